@@ -1,0 +1,28 @@
+/** `capacity-baseline.json`: results that later ones are checked against. It is made to be kept with the sources. */
+import { z } from 'zod';
+import { type Result, resultSchema } from './result.ts';
+
+export const baselineFileSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  /** By name, e.g. `main`. */
+  baselines: z.record(
+    z.string(),
+    z.strictObject({
+      savedAt: z.string(),
+      /** One, or repeats; without what no comparison needs. */
+      results: z.array(resultSchema).min(1),
+    }),
+  ),
+});
+
+export type BaselineFile = z.infer<typeof baselineFileSchema>;
+
+/** The same result without its long lists: a file that one can keep under version control. */
+export function abridged(result: Result): Result {
+  return {
+    ...result,
+    samples: [],
+    delivery: result.delivery && { ...result.delivery, batches: [] },
+    latency: { ...result.latency, histograms: {} },
+  };
+}

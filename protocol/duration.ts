@@ -1,0 +1,19 @@
+const UNITS_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** @returns milliseconds of `2` (seconds), `0.5`, `"2"`, `"500ms"`, `"2s"`, `"5m"`, `"1h"`; undefined if it is none of them */
+export function durationMs(value: unknown): number | undefined {
+  if (typeof value === 'number') return value >= 0 && Number.isFinite(value) ? value * 1000 : undefined;
+  if (typeof value !== 'string') return undefined;
+  const [, amount, unit = 's'] = /^\s*(\d*\.?\d+)\s*([a-z]*)\s*$/i.exec(value) ?? [];
+  if (amount === undefined) return undefined;
+  const unitMs = UNITS_MS[unitOf(unit.toLowerCase())];
+  return unitMs === undefined ? undefined : Number(amount) * unitMs;
+}
+
+/** Long spellings that Artillery's own `ms` knows. */
+function unitOf(word: string): string {
+  if (/^(ms|msecs?|milliseconds?)$/.test(word)) return 'ms';
+  if (/^(|s|secs?|seconds?)$/.test(word)) return 's';
+  if (/^(m|mins?|minutes?)$/.test(word)) return 'm';
+  return /^(h|hrs?|hours?)$/.test(word) ? 'h' : word;
+}

@@ -1,0 +1,26 @@
+/** Where a process runs: generator and workers compare it, to know what they share. */
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+export interface Host {
+  /** The same for all processes of one kernel, containers included: they share clock, memory and sockets. */
+  kernel: string;
+  /** The same for all processes that know each other by the same ids. A container has numbers of its own. */
+  pidNamespace: string;
+}
+
+export function thisHost(): Host {
+  return {
+    kernel: tryTo(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) ?? hostname(),
+    pidNamespace: tryTo(() => readlinkSync('/proc/self/ns/pid')) ?? '',
+  };
+}
+
+/** Linux only. */
+function tryTo(read: () => string): string | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,5 @@
+export * from './clock.ts';
+export * from './errors.ts';
+export * from './events.ts';
+export * from './link.ts';
+export * from './result.ts';

@@ -1,0 +1,73 @@
+/** Problems of a script, each with its place in the YAML; all are reported together. */
+import type { z } from 'zod';
+
+export interface Problem {
+  /** As a user finds it in the YAML: `scenarios[0].flow[2].loop[1]`. */
+  path: string;
+  message: string;
+}
+
+export type Path = readonly (string | number)[];
+type Issue = z.core.$ZodIssue;
+
+/** @param known names to suggest for an unknown one */
+export function problemsOf(error: z.ZodError, at: Path, known: string[]): Problem[] {
+  return error.issues.flatMap((issue) => issueProblems(issue, at, known));
+}
+
+function issueProblems(issue: Issue, at: Path, known: string[]): Problem[] {
+  const path = [...at, ...(issue.path as (string | number)[])];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: formatPath([...path, key]),
+      message: `unknown option${didYouMean(key, known)}`,
+    }));
+  }
+  if (issue.code === 'invalid_union') {
+    // The alternative that was meant is the one that fails deeper than at its root, or knows all but a few keys.
+    const meant = issue.errors.find((branch) => branch.every(isInside));
+    if (meant && meant.length > 0) return meant.flatMap((inner) => issueProblems(inner, path, known));
+  }
+  return [{ path: formatPath(path), message: issue.message.replace(/^Invalid input: /, '') }];
+}
+
+function isInside(issue: Issue): boolean {
+  return issue.path.length > 0 || issue.code === 'unrecognized_keys' || issue.code === 'custom';
+}
+
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return text === '' ? part : `${text}.${part}`;
+  }, '');
+}
+
+export function formatProblems(problems: Problem[]): string {
+  return problems.map(({ path, message }) => `  ${path}: ${message}`).join('\n');
+}
+
+/** @returns `, did you mean "emit"?`, or nothing when no name is near */
+export function didYouMean(word: string, known: string[]): string {
+  const near = known
+    .map((name) => ({ name, distance: editDistance(word.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
+    .sort((a, b) => a.distance - b.distance)[0];
+  return near ? `, did you mean "${near.name}"?` : '';
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+function editDistance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  for (let row = 1; row <= a.length; row++) {
+    rows[row] = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const at = (up: number, left: number) => rows[row - up]?.[column - left] ?? 0;
+      const same = a[row - 1] === b[column - 1];
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      let best = Math.min(at(1, 0) + 1, at(0, 1) + 1, at(1, 1) + (same ? 0 : 1));
+      if (swapped) best = Math.min(best, at(2, 2) + 1);
+      (rows[row] as number[])[column] = best;
+    }
+  }
+  return rows[a.length]?.[b.length] ?? 0;
+}
