@@ -1,0 +1,112 @@
+/** The events of the measured namespace: `join_room`, `broadcast_echo`, and publishing a `broadcast`. */
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { monotonicUs } from '../protocol/clock.ts';
+import {
+  type Broadcast,
+  type BroadcastEcho,
+  type BroadcastOrder,
+  type BroadcastSent,
+  type EchoTimed,
+  EVENTS,
+  type Joined,
+} from '../protocol/events.ts';
+import { countMembers, localMembers } from './members.ts';
+import type { Metrics } from './metrics.ts';
+import { payload } from './payload.ts';
+import type { AnyNamespace, AnySocket } from './types.ts';
+
+/** Answer to a message that was not understood. */
+interface Refused {
+  error: string;
+}
+type Ack<T> = ((answer: T | Refused) => void) | undefined;
+
+/**
+ * Adds the contract's handlers to every connection of the namespace. They are two functions in all, not two for every
+ * connection: what they need of the connection is `this`.
+ * @returns a function that stops adding them
+ */
+export function serveContract(namespace: AnyNamespace, worker: string, metrics: Metrics): () => void {
+  async function onJoinRoom(this: AnySocket, ...args: unknown[]): Promise<void> {
+    const room = roomOf(args[0]);
+    const ack = ackOf<Joined>(args);
+    try {
+      if (this.listenerCount(EVENTS.joinRoom) > 1) {
+        // The server has a handler of its own, which decides. Once it has run, we answer if it did not.
+        await undefined;
+        if (room === undefined || !this.rooms.has(room)) return;
+      } else {
+        if (room === undefined) throw new Error('expected a room or {clientKey: room}');
+        await this.join(room);
+      }
+      metrics.joins.inc();
+      ack?.({ room, worker, members: localMembers(namespace, room) });
+    } catch (error) {
+      refuse(EVENTS.joinRoom, ack, (error as Error).message);
+    }
+  }
+
+  function onBroadcastEcho(this: AnySocket, ...args: unknown[]): void {
+    const nowUs = monotonicUs();
+    const echo = args[0] as Partial<BroadcastEcho> | null | undefined;
+    const ack = ackOf<EchoTimed>(args);
+    if (typeof echo?.seq !== 'number' || typeof echo.sentAtUs !== 'number') {
+      refuse(EVENTS.broadcastEcho, ack, 'expected {seq, sentAtUs, data} as received');
+    } else {
+      // Below zero where another host's worker, whose clock is ahead of ours, published: the asker knows both clocks.
+      const roundTripUs = nowUs - echo.sentAtUs;
+      metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
+      ack?.({ seq: echo.seq, roundTripUs });
+    }
+  }
+
+  function refuse(event: string, ack: Ack<never>, error: string): void {
+    metrics.malformed.inc({ event });
+    ack?.({ error });
+  }
+
+  function onConnection(socket: AnySocket): void {
+    socket.on(EVENTS.joinRoom, onJoinRoom);
+    socket.on(EVENTS.broadcastEcho, onBroadcastEcho);
+  }
+
+  namespace.on('connection', onConnection);
+  return () => void namespace.off('connection', onConnection);
+}
+
+/** An order for later than this is a slip of the clock. */
+const MAX_AHEAD_MS = 1000;
+
+/**
+ * Counts the room's members on all workers, then sends. The keys of the message stand in the contract's order.
+ * @throws CapacityError MEMBERS_UNKNOWN; nothing has been sent then
+ */
+export async function publish(namespace: AnyNamespace, worker: string, order: BroadcastOrder): Promise<BroadcastSent> {
+  const { room, seq } = order;
+  const data = payload(order.bytes);
+  const expected = await countMembers(namespace, room);
+  if (order.atUs !== undefined) await until(order.atUs);
+  const sentAtUs = monotonicUs();
+  const message: Broadcast = { seq, sentAtUs, worker, data };
+  namespace.to(room).emit(EVENTS.broadcast, message);
+  return { seq, sentAtUs, worker, expected };
+}
+
+/** Timers count whole milliseconds and may be late: the last two are waited for turn by turn of the event loop. */
+async function until(atUs: number): Promise<void> {
+  const aheadMs = Math.min((atUs - monotonicUs()) / 1000, MAX_AHEAD_MS);
+  if (aheadMs > 2) await setTimeout(aheadMs - 2);
+  const endUs = Math.min(atUs, monotonicUs() + MAX_AHEAD_MS * 1000);
+  while (monotonicUs() < endUs) await setImmediate();
+}
+
+function roomOf(payload: unknown): string | undefined {
+  const room = typeof payload === 'object' ? (payload as { clientKey?: unknown } | null)?.clientKey : payload;
+  return typeof room === 'string' && room !== '' ? room : undefined;
+}
+
+/** The acknowledgement is the last argument, also where the payload was forgotten. */
+function ackOf<T>(args: unknown[]): Ack<T> {
+  const last = args.at(-1);
+  return typeof last === 'function' ? (last as Ack<T>) : undefined;
+}

@@ -1,0 +1,86 @@
+/** The control namespace: publish, count, collect garbage, tell statistics and the time. For the holder of the token. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Server } from 'socket.io';
+import { z } from 'zod';
+import { CapacityError } from '../protocol/errors.ts';
+import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../protocol/events.ts';
+
+/** The requests of the wire contract as plain functions: what comes before the reply goes in, what is replied comes out. */
+export type ControlRequests = {
+  [Name in keyof ControlToServerEvents]: Parameters<ControlToServerEvents[Name]> extends [
+    ...infer Args,
+    (reply: ControlReply<infer Value>) => void,
+  ]
+    ? (...args: Args) => Value | Promise<Value>
+    : never;
+};
+
+/** Far above what a Socket.IO client takes in one message; it only keeps a slip of the keyboard from eating the memory. */
+const MAX_PAYLOAD_BYTES = 10_000_000;
+
+const room = z.string().min(1);
+const argumentsOf = {
+  broadcast: z.tuple([
+    z.strictObject({
+      room,
+      bytes: z.number().int().min(0).max(MAX_PAYLOAD_BYTES),
+      seq: z.number().int().positive(),
+      atUs: z.number().optional(),
+    }),
+  ]),
+  members: z.tuple([room]),
+  gc: z.tuple([]),
+  stats: z.tuple([]),
+  time: z.tuple([]),
+} satisfies Record<keyof ControlRequests, z.ZodType>;
+
+/** Serves the requests in the control namespace of `controlIo`. `onMalformed` is told of requests without a reply function. */
+export function serveControl(
+  controlIo: Server,
+  token: string,
+  requests: ControlRequests,
+  onMalformed: (event: string) => void,
+): void {
+  const namespace = controlIo.of(CONTROL_NAMESPACE);
+  const expected = digest(token);
+  namespace.use((socket, next) => {
+    const given = socket.handshake.auth.token;
+    const right = typeof given === 'string' && timingSafeEqual(digest(given), expected);
+    next(right ? undefined : badToken());
+  });
+  namespace.on('connection', (socket) => {
+    // One catch-all, so that a request that we do not know gets an answer too.
+    socket.onAny(async (event: string, ...args: unknown[]) => {
+      const reply = args.pop();
+      if (typeof reply !== 'function') return onMalformed(event);
+      reply(await answer(requests, event, args));
+    });
+  });
+}
+
+async function answer(requests: ControlRequests, event: string, args: unknown[]): Promise<ControlReply<unknown>> {
+  if (!Object.hasOwn(argumentsOf, event)) {
+    return { ok: false, code: 'UNKNOWN_REQUEST', message: `there is no control request "${event}"` };
+  }
+  const name = event as keyof ControlRequests;
+  const parsed = argumentsOf[name].safeParse(args);
+  if (!parsed.success) return { ok: false, code: 'BAD_REQUEST', message: z.prettifyError(parsed.error) };
+  try {
+    const request = requests[name] as (...args: unknown[]) => unknown;
+    return { ok: true, value: await request(...parsed.data) };
+  } catch (error) {
+    const code = error instanceof CapacityError ? error.code : 'REQUEST_FAILED';
+    return { ok: false, code, message: (error as Error).message };
+  }
+}
+
+/** Socket.IO passes `data` to the client's `connect_error`. */
+function badToken(): Error {
+  const error = new Error('BAD_TOKEN: the control token is missing or wrong');
+  return Object.assign(error, { data: { code: 'BAD_TOKEN' } });
+}
+
+/** Digests have one length, which timingSafeEqual asks for. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,142 @@
+/**
+ * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a port of its own the
+ * control namespace, `/metrics` and `/healthz`. Our own server uses it too; there is no second implementation.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Registry } from 'prom-client';
+import { Server } from 'socket.io';
+import { z } from 'zod';
+import { monotonicUs } from '../protocol/clock.ts';
+import { CapacityError } from '../protocol/errors.ts';
+import type { WorkerStats } from '../protocol/events.ts';
+import { thisHost } from '../protocol/host.ts';
+import { portSchema, tokenSchema, workerSchema } from './config.ts';
+import { publish, serveContract } from './contract.ts';
+import { type ControlRequests, serveControl } from './control.ts';
+import { listen } from './listen.ts';
+import { answerMembers, countMembers } from './members.ts';
+import { countRooms, createMetrics, currentValue, type Metrics } from './metrics.ts';
+import type { AnyServer } from './types.ts';
+import { versionsOf } from './versions.ts';
+import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
+
+export const optionsSchema = z.strictObject({
+  token: tokenSchema,
+  controlPort: portSchema.default(0),
+  controlHost: z.string().min(1).default('127.0.0.1'),
+  worker: workerSchema.default(() => `p${process.pid}`),
+});
+
+/**
+ * `token`: at least 16 characters; who knows it may publish and read statistics.
+ * `controlPort`: 0, the default, takes a free one. `controlHost`: default 127.0.0.1.
+ * `worker`: this process's name in every report; default `p<pid>`.
+ */
+export type InstrumentOptions = z.input<typeof optionsSchema>;
+
+export interface Instrumentation {
+  controlPort: number;
+  /** What `/metrics` serves: add metrics of your own here. */
+  registry: Registry;
+  /** Takes everything off the server again and frees the control port. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param io a Socket.IO server, attached to its HTTP server; rooms are those of its main namespace. Where it handles
+ *   `join_room` itself, its handler decides who joins, and we only send the acknowledgement if it sends none.
+ * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_TAKEN, LISTEN_FAILED
+ */
+export async function instrument(io: AnyServer, options: InstrumentOptions): Promise<Instrumentation> {
+  const { token, controlPort, controlHost, worker } = parseOptions(options);
+  if (!io.engine) {
+    throw new CapacityError(
+      'NOT_ATTACHED',
+      'the Socket.IO server is not attached to an HTTP server yet',
+      'call instrument(io) after `new Server(httpServer)`, `io.attach(httpServer)` or `io.listen(port)`',
+    );
+  }
+  const http = createServer();
+  const port = await listen(http, controlPort, controlHost, 'control port');
+
+  const main = io.of('/');
+  const eventLoop = new EventLoopWindow();
+  const metrics = createMetrics(io, worker, eventLoop);
+  const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
+  io.engine.on('connection_error', onHandshakeError);
+  const undo = [
+    serveContract(main, worker, metrics),
+    answerMembers(main),
+    () => void io.engine.off('connection_error', onHandshakeError),
+    () => eventLoop.close(),
+  ];
+
+  http.on('request', (request, response) => void serveHttp(request, response, worker, metrics.registry));
+  const controlIo = new Server(http, { serveClient: false });
+  const requests: ControlRequests = {
+    broadcast: async (order) => {
+      const sent = await publish(main, worker, order);
+      metrics.broadcasts.inc();
+      return sent;
+    },
+    members: async (room) => ({ worker, members: await countMembers(main, room) }),
+    gc: () => ({ worker, ...collectGarbage() }),
+    stats: () => workerStats(io, worker, metrics, eventLoop),
+    time: () => ({ monotonicUs: monotonicUs() }),
+  };
+  serveControl(controlIo, token, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
+
+  let closing: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    for (const step of undo) step();
+    const closed = controlIo.close();
+    http.closeAllConnections();
+    await closed;
+  }
+  return { controlPort: port, registry: metrics.registry, close: () => (closing ??= close()) };
+}
+
+function parseOptions(options: InstrumentOptions): z.output<typeof optionsSchema> {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw new CapacityError(
+    'CONFIG_INVALID',
+    `instrument(io, options): ${z.prettifyError(parsed.error)}`,
+    'correct the options',
+  );
+}
+
+async function serveHttp(
+  request: IncomingMessage,
+  response: ServerResponse,
+  worker: string,
+  registry: Registry,
+): Promise<void> {
+  const path = request.url?.split('?')[0];
+  if (path === '/metrics') {
+    const text = await registry.metrics();
+    response.setHeader('content-type', registry.contentType).end(text);
+  } else if (path === '/healthz') {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ status: 'ok', worker }));
+  } else {
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('here are /metrics and /healthz\n');
+  }
+}
+
+async function workerStats(
+  io: AnyServer,
+  worker: string,
+  metrics: Metrics,
+  eventLoop: EventLoopWindow,
+): Promise<WorkerStats> {
+  return {
+    worker,
+    host: thisHost(),
+    ...processStats(),
+    connections: io.engine.clientsCount,
+    rooms: countRooms(io),
+    broadcasts: await currentValue(metrics.broadcasts),
+    eventLoop: eventLoop.next(),
+    versions: versionsOf(io),
+  };
+}

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CapacityError } from '../protocol/errors.ts';
+
+/** Connections that the kernel may hold for us while the event loop is busy; the kernel caps it at `somaxconn`. */
+const BACKLOG = 4096;
+
+/**
+ * @param purpose what the port is for, as the error says it
+ * @returns the port, chosen by the system where 0 was asked for
+ * @throws CapacityError PORT_TAKEN, or LISTEN_FAILED for any other reason
+ */
+export async function listen(server: Server, port: number, host: string, purpose: string): Promise<number> {
+  try {
+    server.listen({ port, host, backlog: BACKLOG });
+    await once(server, 'listening');
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw new CapacityError(
+        'PORT_TAKEN',
+        `${purpose}: ${host}:${port} is in use by another program`,
+        `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` says who has it`,
+        { cause },
+      );
+    }
+    throw new CapacityError(
+      'LISTEN_FAILED',
+      `${purpose}: cannot listen on ${host}:${port}: ${message}`,
+      'choose an address of this machine and a port that this user may open',
+      { cause },
+    );
+  }
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,33 @@
+/** A worker process, as PM2 or `node server/main.ts` starts it: configured by the environment, stopped by a signal. */
+import { describeError } from '../protocol/errors.ts';
+import { createApp } from './app.ts';
+import { parseConfig } from './config.ts';
+
+/** What a shutdown may take beyond its drain before we give up on it. */
+const SHUTDOWN_GRACE_MS = 2000;
+
+try {
+  const config = parseConfig(process.env);
+  const app = createApp(config);
+
+  let stopping = false;
+  const stop = async () => {
+    // Whoever asks twice wants it now.
+    if (stopping) process.exit(1);
+    stopping = true;
+    setTimeout(() => process.exit(1), config.drainMs + SHUTDOWN_GRACE_MS).unref();
+    await app.close();
+    process.exit(0);
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  // PM2's daemon has died without a word: nobody would ever stop this worker.
+  process.on('disconnect', stop);
+
+  await app.start();
+  // For PM2's wait_ready.
+  process.send?.('ready');
+} catch (error) {
+  console.error(describeError(error));
+  process.exit(1);
+}

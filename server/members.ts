@@ -1,0 +1,48 @@
+/** How many members a room has, on this worker and on all of them. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { CapacityError } from '../protocol/errors.ts';
+import type { AnyNamespace } from './types.ts';
+
+/** Server to server. The prefix keeps it clear of the instrumented server's own events. */
+const MEMBERS_EVENT = 'socketio-capacity:members';
+/** Cluster adapters give up after 5 s by default; this is for the case that they never do. */
+const TIMEOUT_MS = 7000;
+
+export function localMembers(namespace: AnyNamespace, room: string): number {
+  return namespace.adapter.rooms.get(room)?.size ?? 0;
+}
+
+/** Answers the other workers' questions. @returns a function that stops it */
+export function answerMembers(namespace: AnyNamespace): () => void {
+  const listener = (room: string, answer: (members: number) => void) => answer(localMembers(namespace, room));
+  namespace.on(MEMBERS_EVENT, listener);
+  return () => void namespace.off(MEMBERS_EVENT, listener);
+}
+
+/**
+ * Sums room sizes: one number per worker crosses the wire, whatever the size of the room.
+ * @throws CapacityError MEMBERS_UNKNOWN when a worker did not answer or the adapter's broker is gone
+ */
+export async function countMembers(namespace: AnyNamespace, room: string): Promise<number> {
+  const timer = new AbortController();
+  try {
+    // The in-memory adapter knows one server, itself, and cannot serverSideEmit.
+    if ((await namespace.adapter.serverCount()) <= 1) return localMembers(namespace, room);
+    const others: number[] = await Promise.race([
+      namespace.serverSideEmitWithAck(MEMBERS_EVENT, room),
+      delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
+        throw new Error(`no answer within ${TIMEOUT_MS} ms`);
+      }),
+    ]);
+    return others.reduce((sum, members) => sum + members, localMembers(namespace, room));
+  } catch (cause) {
+    throw new CapacityError(
+      'MEMBERS_UNKNOWN',
+      `cannot count the members of room ${JSON.stringify(room)} on all workers: ${(cause as Error).message}`,
+      'check that all workers run, are instrumented, and reach the Redis server',
+      { cause },
+    );
+  } finally {
+    timer.abort();
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * The keeper: a process in a session of its own that starts a stack for its owner and, when the owner ends in whatever
+ * way, takes it down. The IPC pipe tells: the kernel closes it with the owner, SIGKILL included. Start and stop happen
+ * in this one process, so that a stack is never half taken down while somebody else still starts it.
+ *
+ * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
+ */
+import { CapacityError } from '../../protocol/errors.ts';
+import { bringUp, type StackOptions } from './start.ts';
+import type { StackState } from './state.ts';
+import { takeDown } from './takedown.ts';
+
+export type KeeperAnswer =
+  | { state: StackState }
+  | { error: { code: string; message: string; fix: string; cause?: string } };
+
+const leaving = new AbortController();
+const leave = (): void => leaving.abort();
+process.once('disconnect', leave);
+// Not `once`: execa's clean-up kills a process that seems to have no handler of its own any more.
+process.on('SIGTERM', leave);
+process.on('SIGINT', leave);
+process.once('message', (options) => keep(options as StackOptions));
+
+async function keep(options: StackOptions): Promise<void> {
+  let claimed: StackState | undefined;
+  try {
+    const owner = { ownerPid: options.persistent ? undefined : process.ppid, keeperPid: process.pid };
+    const state = await bringUp(options, owner, leaving.signal, (state) => {
+      claimed = state;
+    });
+    if (options.persistent) claimed = undefined;
+    await answer({ state });
+    if (!options.persistent) await aborted(leaving.signal);
+  } catch (error) {
+    if (!leaving.signal.aborted) await answer({ error: describe(error) });
+    process.exitCode = 1;
+  } finally {
+    if (claimed) await takeDown(options.stateDir, claimed);
+    process.exit();
+  }
+}
+
+/** Also resolves when nobody listens any more. */
+function answer(message: KeeperAnswer): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected) return resolve();
+    process.send?.(message, () => resolve());
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    // A closed pipe holds no process; this does.
+    const alive = setInterval(() => {}, 2 ** 30);
+    signal.addEventListener('abort', () => clearInterval(alive), { once: true });
+  });
+}
+
+function describe(error: unknown): { code: string; message: string; fix: string; cause?: string } {
+  if (error instanceof CapacityError) {
+    const { code, message, fix, cause } = error;
+    return { code, message, fix, ...(cause instanceof Error && { cause: cause.message }) };
+  }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: 'STACK_FAILED', message, fix: 'This is unexpected; please report it.' };
+}

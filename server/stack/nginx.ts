@@ -1,0 +1,128 @@
+/** nginx before the workers: its configuration, its start and its worker processes. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { execa } from 'execa';
+import { CapacityError } from '../../protocol/errors.ts';
+import { logTail } from './logs.ts';
+import type { Plan } from './plan.ts';
+import { type DetachedProcess, spawnDetached, terminate } from './processes.ts';
+
+const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
+const START_TIMEOUT_MS = 10_000;
+
+export interface NginxOptions {
+  /** The program. */
+  nginx: string;
+  port: number;
+  statusPort: number;
+  plan: Plan['nginx'];
+  /** Upstreams: a session id that begins with `<id>-` goes to that worker. */
+  workers: { id: string; port: number }[];
+  /** For the configuration, the pid and temporary files. */
+  dir: string;
+  logDir: string;
+}
+
+/**
+ * Fills `{{NAMES}}`. A value of several lines keeps the indentation of its place.
+ * @throws Error when the template has a name without a value, or a value is not used
+ */
+export function render(template: string, values: Record<string, string | number>): string {
+  const unused = new Set(Object.keys(values));
+  const text = template.replace(/^([ \t]*)(.*)$/gm, (_line, indent: string, rest: string) => {
+    const filled = rest.replace(/\{\{([A-Z_]+)\}\}/g, (placeholder, name: string) => {
+      unused.delete(name);
+      const value = values[name];
+      if (value === undefined) throw new Error(`nginx template: no value for ${placeholder}`);
+      return String(value).replaceAll('\n', `\n${indent}`);
+    });
+    return filled ? indent + filled : '';
+  });
+  if (unused.size > 0) throw new Error(`nginx template: no place for ${[...unused].join(', ')}`);
+  return text;
+}
+
+/** The values of nginx.conf.template for one stack. */
+export function templateValues(options: NginxOptions): Record<string, string | number> {
+  const { plan, workers, dir } = options;
+  // A master that is root would run its workers as `nobody`, who cannot enter the state folder.
+  const asRoot = userInfo().uid === 0;
+  return {
+    USER: asRoot ? `user ${userInfo().username};` : '',
+    DIR: dir,
+    ERROR_LOG: join(options.logDir, 'nginx.log'),
+    WORKERS: plan.workers,
+    OPEN_FILES: plan.openFilesPerWorker,
+    CONNECTIONS: plan.connectionsPerWorker,
+    ALL_SERVERS: workers.map((worker) => server(worker.port)).join('\n'),
+    WORKER_UPSTREAMS: workers.map(({ id, port }) => `upstream ${id} { ${server(port)} }`).join('\n'),
+    SESSIONS: workers.map(({ id }) => `~^${id}- ${id};`).join('\n'),
+    SOURCE_ADDRESSES: sourceAddresses(plan.sourceAddresses),
+    PORT: options.port,
+    STATUS_PORT: options.statusPort,
+    // One listening queue per nginx worker, dealt by the kernel. Only Linux deals evenly.
+    LISTEN_OPTIONS: process.platform === 'linux' ? 'backlog=4096 reuseport' : 'backlog=4096',
+  };
+}
+
+/** Equal shares; the last line takes what is left over. */
+function sourceAddresses(count: number): string {
+  const share = (100 / count).toFixed(2);
+  const lines = Array.from({ length: count - 1 }, (_, index) => `${share}% 127.0.0.${index + 2};`);
+  return [...lines, '* 127.0.0.1;'].join('\n');
+}
+
+function server(port: number): string {
+  // One slow answer in a ramp must not take a worker out of the turn: without it nginx answers 502 for ten seconds.
+  return `server 127.0.0.1:${port} max_fails=0;`;
+}
+
+/**
+ * Renders, checks (`nginx -t`) and starts; resolves when nginx answers.
+ * @throws CapacityError `NGINX_FAILED`
+ */
+export async function startNginx(options: NginxOptions): Promise<DetachedProcess> {
+  mkdirSync(options.dir, { recursive: true, mode: 0o700 });
+  const configFile = join(options.dir, 'nginx.conf');
+  writeFileSync(configFile, render(readFileSync(TEMPLATE, 'utf8'), templateValues(options)), { mode: 0o600 });
+
+  const args = ['-p', options.dir, '-c', configFile];
+  const check = await execa(options.nginx, ['-t', '-q', ...args], { all: true, reject: false });
+  if (check.failed) throw failed(`nginx refuses its configuration ${configFile}:\n${check.all || check.shortMessage}`);
+
+  const logFile = join(options.logDir, 'nginx.log');
+  const master = await spawnDetached(options.nginx, args, logFile);
+  let ended = false;
+  master.exited.then(() => {
+    ended = true;
+  });
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (!ended && performance.now() < deadline) {
+    if (await answers(statusUrl(options.statusPort))) return master;
+    await sleep(25);
+  }
+  await terminate([master], 2_000);
+  throw failed(`nginx did not start:\n${logTail(logFile)}`);
+}
+
+export function statusUrl(port: number): string {
+  return `http://127.0.0.1:${port}/status`;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(1_000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+function failed(message: string): CapacityError {
+  return new CapacityError(
+    'NGINX_FAILED',
+    message,
+    'The lines above are nginx’s own; nginx/README.md explains each setting.',
+  );
+}

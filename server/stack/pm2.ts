@@ -1,0 +1,145 @@
+/**
+ * PM2 with a home of its own: no other PM2 of this user is seen or touched. Spoken to through its command line, because
+ * its library would bring its clients and signal handlers into our process.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+import { logTail } from './logs.ts';
+import { type ProcessRef, processRef } from './processes.ts';
+
+const PM2 = createRequire(import.meta.url).resolve('pm2/bin/pm2');
+const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
+
+/** What ecosystem.config.js reads. */
+export interface WorkerSettings {
+  workers: { port: number; controlPort: number }[];
+  token: string;
+  redisUrl: string | undefined;
+  logDir: string;
+}
+
+export interface Pm2Worker {
+  id: string;
+  /** 0 while there is no process. */
+  pid: number;
+  restarts: number;
+  /** PM2's word: `online`, `launching`, `waiting restart`, `errored`, … */
+  status: string;
+}
+
+/**
+ * Starts the daemon and all workers; resolves when each has said that it is ready, or given up.
+ * @throws CapacityError `PM2_FAILED`
+ */
+export async function startWorkers(pm2Home: string, settings: WorkerSettings): Promise<Pm2Worker[]> {
+  // PM2's sampling of the host every 30 s would show in the measurements.
+  writeFileSync(join(pm2Home, 'module_conf.json'), JSON.stringify({ pm2: { sysmonit: 'false' } }));
+  await pm2(pm2Home, ['start', ECOSYSTEM], {
+    STACK_WORKERS: String(settings.workers.length),
+    STACK_PORTS: settings.workers.map((worker) => worker.port).join(),
+    STACK_CONTROL_PORTS: settings.workers.map((worker) => worker.controlPort).join(),
+    STACK_TOKEN: settings.token,
+    STACK_REDIS_URL: settings.redisUrl,
+    STACK_LOG_DIR: settings.logDir,
+    // A Redis of the user's may serve others too: nobody else hears our rooms.
+    CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
+  });
+  return listWorkers(pm2Home);
+}
+
+const listSchema = z.array(
+  z.object({
+    name: z.string(),
+    pid: z.number().optional(),
+    pm2_env: z.object({ status: z.string(), restart_time: z.number() }),
+  }),
+);
+
+/** @throws CapacityError `PM2_FAILED` */
+export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
+  const output = await pm2(pm2Home, ['jlist'], {});
+  return listSchema.parse(JSON.parse(output.slice(output.indexOf('[')))).map(({ name, pid, pm2_env }) => ({
+    id: name,
+    pid: pid ?? 0,
+    restarts: pm2_env.restart_time,
+    status: pm2_env.status,
+  }));
+}
+
+/** Stops all workers, then the daemon. @throws CapacityError `PM2_FAILED` */
+export async function stopPm2(pm2Home: string): Promise<void> {
+  // All at once: each worker may take its time to let its connections go.
+  await pm2(pm2Home, ['kill'], { PM2_CONCURRENT_ACTIONS: '64' });
+}
+
+export function daemonPid(pm2Home: string): number | undefined {
+  return pidIn(join(pm2Home, 'pm2.pid'));
+}
+
+/**
+ * The daemon and workers that live in this home now, also those started since the state was written. Their environment
+ * proves that they are PM2's and not later processes with the same pids; only Linux shows it.
+ */
+export function pm2Processes(pm2Home: string): ProcessRef[] {
+  let pidFiles: string[] = [];
+  try {
+    pidFiles = readdirSync(join(pm2Home, 'pids')).map((file) => join(pm2Home, 'pids', file));
+  } catch {
+    // PM2 never came that far.
+  }
+  return [join(pm2Home, 'pm2.pid'), ...pidFiles]
+    .map((file) => processRef(pidIn(file)))
+    .filter((ref) => ref !== undefined)
+    .filter(({ pid }) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`PM2_HOME=${pm2Home}`);
+      } catch {
+        return false;
+      }
+    });
+}
+
+function pidIn(file: string): number | undefined {
+  try {
+    return Number(readFileSync(file, 'utf8')) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function pm2(pm2Home: string, args: string[], env: Record<string, string | undefined>): Promise<string> {
+  const { stdout, all, failed } = await execa(process.execPath, [PM2, ...args], {
+    all: true,
+    reject: false,
+    timeout: 120_000,
+    extendEnv: false,
+    env: {
+      ...inheritedEnv(),
+      PM2_HOME: pm2Home,
+      PM2_DISCRETE_MODE: 'true', // No banner, no «daemon spawned».
+      PM2_DISABLE_VERSION_CHECK: 'true', // Says hello to nobody.
+      PM2_NO_INTERACTION: 'true', // No agent to pm2.io.
+      ...env,
+    },
+  });
+  if (!failed) return stdout;
+  throw new CapacityError(
+    'PM2_FAILED',
+    `pm2 ${args[0]} failed:\n${all || logTail(join(pm2Home, 'pm2.log'))}`,
+    'The lines above are PM2’s own.',
+  );
+}
+
+/**
+ * Workers inherit this. Left out: PM2's own variables (this process may run under another PM2) and what would point our
+ * workers elsewhere.
+ */
+function inheritedEnv(): NodeJS.ProcessEnv {
+  const ours = /^(PM2_|pm_|STACK_|REDIS_URL$|NODE_TEST_CONTEXT$|NODE_APP_INSTANCE$)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)));
+}

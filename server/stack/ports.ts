@@ -1,0 +1,50 @@
+/** Ports for the stack's listeners. */
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { CapacityError } from '../../protocol/errors.ts';
+
+/**
+ * Listeners stay below the range the system hands out to outgoing connections (32768 and up on Linux, 49152 on macOS):
+ * there, one of the very connections under test could hold a worker's port when PM2 restarts that worker.
+ */
+const RANGE = { low: 12_000, high: 32_000 };
+
+/** @returns `count` different ports on 127.0.0.1 that are free now */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  for (let attempt = 0; ports.size < count && attempt < count * 50; attempt++) {
+    const port = randomInt(RANGE.low, RANGE.high);
+    if (await isFree(port)) ports.add(port);
+  }
+  if (ports.size === count) return [...ports];
+  throw new CapacityError(
+    'NO_FREE_PORT',
+    `No ${count} free ports between ${RANGE.low} and ${RANGE.high} on 127.0.0.1.`,
+    'Stop what listens there: ss -ltn',
+  );
+}
+
+/** @throws CapacityError `PORT_TAKEN` */
+export async function assertFree(port: number): Promise<void> {
+  if (await isFree(port)) return;
+  throw new CapacityError(
+    'PORT_TAKEN',
+    `Port ${port} on 127.0.0.1 cannot be listened on: another process has it, or it needs root.`,
+    `Stop that process (ss -ltnp 'sport = :${port}' names it), or choose another port: npx socketio-capacity stack up --port 8081`,
+  );
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    const listening = once(server, 'listening');
+    server.listen(port, '127.0.0.1');
+    await listening;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Processes that outlive their parent. A pid alone names nobody, because the system gives it away again: a process is
+ * known by its pid and its start time, and is never signalled unless both still fit.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface ProcessRef {
+  pid: number;
+  /** Linux: clock ticks since boot; elsewhere the date that `ps` prints. Only compared, never read. */
+  startTime: string;
+}
+
+export interface DetachedProcess extends ProcessRef {
+  /** Resolves when it ends while this process still lives. */
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+const POLL_INTERVAL_MS = 25;
+
+/** @returns the start time of a living process; undefined when there is none, or only a zombie */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    if (process.platform === 'linux') return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    const [state = 'Z', ...startedAt] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+      .trim()
+      .split(/\s+/);
+    return state.startsWith('Z') ? undefined : startedAt.join(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`; field 2, the name, may hold spaces and brackets. */
+export function parseStat(stat: string): string | undefined {
+  const fromField3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fromField3[0] === 'Z' || fromField3[0] === 'X' ? undefined : fromField3[22 - 3];
+}
+
+/** @returns the process as it is now, or undefined when it does not live */
+export function processRef(pid: number | undefined): ProcessRef | undefined {
+  const startTime = pid ? startTimeOf(pid) : undefined;
+  return pid && startTime ? { pid, startTime } : undefined;
+}
+
+export function isAlive(ref: ProcessRef): boolean {
+  return startTimeOf(ref.pid) === ref.startTime;
+}
+
+/** @returns pids of the direct children, none where the system cannot tell */
+export function childrenOf(pid: number): number[] {
+  try {
+    const list =
+      process.platform === 'linux'
+        ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+        : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
+    return list.trim().split(/\s+/).filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Starts a process in a session of its own, so that neither Ctrl-C nor the end of this process reaches it.
+ * @param logFile gets its stdout and stderr
+ * @throws when it cannot be started
+ */
+export async function spawnDetached(command: string, args: string[], logFile: string): Promise<DetachedProcess> {
+  const log = openSync(logFile, 'a', 0o600);
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  child.unref();
+  const pid = child.pid as number;
+  return { pid, startTime: startTimeOf(pid) ?? 'ended', exited };
+}
+
+/** Waits until all are gone. @returns those that still live after `timeoutMs` */
+export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Promise<ProcessRef[]> {
+  const deadline = performance.now() + timeoutMs;
+  let living = refs.filter(isAlive);
+  while (living.length > 0 && performance.now() < deadline) {
+    await sleep(POLL_INTERVAL_MS);
+    living = living.filter(isAlive);
+  }
+  return living;
+}
+
+/** SIGTERM, and SIGKILL for those that have not ended within `graceMs`. @returns those that survived even that */
+export async function terminate(refs: ProcessRef[], graceMs: number): Promise<ProcessRef[]> {
+  for (const ref of refs) signal(ref, 'SIGTERM');
+  const stubborn = await waitUntilGone(refs, graceMs);
+  for (const ref of stubborn) signal(ref, 'SIGKILL');
+  return waitUntilGone(stubborn, 5_000);
+}
+
+function signal(ref: ProcessRef, name: NodeJS.Signals): void {
+  if (!isAlive(ref)) return;
+  try {
+    process.kill(ref.pid, name);
+  } catch (error) {
+    // It ended between the look and the signal.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The deployment under test as one thing: redis-server, Socket.IO workers under PM2, nginx. Whoever starts one owns it:
+ * it ends with `close()` or with the owner's process, whichever comes first (see keeper.ts).
+ */
+import { spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { extname, join } from 'node:path';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { KeeperAnswer } from './keeper.ts';
+import { listWorkers } from './pm2.ts';
+import { processRef, terminate, waitUntilGone } from './processes.ts';
+import { noteWorkers, type StackOptions } from './start.ts';
+import { lives, noteNginxWorkers, readState, refOf, type StackState, writeState } from './state.ts';
+import { removeFiles, takeDown } from './takedown.ts';
+
+export type { StackOptions } from './start.ts';
+export { defaultStateDir, type StackState, type WorkerState } from './state.ts';
+
+const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
+
+/** The longest a keeper may take to end: PM2's workers have 15 s to let their connections go. */
+const KEEPER_GRACE_MS = 60_000;
+
+export interface Stack {
+  /** As of the start or the last `refresh()`. */
+  readonly state: StackState;
+  /** Pids and restarts now. Cheap while nothing died; otherwise asks PM2, which takes about half a second. */
+  refresh(): Promise<StackState>;
+  /** Takes it down and waits until it is gone. Idempotent. @throws CapacityError `STACK_STUCK` */
+  close(): Promise<void>;
+}
+
+export type FoundStack =
+  | { status: 'up'; stack: Stack }
+  /** Another process is starting it or taking it down. */
+  | { status: 'busy'; phase: 'starting' | 'stopping'; keeperPid: number }
+  /** Left behind by a killed process. `clean()` ends what still lives of it. */
+  | { status: 'stale'; reason: string; clean(): Promise<void> }
+  | { status: 'down' };
+
+/**
+ * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned first.
+ * @throws CapacityError `PORT_TAKEN`, `NGINX_MISSING`, `NGINX_FAILED`, `REDIS_MISSING`, `REDIS_FAILED`, `WORKER_FAILED`,
+ *   `PM2_FAILED`, `STACK_RUNNING`, `TOO_MANY_CONNECTIONS`, `STATE_DIR_…`, or the signal's reason; nothing of the stack is
+ *   left then
+ */
+export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
+  await makeRoom(options.stateDir);
+  signal?.throwIfAborted();
+  return new RunningStack(options.stateDir, await startKeeper(options, signal));
+}
+
+/** Looks for the stack that keeps its state in this folder, whoever started it. */
+export async function findStack(stateDir: string): Promise<FoundStack> {
+  const state = readState(stateDir);
+  if (state === undefined) return { status: 'down' };
+  if (state === 'unreadable') {
+    const reason = 'its state file is damaged, or of another version; its processes cannot be told';
+    return { status: 'stale', reason, clean: async () => removeFiles(stateDir) };
+  }
+  const ownerGone = state.ownerPid !== undefined && !lives(state, state.ownerPid);
+  if (state.keeperPid !== undefined && lives(state, state.keeperPid) && (state.phase !== 'up' || ownerGone)) {
+    const phase = state.phase === 'starting' && !ownerGone ? 'starting' : 'stopping';
+    return { status: 'busy', phase, keeperPid: state.keeperPid };
+  }
+  const reason = whyStale(state, ownerGone);
+  if (reason) return { status: 'stale', reason, clean: () => new RunningStack(stateDir, state).close() };
+  return { status: 'up', stack: new RunningStack(stateDir, state) };
+}
+
+function whyStale(state: StackState, ownerGone: boolean): string | undefined {
+  if (ownerGone) return `the process that started it (${state.ownerPid}) is gone`;
+  if (state.phase !== 'up') return `it was left while ${state.phase}`;
+  // A dead worker is PM2's business: it restarts it.
+  for (const [name, pid] of Object.entries({ PM2: state.pm2Pid, nginx: state.nginxPid, Redis: state.redisPid })) {
+    if (pid !== undefined && !lives(state, pid)) return `its ${name} (${pid}) is gone`;
+  }
+  return undefined;
+}
+
+async function makeRoom(stateDir: string): Promise<void> {
+  let found = await findStack(stateDir);
+  if (found.status === 'busy' && found.phase === 'stopping') {
+    const keeper = processRef(found.keeperPid);
+    if (keeper) await waitUntilGone([keeper], KEEPER_GRACE_MS);
+    found = await findStack(stateDir);
+  }
+  if (found.status === 'stale') await found.clean();
+  if (found.status !== 'up' && found.status !== 'busy') return;
+  throw new CapacityError(
+    'STACK_RUNNING',
+    `A stack is already ${found.status === 'up' ? 'running' : found.phase} from ${stateDir}.`,
+    'Use it, or stop it: npx socketio-capacity stack down',
+  );
+}
+
+class RunningStack implements Stack {
+  readonly state: StackState;
+  readonly #stateDir: string;
+  #closing: Promise<void> | undefined;
+
+  constructor(stateDir: string, state: StackState) {
+    this.#stateDir = stateDir;
+    this.state = state;
+  }
+
+  async refresh(): Promise<StackState> {
+    const { state } = this;
+    const watched = [...state.workers.map((worker) => worker.pid), ...state.nginxWorkerPids];
+    if (this.#closing || watched.every((pid) => lives(state, pid))) return state;
+    noteWorkers(state, await listWorkers(state.pm2Home));
+    noteNginxWorkers(state);
+    if (this.#isStill()) writeState(this.#stateDir, state);
+    return state;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const keeper = refOf(this.state, this.state.keeperPid);
+    if (keeper) await terminate([keeper], KEEPER_GRACE_MS);
+    // Without a keeper, or when it was killed half-way. A newer stack in the same folder is not ours to stop.
+    if (this.#isStill()) await takeDown(this.#stateDir, this.state);
+  }
+
+  #isStill(): boolean {
+    const now = readState(this.#stateDir);
+    return typeof now === 'object' && now.token === this.state.token;
+  }
+}
+
+async function startKeeper(options: StackOptions, signal: AbortSignal | undefined): Promise<StackState> {
+  const keeper = spawn(process.execPath, [KEEPER], { detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const stderr = keeper.stderr as Socket;
+  let complaint = '';
+  stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint += text;
+  });
+  const closed = new Promise<void>((resolve) => {
+    keeper.once('close', () => resolve());
+    keeper.once('error', () => resolve());
+  });
+  const answered = new Promise<KeeperAnswer>((resolve) => {
+    keeper.once('message', (message) => resolve(message as KeeperAnswer));
+  });
+  keeper.send(options);
+  // It stops between two steps.
+  const leave = () => keeper.kill('SIGTERM');
+  signal?.addEventListener('abort', leave, { once: true });
+  const answer = await Promise.race([answered, closed]);
+  signal?.removeEventListener('abort', leave);
+  if (answer && 'state' in answer && !signal?.aborted) {
+    // The pipes stay open, as what tells the keeper of our end, but do not keep us from ending.
+    keeper.unref();
+    stderr.unref();
+    keeper.channel?.unref();
+    return answer.state;
+  }
+  // It takes down what it started before it ends.
+  await closed;
+  signal?.throwIfAborted();
+  if (!answer) throw new CapacityError('STACK_FAILED', `The stack did not start:\n${complaint}`, 'Please report this.');
+  const { code, message, fix, cause } = (answer as Extract<KeeperAnswer, { error: unknown }>).error;
+  throw new CapacityError(code, message, fix, cause ? { cause: new Error(cause) } : undefined);
+}

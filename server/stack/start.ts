@@ -1,0 +1,166 @@
+/** Brings a stack up, process by process, noting each in the state before the next one starts. */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CapacityError } from '../../protocol/errors.ts';
+import { logTail } from './logs.ts';
+import { startNginx, statusUrl } from './nginx.ts';
+import { planStack, readMachine } from './plan.ts';
+import { daemonPid, type Pm2Worker, startWorkers } from './pm2.ts';
+import { assertFree, freePorts } from './ports.ts';
+import { processRef } from './processes.ts';
+import { assertRedisAnswers, localRedisUrl, startRedis } from './redis.ts';
+import {
+  claimState,
+  noteNginxWorkers,
+  prepareStateDir,
+  remember,
+  type StackState,
+  type WorkerState,
+  writeState,
+} from './state.ts';
+import { requireTool } from './tools.ts';
+
+export interface StackOptions {
+  profile: 'full' | 'embedded';
+  /** Where clients connect, on 127.0.0.1; 0 takes any free port. */
+  port: number;
+  /** Connections to plan for: decides how many workers there are and what nginx may open. */
+  connections: number;
+  /** Socket.IO workers; undefined lets the machine and the target decide. Ignored when embedded. */
+  workers?: number | undefined;
+  /** A Redis to use; undefined starts one. Ignored when embedded. */
+  redisUrl?: string | undefined;
+  stateDir: string;
+  /** Stays up until `stack down`, instead of ending with the process that started it. */
+  persistent?: boolean;
+}
+
+const HEALTH_TIMEOUT_MS = 15_000;
+
+/**
+ * @param owner pids to note in the state; both absent for a persistent stack
+ * @param signal stops between two steps
+ * @param onClaim called once the state file is ours, so that the caller takes down what follows
+ * @throws CapacityError; what was started until then is named in the state
+ */
+export async function bringUp(
+  options: StackOptions,
+  owner: { ownerPid: number | undefined; keeperPid: number },
+  signal: AbortSignal,
+  onClaim: (state: StackState) => void,
+): Promise<StackState> {
+  const { profile, stateDir, connections } = options;
+  const plan = planStack({ connections, profile, workers: options.workers }, await readMachine());
+  const nginx = profile === 'full' ? requireTool('nginx') : undefined;
+  const redisServer = profile === 'full' && !options.redisUrl ? requireTool('redis-server') : undefined;
+  if (options.port) await assertFree(options.port);
+  prepareStateDir(stateDir);
+  const logDir = join(stateDir, 'logs');
+
+  const [redisPort = 0, statusPort = 0, anyPort = 0, ...workerPorts] = await freePorts(3 + 2 * plan.workers);
+  const port = options.port || anyPort;
+  const workers: WorkerState[] = Array.from({ length: plan.workers }, (_, index) => ({
+    id: `w${index}`,
+    port: profile === 'embedded' ? port : (workerPorts[2 * index] ?? 0),
+    controlUrl: `http://127.0.0.1:${workerPorts[2 * index + 1]}`,
+    pid: 0,
+    restarts: 0,
+  }));
+  const state: StackState = {
+    version: 1,
+    phase: 'starting',
+    profile,
+    target: `http://127.0.0.1:${port}`,
+    token: randomBytes(24).toString('base64url'),
+    connections,
+    workers,
+    pm2Home: join(stateDir, 'pm2'),
+    nginxWorkerPids: [],
+    logDir,
+    startedAt: new Date().toISOString(),
+    startTimes: {},
+  };
+  state.ownerPid = remember(state, processRef(owner.ownerPid));
+  state.keeperPid = remember(state, processRef(owner.keeperPid));
+  if (!claimState(stateDir, state)) {
+    throw new CapacityError(
+      'STACK_RUNNING',
+      `A stack is already running from ${stateDir}.`,
+      'npx socketio-capacity stack down',
+    );
+  }
+  onClaim(state);
+
+  signal.throwIfAborted();
+  if (redisServer) {
+    state.redisPid = remember(state, await startRedis(redisServer, redisPort, join(stateDir, 'redis'), logDir));
+    state.redisUrl = localRedisUrl(redisPort);
+    writeState(stateDir, state);
+  } else if (profile === 'full' && options.redisUrl) {
+    await assertRedisAnswers(options.redisUrl);
+    state.redisUrl = options.redisUrl;
+  }
+
+  signal.throwIfAborted();
+  const started = await startWorkers(state.pm2Home, {
+    workers: workers.map((worker) => ({ port: worker.port, controlPort: Number(new URL(worker.controlUrl).port) })),
+    token: state.token,
+    redisUrl: state.redisUrl,
+    logDir,
+  });
+  state.pm2Pid = remember(state, processRef(daemonPid(state.pm2Home)));
+  noteWorkers(state, started);
+  writeState(stateDir, state);
+  await Promise.all(started.map((worker) => assertHealthy(worker, state)));
+
+  signal.throwIfAborted();
+  if (nginx) {
+    const dir = join(stateDir, 'nginx');
+    const master = await startNginx({ nginx, port, statusPort, plan: plan.nginx, workers, dir, logDir });
+    state.nginxPid = remember(state, master);
+    noteNginxWorkers(state);
+    state.nginxStatusUrl = statusUrl(statusPort);
+  }
+
+  signal.throwIfAborted();
+  state.phase = 'up';
+  if (options.persistent) {
+    delete state.ownerPid;
+    delete state.keeperPid;
+  }
+  writeState(stateDir, state);
+  return state;
+}
+
+/** Takes over what PM2 says of the workers. */
+export function noteWorkers(state: StackState, workers: Pm2Worker[]): void {
+  for (const worker of state.workers) {
+    const now = workers.find(({ id }) => id === worker.id);
+    const ref = processRef(now?.pid);
+    worker.pid = remember(state, ref) ?? 0;
+    worker.restarts = now?.restarts ?? worker.restarts;
+  }
+}
+
+async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void> {
+  const controlUrl = state.workers.find(({ id }) => id === worker.id)?.controlUrl;
+  const deadline = performance.now() + HEALTH_TIMEOUT_MS;
+  let problem = `is ${worker.status} after ${worker.restarts} restarts`;
+  // A worker that already had to be restarted will not do better later.
+  while (worker.status === 'online' && worker.restarts === 0 && performance.now() < deadline) {
+    try {
+      const response = await fetch(`${controlUrl}/healthz`, { signal: AbortSignal.timeout(2_000) });
+      if (response.ok) return;
+      problem = `answers ${response.status} to ${controlUrl}/healthz`;
+    } catch {
+      problem = `does not answer ${controlUrl}/healthz`;
+    }
+    await sleep(50);
+  }
+  throw new CapacityError(
+    'WORKER_FAILED',
+    `Worker ${worker.id} ${problem}. The end of its log:\n${logTail(join(state.logDir, `${worker.id}.log`))}`,
+    'The lines above are the worker’s own.',
+  );
+}

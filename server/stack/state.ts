@@ -1,0 +1,160 @@
+/**
+ * What a stack writes down about itself, so that any process can find it, measure it and take it down. The file is
+ * written before the first process starts and again after each one: whatever is killed when, it names what runs.
+ */
+import { linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+import { childrenOf, isAlive, type ProcessRef, processRef } from './processes.ts';
+
+const pid = z.number().int().positive();
+
+export const stackStateSchema = z.strictObject({
+  version: z.literal(1),
+  phase: z.enum(['starting', 'up', 'stopping']),
+  profile: z.enum(['full', 'embedded']),
+  /** Where clients connect: nginx, or the worker itself when embedded. */
+  target: z.url(),
+  /** For the control namespace of every worker. */
+  token: z.string(),
+  /** Connections it was planned for. */
+  connections: z.number().int(),
+  workers: z.array(
+    z.strictObject({
+      id: z.string(),
+      /** Socket.IO port on 127.0.0.1. */
+      port: z.number().int(),
+      /** `/capacity` namespace, `/metrics` and `/healthz`. */
+      controlUrl: z.url(),
+      /** 0 while PM2 has no process for it. */
+      pid: z.number().int(),
+      /** Since the stack's start, counted by PM2. */
+      restarts: z.number().int(),
+    }),
+  ),
+  pm2Home: z.string(),
+  pm2Pid: pid.optional(),
+  /** nginx's master; absent when embedded. */
+  nginxPid: pid.optional(),
+  nginxWorkerPids: z.array(pid),
+  nginxStatusUrl: z.url().optional(),
+  /** Absent when embedded. */
+  redisUrl: z.string().optional(),
+  /** Absent when Redis is not ours. */
+  redisPid: pid.optional(),
+  logDir: z.string(),
+  startedAt: z.string(),
+  /** The process whose end takes the stack down; absent when it stays until `stack down`. */
+  ownerPid: pid.optional(),
+  /** The process that does so. */
+  keeperPid: pid.optional(),
+  /** Start time of each process above, by pid: what tells it from a later one with the same pid. */
+  startTimes: z.record(z.string(), z.string()),
+});
+
+export type StackState = z.infer<typeof stackStateSchema>;
+export type WorkerState = StackState['workers'][number];
+
+/** Named entries of the state folder; nothing else in it is ever touched. */
+export const STATE_FILE = 'state.json';
+export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
+
+/** `SOCKETIO_CAPACITY_HOME`, or a folder of this user's in the temporary folder. */
+export function defaultStateDir(): string {
+  return process.env.SOCKETIO_CAPACITY_HOME || join(tmpdir(), `socketio-capacity-${userInfo().username}`);
+}
+
+/**
+ * Makes the folder and its parts, readable by this user only, because the state holds a token.
+ * @throws CapacityError `STATE_DIR_UNSAFE` when somebody else made it, `STATE_DIR_TOO_LONG`
+ */
+export function prepareStateDir(stateDir: string): void {
+  // A unix socket's path ends at 104 bytes on macOS, 108 on Linux; PM2's longest is this one.
+  if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > 103) {
+    throw new CapacityError(
+      'STATE_DIR_TOO_LONG',
+      `The state folder's path is too long for PM2's sockets: ${stateDir}`,
+      'Name a shorter one: SOCKETIO_CAPACITY_HOME=/tmp/capacity',
+    );
+  }
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const stat = lstatSync(stateDir);
+  if (!stat.isDirectory() || stat.uid !== userInfo().uid) {
+    throw new CapacityError(
+      'STATE_DIR_UNSAFE',
+      `The state folder ${stateDir} belongs to another user.`,
+      'Name one of your own: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+    );
+  }
+  for (const folder of STATE_FOLDERS) mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
+}
+
+/** Writes the first version; exactly one of several processes that try it succeeds. @returns false when one was there */
+export function claimState(stateDir: string, state: StackState): boolean {
+  const draft = writeDraft(stateDir, state);
+  try {
+    linkSync(draft, join(stateDir, STATE_FILE));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Atomic: a reader sees the old state or the new one. */
+export function writeState(stateDir: string, state: StackState): void {
+  renameSync(writeDraft(stateDir, state), join(stateDir, STATE_FILE));
+}
+
+function writeDraft(stateDir: string, state: StackState): string {
+  const draft = join(stateDir, `${STATE_FILE}.${process.pid}`);
+  writeFileSync(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  return draft;
+}
+
+/** @returns the state, undefined when there is none, `unreadable` when the file is not one of ours */
+export function readState(stateDir: string): StackState | 'unreadable' | undefined {
+  let text: string;
+  try {
+    text = readFileSync(join(stateDir, STATE_FILE), 'utf8');
+  } catch {
+    return undefined;
+  }
+  try {
+    return stackStateSchema.parse(JSON.parse(text));
+  } catch {
+    return 'unreadable';
+  }
+}
+
+/** Notes a process's start time beside its pid. */
+export function remember(state: StackState, ref: ProcessRef | undefined): number | undefined {
+  if (ref) state.startTimes[ref.pid] = ref.startTime;
+  return ref?.pid;
+}
+
+/** nginx's workers: they outlive a killed master, and go on holding the port. */
+export function noteNginxWorkers(state: StackState): void {
+  state.nginxWorkerPids = childrenOf(state.nginxPid ?? 0)
+    .map((pid) => remember(state, processRef(pid)))
+    .filter((pid) => pid !== undefined);
+}
+
+/** @returns the named process as it was when the state was written */
+export function refOf(state: StackState, pid: number | undefined): ProcessRef | undefined {
+  const startTime = pid ? state.startTimes[pid] : undefined;
+  return pid && startTime ? { pid, startTime } : undefined;
+}
+
+export function refsOf(state: StackState, pids: (number | undefined)[]): ProcessRef[] {
+  return pids.map((pid) => refOf(state, pid)).filter((ref) => ref !== undefined);
+}
+
+export function lives(state: StackState, pid: number | undefined): boolean {
+  const ref = refOf(state, pid);
+  return ref !== undefined && isAlive(ref);
+}

@@ -1,0 +1,45 @@
+/** Takes a stack down: only the processes that its state names, and only the files that a stack makes. */
+import { rmdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { CapacityError } from '../../protocol/errors.ts';
+import { pm2Processes, stopPm2 } from './pm2.ts';
+import { terminate } from './processes.ts';
+import { lives, refsOf, STATE_FILE, STATE_FOLDERS, type StackState, writeState } from './state.ts';
+
+const GRACE_MS = 5_000;
+
+/**
+ * Works on any state, also of a stack that is half up or half dead. Does not touch the keeper.
+ * @throws CapacityError `STACK_STUCK` when a process cannot be killed; the state file then stays
+ */
+export async function takeDown(stateDir: string, state: StackState): Promise<void> {
+  writeState(stateDir, { ...state, phase: 'stopping' });
+  // nginx first, so that nothing comes in any more; Redis last, so that the workers can leave it properly.
+  const stuck = await terminate(refsOf(state, [state.nginxPid, ...state.nginxWorkerPids]), GRACE_MS);
+
+  if (lives(state, state.pm2Pid) || pm2Processes(state.pm2Home).length > 0) {
+    // What PM2 cannot end in order is ended below.
+    await stopPm2(state.pm2Home).catch(() => {});
+  }
+  const named = refsOf(state, [state.pm2Pid, ...state.workers.map((worker) => worker.pid)]);
+  stuck.push(...(await terminate([...named, ...pm2Processes(state.pm2Home)], GRACE_MS)));
+
+  stuck.push(...(await terminate(refsOf(state, [state.redisPid]), GRACE_MS)));
+
+  if (stuck.length > 0) {
+    const pids = stuck.map(({ pid }) => pid).join(', ');
+    throw new CapacityError('STACK_STUCK', `These processes do not end: ${pids}.`, `kill -9 ${pids}`);
+  }
+  removeFiles(stateDir);
+}
+
+/** The state file goes last: until then the stack can be found and cleaned again. */
+export function removeFiles(stateDir: string): void {
+  for (const folder of STATE_FOLDERS) rmSync(join(stateDir, folder), { recursive: true, force: true });
+  rmSync(join(stateDir, STATE_FILE), { force: true });
+  try {
+    rmdirSync(stateDir);
+  } catch {
+    // The user keeps something of his own there, or the next stack has just begun.
+  }
+}

@@ -1,0 +1,44 @@
+/** The two programs that npm cannot install. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { execa } from 'execa';
+import { CapacityError } from '../../protocol/errors.ts';
+
+export type Tool = 'nginx' | 'redis-server';
+
+/** PATH, and where servers live that a plain user's PATH leaves out. */
+export function searchDirs(): string[] {
+  return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'];
+}
+
+/** @returns the program's path, or undefined when no folder has it */
+export function findTool(name: string, dirs = searchDirs()): string | undefined {
+  return dirs
+    .filter(Boolean)
+    .map((dir) => join(dir, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** @throws CapacityError `NGINX_MISSING`, `REDIS_MISSING` */
+export function requireTool(tool: Tool, dirs = searchDirs()): string {
+  const path = findTool(tool, dirs);
+  if (path) return path;
+  throw new CapacityError(
+    tool === 'nginx' ? 'NGINX_MISSING' : 'REDIS_MISSING',
+    `${tool} is not installed.`,
+    `Install it (npm run setup, or: apt-get install ${tool}), or do without nginx and Redis: PROFILE=embedded`,
+  );
+}
+
+/** @returns e.g. `1.22.1`, or `unknown` when the program does not say */
+export async function toolVersion(tool: Tool, path: string): Promise<string> {
+  const { all } = await execa(path, [tool === 'nginx' ? '-v' : '--version'], { all: true, reject: false });
+  return /(?:nginx\/|v=)(\d[\w.]*)/.exec(all)?.[1] ?? 'unknown';
+}

@@ -1,0 +1,119 @@
+/**
+ * What a connection can do without, each with a switch of its own, so that its worth can be measured
+ * (`npm run bench:server`). To add one, add an entry: the environment variable, its default, and what it changes.
+ */
+import type { EventEmitter } from 'node:events';
+import type { Server, ServerOptions, Socket } from 'socket.io';
+
+export interface Tuning {
+  /** Environment variable, `on` or `off`. */
+  variable: string;
+  byDefault: boolean;
+  /** Its position in a server that nobody tuned. */
+  inSocketIo: boolean;
+  /** Server options that the switch decides, for both of its positions. */
+  options?: (on: boolean) => Partial<ServerOptions>;
+  /** What to do to the server when the switch is on, before the first connection. */
+  apply?: (io: Server) => void;
+}
+
+/** Engine.IO's own default: smaller messages are not worth compressing. */
+const COMPRESSED = { threshold: 1024 };
+
+export const TUNINGS = {
+  /**
+   * Forget the HTTP request that opened the connection: it is the largest single thing a connection keeps. The price:
+   * `socket.handshake` has no headers, URL or query any more, so switch it off where middlewares read them.
+   */
+  dropRequest: {
+    variable: 'CAPACITY_DROP_REQUEST',
+    byDefault: true,
+    inSocketIo: false,
+    apply: (io) => void io.engine.on('connection', dropRequest),
+  },
+  /**
+   * Forget what the client said when it connected, once all middlewares have read it. The price: event handlers find no
+   * `socket.handshake`.
+   */
+  dropHandshake: {
+    variable: 'CAPACITY_DROP_HANDSHAKE',
+    byDefault: true,
+    inSocketIo: false,
+    apply: (io) => void io.on('connection', dropHandshake),
+  },
+  /**
+   * Leave the room of its own that every socket is in from the start. The price: `io.to(socket.id)` reaches nobody, and
+   * `socket.broadcast` also reaches the sender; too high for what it saves, so it is off unless asked for.
+   */
+  leaveOwnRoom: {
+    variable: 'CAPACITY_LEAVE_OWN_ROOM',
+    byDefault: false,
+    inSocketIo: false,
+    apply: (io) => void io.on('connection', leaveOwnRoom),
+  },
+  /** Take off listeners that a connection which began as a WebSocket cannot need any more. */
+  dropListeners: {
+    variable: 'CAPACITY_DROP_LISTENERS',
+    byDefault: true,
+    inSocketIo: false,
+    apply: (io) => void io.engine.on('connection', dropListeners),
+  },
+  /** A zlib context for each WebSocket. */
+  perMessageDeflate: {
+    variable: 'CAPACITY_PER_MESSAGE_DEFLATE',
+    byDefault: false,
+    inSocketIo: false,
+    options: (on) => ({ perMessageDeflate: on && COMPRESSED }),
+  },
+  /** Compressed answers of the polling transport. */
+  httpCompression: {
+    variable: 'CAPACITY_HTTP_COMPRESSION',
+    byDefault: false,
+    inSocketIo: true,
+    options: (on) => ({ httpCompression: on && COMPRESSED }),
+  },
+} satisfies Record<string, Tuning>;
+
+export type TuningName = keyof typeof TUNINGS;
+/** Which tunings are on. */
+export type Tunings = Record<TuningName, boolean>;
+
+/** @returns the server options that the switches decide */
+export function tuningOptions(on: Tunings): Partial<ServerOptions> {
+  return Object.assign({}, ...entries().map(([name, tuning]) => tuning.options?.(on[name])));
+}
+
+/** Applies the tunings that are on to a server without connections. */
+export function applyTunings(io: Server, on: Tunings): void {
+  for (const [name, tuning] of entries()) if (on[name]) tuning.apply?.(io);
+}
+
+export function entries(): [TuningName, Tuning][] {
+  return Object.entries(TUNINGS) as [TuningName, Tuning][];
+}
+
+function dropRequest(connection: { request: unknown }): void {
+  connection.request = null;
+}
+
+function dropHandshake(socket: Socket): void {
+  (socket as { handshake: unknown }).handshake = undefined;
+}
+
+function leaveOwnRoom(socket: Socket): void {
+  void socket.leave(socket.id);
+}
+
+/** The parts of an Engine.IO connection that have no public names. */
+interface EngineConnection {
+  transport: EventEmitter & { name: string; socket?: EventEmitter };
+}
+
+function dropListeners({ transport }: EngineConnection): void {
+  if (transport.name !== 'websocket') return;
+  // It tells of HTTP answers, of which there are no more.
+  transport.removeAllListeners('headers');
+  // Engine.IO's guard for the time of the upgrade comes first; the transport has listened for itself since.
+  const [guard, ...others] = transport.socket?.listeners('error') ?? [];
+  if (guard?.name === 'onUpgradeError' && others.length > 0) transport.socket?.off('error', guard as () => void);
+}

@@ -1,0 +1,8 @@
+import type { Namespace, Server, Socket } from 'socket.io';
+
+/* A server's type parameters are invariant, so that only `any` accepts everybody's own event maps. */
+/* biome-ignore-start lint/suspicious/noExplicitAny: see above */
+export type AnyServer = Server<any, any, any, any>;
+export type AnyNamespace = Namespace<any, any, any, any>;
+export type AnySocket = Socket<any, any, any, any>;
+/* biome-ignore-end lint/suspicious/noExplicitAny: see above */

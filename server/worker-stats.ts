@@ -1,0 +1,90 @@
+/** What a worker knows of its own process: memory, CPU, event loop; and the forced garbage collection. */
+import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import type { WorkerStats } from '../protocol/events.ts';
+
+/** The monitor is a timer of this period: rare enough not to show up in the CPU of an idle worker. */
+const RESOLUTION_MS = 20;
+
+export type ProcessStats = Pick<
+  WorkerStats,
+  | 'pid'
+  | 'uptimeSeconds'
+  | 'rssBytes'
+  | 'heapUsedBytes'
+  | 'heapTotalBytes'
+  | 'externalBytes'
+  | 'arrayBuffersBytes'
+  | 'cpuUserUs'
+  | 'cpuSystemUs'
+>;
+
+/** @returns memory in bytes, CPU in microseconds since the process began */
+export function processStats(): ProcessStats {
+  const memory = process.memoryUsage();
+  const cpu = process.cpuUsage();
+  return {
+    pid: process.pid,
+    uptimeSeconds: process.uptime(),
+    rssBytes: memory.rss,
+    heapUsedBytes: memory.heapUsed,
+    heapTotalBytes: memory.heapTotal,
+    externalBytes: memory.external,
+    arrayBuffersBytes: memory.arrayBuffers,
+    cpuUserUs: cpu.user,
+    cpuSystemUs: cpu.system,
+  };
+}
+
+/** Watches the event loop in windows: from one `next()` to the following. */
+export class EventLoopWindow {
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  #since: EventLoopUtilization = performance.eventLoopUtilization();
+
+  constructor() {
+    this.#delay.enable();
+  }
+
+  /** @returns the current window so far */
+  read(): WorkerStats['eventLoop'] {
+    return {
+      utilization: performance.eventLoopUtilization(this.#since).utilization,
+      delayP50Ms: delayMs(this.#delay.percentile(50)),
+      delayP99Ms: delayMs(this.#delay.percentile(99)),
+      delayMaxMs: delayMs(this.#delay.max),
+    };
+  }
+
+  /** @returns the current window, and begins the next one */
+  next(): WorkerStats['eventLoop'] {
+    const window = this.read();
+    this.#delay.reset();
+    this.#since = performance.eventLoopUtilization();
+    return window;
+  }
+
+  close(): void {
+    this.#delay.disable();
+  }
+}
+
+/** Node records the timer's whole period; only what exceeds it is delay. */
+function delayMs(recordedNs: number): number {
+  return Math.max(0, recordedNs / 1e6 - RESOLUTION_MS);
+}
+
+type GarbageCollector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
+let collect: GarbageCollector | undefined;
+
+/** Runs a full garbage collection, without `--expose-gc` on the command line. @returns how long it took */
+export function collectGarbage(): { durationMs: number } {
+  if (!collect) {
+    v8.setFlagsFromString('--expose-gc');
+    collect = vm.runInNewContext('gc') as GarbageCollector;
+  }
+  const startMs = performance.now();
+  // Also gives pages back that hold nothing any more; without it RSS shows how V8 grew, not what is needed.
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  return { durationMs: performance.now() - startMs };
+}
