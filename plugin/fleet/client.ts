@@ -1,0 +1,89 @@
+/**
+ * One Socket.IO connection as the fleet sees it. Two clients stand behind this interface: `light/`, which costs a few
+ * KB, and `official/`, which is socket.io-client. Both make one attempt; retry policy lives in the engine.
+ */
+
+export interface ClientOptions {
+  /** http(s)://host:port, ws(s):// likewise. */
+  url: string;
+  /** Engine.IO path, default `/socket.io/`. */
+  path: string;
+  /** The light client speaks WebSocket only; anything else needs the official client. */
+  transports: ('websocket' | 'polling')[];
+  query: Record<string, string>;
+  headers: Record<string, string>;
+  /** Socket.IO CONNECT payload. */
+  auth: Record<string, unknown> | undefined;
+  tls: TlsOptions;
+  /** For the whole way from TCP connect to the Socket.IO CONNECT answer. */
+  connectTimeoutMs: number;
+  /** Source address; undefined leaves it to the kernel. */
+  localAddress: string | undefined;
+  /** Gives the source port of an attempt, once each; undefined leaves it to the kernel. Light client only. */
+  localPort?: () => number;
+}
+
+/** PEM strings, not paths. */
+export interface TlsOptions {
+  rejectUnauthorized?: boolean;
+  servername?: string;
+  ca?: string;
+  cert?: string;
+  key?: string;
+}
+
+/** Microseconds from `connect()` to the end of each stage; a stage that the transport does not have is undefined. */
+export interface ConnectTimings {
+  tcpUs?: number;
+  upgradeUs?: number;
+  openUs?: number;
+  /** To the Socket.IO CONNECT answer of the first namespace. */
+  namespaceUs: number;
+}
+
+/**
+ * Where all clients of a process report to. One object, shared: a client holds no closures of its own.
+ * No method may throw; the client may be closed from inside any of them.
+ */
+export interface ClientSink<C = Client> {
+  /** A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace. */
+  onOpen(client: C, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void;
+  /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
+  onRefused(client: C, namespace: string, message: string, data: unknown): void;
+  /**
+   * The attempt failed before any namespace was connected. `cause` is a short stable code: an errno name
+   * (`ECONNREFUSED`, `EADDRNOTAVAIL`, `EMFILE`, …), `http_<status>`, `timeout_tcp`, `timeout_upgrade`, `timeout_open`,
+   * `timeout_namespace`, `not_websocket`, `not_engineio`, `not_socketio`, `tls_<code>`, `closed_<close code>`, `closed`.
+   */
+  onFailed(client: C, cause: string, message: string): void;
+  /** A `broadcast` of the wire contract, read from the raw bytes. */
+  onBroadcast(client: C, seq: number, sentAtUs: number, worker: string, receivedAtUs: number): void;
+  /** An event whose name is in `client.interest`. */
+  onEvent(client: C, namespace: string, event: string, args: unknown[]): void;
+  /** An event nobody waits for; its payload was not parsed. */
+  onIgnored(client: C): void;
+  onAck(client: C, namespace: string, ackId: number, args: unknown[]): void;
+  /**
+   * A connection that had been open ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
+   * `ping timeout`, `transport close`, `transport error`, `parse error`. With `namespace` set only that namespace
+   * ended, by the server's DISCONNECT packet.
+   */
+  onClosed(client: C, reason: string, namespace: string | undefined): void;
+  /** Bytes on the wire, for the totals. */
+  onTraffic(receivedBytes: number, sentBytes: number): void;
+}
+
+export interface Client {
+  /** Dense number given by the process, never reused: the ledger's index. */
+  readonly slot: number;
+  /** Names of events to parse and report. Undefined while there are none, which is the common case. */
+  interest: Set<string> | undefined;
+  /** Opens the transport if needed, then the namespace. */
+  connect(namespace: string): void;
+  /** @param ackId asks for an acknowledgement, reported by `onAck`; unique per client. Binary args are Uint8Arrays. */
+  emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
+  /** Leaves all namespaces and closes the transport politely; `onClosed` follows with `io client disconnect`. */
+  close(): void;
+  /** Drops the TCP connection at once, without a word. Nothing is reported afterwards. */
+  destroy(): void;
+}

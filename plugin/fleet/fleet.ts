@@ -1,0 +1,259 @@
+/**
+ * The engine's side of the fleet: starts the processes that hold the connections, spreads connections over them and
+ * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
+ */
+import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
+import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { ClientOptions } from './client.ts';
+import { FleetError } from './fleet-error.ts';
+import { mergeSnapshots } from './merge.ts';
+import type { FleetAnswer, FleetSettings, ProcessSnapshot } from './messages.ts';
+import { ProcessLink } from './process-link.ts';
+
+export { FleetError };
+
+/** One virtual user's connection. All promises reject with a `FleetError`; nothing throws synchronously. */
+export interface FleetConnection {
+  /**
+   * Opens the transport if needed, then the namespace. Resolves with the time at which it was open, in the
+   * microseconds of `monotonicUs`; the news of it may come a few milliseconds later.
+   */
+  open(namespace: string, overrides?: Partial<ClientOptions>): Promise<number>;
+  /** Fire and forget. */
+  emit(namespace: string, event: string, args: unknown[]): void;
+  /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout` or the reason of the disconnect. */
+  emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]>;
+  /** Every event of this name, until the returned function is called. */
+  on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
+  /** Told once for each time the connection, or one namespace of it, ends other than by `close()`. */
+  onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
+  /** Polite, paced by `leaveRatePerSec`. Resolves when it is closed. Idempotent. */
+  close(): Promise<void>;
+}
+
+export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
+  /** Attempts that failed, by cause (each attempt, repeats included). */
+  attemptFailures: Record<string, number>;
+};
+
+const NO_LATENCIES = encodeHistogram(createHistogram());
+
+export class Fleet {
+  readonly #processes: ProcessLink[] = [];
+  readonly #connections = new Map<number, Connection>();
+  /** The last word of processes that have died: what they had counted is not forgotten. */
+  readonly #lastSnapshots = new Map<ProcessLink, ProcessSnapshot>();
+  #nextId = 0;
+
+  /**
+   * Starts `processes` child processes and waits until each is ready.
+   * @throws FleetError `fleet_start` when one of them ends before
+   */
+  static async start(settings: FleetSettings, processes: number): Promise<Fleet> {
+    const fleet = new Fleet();
+    for (let index = 0; index < processes; index++) {
+      const link = new ProcessLink(settings, index, processes);
+      link.onAnswer = (answer) => fleet.#receive(answer);
+      link.onExit = () => fleet.#bury(link);
+      fleet.#processes.push(link);
+    }
+    try {
+      await Promise.all(fleet.#processes.map((link) => link.ready));
+    } catch (error) {
+      await fleet.close();
+      throw error;
+    }
+    return fleet;
+  }
+
+  connection(): FleetConnection {
+    const alive = this.#processes.filter((link) => link.alive);
+    const id = this.#nextId++;
+    const link = alive[id % Math.max(1, alive.length)] ?? (this.#processes[0] as ProcessLink);
+    const connection = new Connection(id, link, () => this.#connections.delete(id));
+    this.#connections.set(id, connection);
+    return connection;
+  }
+
+  status(): Pick<FleetStatus, 'connecting' | 'connected' | 'joining' | 'joined' | 'received'> {
+    const sum = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0 };
+    for (const { status } of this.#processes) {
+      for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += status[key];
+    }
+    return sum;
+  }
+
+  async snapshot(): Promise<MergedSnapshot> {
+    const snapshots = await Promise.all(
+      this.#processes.map(async (link) => {
+        if (link.alive) {
+          const requested = link.request((requestId) => ({ op: 'snapshot', requestId }));
+          const answer = await requested.catch(() => undefined);
+          if (answer?.op === 'snapshot') this.#lastSnapshots.set(link, answer.snapshot);
+        }
+        return { link, snapshot: this.#lastSnapshots.get(link) };
+      }),
+    );
+    return mergeSnapshots(snapshots.map(({ link, snapshot }) => ({ index: link.index, alive: link.alive, snapshot })));
+  }
+
+  async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
+    const answers = await Promise.all(
+      this.#processes
+        .filter((link) => link.alive)
+        .map((link) => link.request((requestId) => ({ op: 'freeze', requestId, broadcasts })).catch(() => undefined)),
+    );
+    const pages = answers.flatMap((answer) => (answer?.op === 'frozen' ? answer.rows : []));
+    return [...pages, ...this.#pagesOfTheDead(broadcasts)];
+  }
+
+  /** What a process had received died with it: its members count as lost, not as never expected. */
+  #pagesOfTheDead(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+    return this.#processes.flatMap(({ death }) => {
+      if (!death || death.joined === 0) return [];
+      const { atUs, joined } = death;
+      return broadcasts
+        .filter(({ sentAtUs }) => sentAtUs < atUs)
+        .map(({ seq }) => ({
+          seq,
+          expected: joined,
+          received: 0,
+          lostConnected: 0,
+          lostDisconnected: joined,
+          duplicates: 0,
+          reordered: 0,
+          unexpected: 0,
+          latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
+          firstUs: 0,
+          lastUs: 0,
+        }));
+    });
+  }
+
+  /** Ends all processes, with what they hold. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((link) => link.close()));
+  }
+
+  #receive(answer: FleetAnswer): void {
+    if (answer.op === 'event') {
+      this.#connections.get(answer.id)?.deliver(answer.namespace, answer.event, answer.args);
+    } else if (answer.op === 'closed') {
+      this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace);
+    }
+  }
+
+  #bury(link: ProcessLink): void {
+    for (const connection of this.#connections.values()) {
+      if (connection.link === link) connection.dropped('fleet process died', undefined);
+    }
+  }
+}
+
+type Listener = (args: unknown[]) => void;
+
+class Connection implements FleetConnection {
+  readonly id: number;
+  readonly link: ProcessLink;
+  readonly #forget: () => void;
+  #listeners: Map<string, Set<Listener>> | undefined;
+  #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(id: number, link: ProcessLink, forget: () => void) {
+    this.id = id;
+    this.link = link;
+    this.#forget = forget;
+  }
+
+  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<number> {
+    const { id } = this;
+    const answer = await this.link.request((requestId) => ({
+      op: 'open',
+      id,
+      requestId,
+      namespace,
+      overrides,
+      interest: this.#interest(),
+    }));
+    if (answer.op === 'opened') return answer.openedAtUs;
+    throw unexpected(answer);
+  }
+
+  emit(namespace: string, event: string, args: unknown[]): void {
+    this.link.send({ op: 'emit', id: this.id, namespace, event, args });
+  }
+
+  async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
+    const { id } = this;
+    const answer = await this.link.request((requestId) => ({ op: 'emit', id, namespace, event, args, requestId }), {
+      connectionId: id,
+      timeoutMs,
+      timeoutCause: 'ack_timeout',
+    });
+    if (answer.op === 'acked') return answer.args;
+    throw unexpected(answer);
+  }
+
+  on(namespace: string, event: string, listener: Listener): () => void {
+    const key = `${namespace} ${event}`;
+    this.#listeners ??= new Map();
+    let listeners = this.#listeners.get(key);
+    if (!listeners) {
+      listeners = new Set();
+      this.#listeners.set(key, listeners);
+      this.link.send({ op: 'interest', id: this.id, event, wanted: true });
+    }
+    listeners.add(listener);
+    return () => {
+      if (!listeners.delete(listener) || listeners.size > 0) return;
+      this.#listeners?.delete(key);
+      this.link.send({ op: 'interest', id: this.id, event, wanted: this.#wants(event) });
+    };
+  }
+
+  onDrop(listener: (reason: string, namespace: string | undefined) => void): void {
+    this.#dropListener = listener;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#dropListener = undefined;
+    this.link.rejectOf(this.id, new FleetError('closed', 'closed by the virtual user'));
+    const { id } = this;
+    try {
+      await this.link.request((requestId) => ({ op: 'close', id, requestId }));
+    } catch {
+      // the process has died, and the connection with it
+    }
+    this.#forget();
+  }
+
+  deliver(namespace: string, event: string, args: unknown[]): void {
+    for (const listener of this.#listeners?.get(`${namespace} ${event}`) ?? []) listener(args);
+  }
+
+  dropped(reason: string, namespace: string | undefined): void {
+    if (namespace === undefined) this.link.rejectOf(this.id, new FleetError('closed', reason));
+    this.#dropListener?.(reason, namespace);
+  }
+
+  #wants(event: string): boolean {
+    for (const key of this.#listeners?.keys() ?? []) if (key.endsWith(` ${event}`)) return true;
+    return false;
+  }
+
+  /** Names of all events listened for: a reconnect has a new client, which knows nothing of the old one's. */
+  #interest(): string[] | undefined {
+    return this.#listeners && [...this.#listeners.keys()].map((key) => key.slice(key.indexOf(' ') + 1));
+  }
+}
+
+function unexpected(answer: FleetAnswer): FleetError {
+  if (answer.op === 'failed') return new FleetError(answer.cause, answer.message, answer.data);
+  return new FleetError('fleet_protocol', `unexpected answer ${answer.op}`);
+}

@@ -1,0 +1,166 @@
+/** WebSocket frames (RFC 6455, without extensions): from the server in place, to the server masked. */
+import { ByteQueue } from './byte-queue.ts';
+import { webSocketError } from './protocol-error.ts';
+
+export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+
+/** The limit of `ws`, and so of socket.io-client. */
+export const MAX_MESSAGE_BYTES = 100 * 1024 * 1024;
+/** A frame's length is only a claim until its bytes arrive: no more than this is set aside on its word. */
+const MAX_TRUSTED_BYTES = 1024 * 1024;
+
+export interface FrameHandler {
+  /**
+   * A whole text or binary message (its fragments joined), or a control frame. `bytes[start, end)` is the payload and
+   * valid only during the call.
+   * @returns false to read no further
+   */
+  onFrame(opcode: number, bytes: Uint8Array, start: number, end: number): boolean;
+}
+
+/** One connection's place in its byte stream. Holds no bytes between two frames. */
+export class FrameDecoder {
+  /** The beginning of a frame whose end has not arrived. */
+  #partial: ByteQueue | undefined;
+  /** The fragments so far of a message that is not finished. */
+  #message: ByteQueue | undefined;
+  #messageOpcode = 0;
+
+  /**
+   * Reads `bytes[start, end)`, which may begin and end anywhere in a frame.
+   * @throws ProtocolError when the server broke RFC 6455; the decoder is of no use afterwards
+   */
+  decode(bytes: Uint8Array, start: number, end: number, handler: FrameHandler): void {
+    let at = start;
+    if (this.#partial !== undefined) {
+      at = this.#complete(this.#partial, bytes, at, end, handler);
+      if (at < 0) return;
+    }
+    while (at < end) {
+      const size = frameSize(bytes, at, end);
+      if (size === 0 || size > end - at) {
+        this.#partial = new ByteQueue(Math.max(14, Math.min(size, MAX_TRUSTED_BYTES)));
+        this.#partial.append(bytes, at, end);
+        return;
+      }
+      if (!this.#frame(bytes, at, at + size, handler)) return;
+      at += size;
+    }
+  }
+
+  /** Adds to the unfinished frame: its header byte by byte, then all of its payload. @returns where to go on, or -1 */
+  #complete(partial: ByteQueue, bytes: Uint8Array, start: number, end: number, handler: FrameHandler): number {
+    let at = start;
+    for (;;) {
+      const size = frameSize(partial.bytes, 0, partial.length);
+      if (size === partial.length) break;
+      const wanted = size === 0 ? 1 : size - partial.length;
+      const taken = Math.min(wanted, end - at);
+      if (taken === 0) return -1;
+      partial.append(bytes, at, at + taken);
+      at += taken;
+    }
+    this.#partial = undefined;
+    return this.#frame(partial.bytes, 0, partial.length, handler) ? at : -1;
+  }
+
+  /** One whole frame, header included. */
+  #frame(bytes: Uint8Array, start: number, end: number, handler: FrameHandler): boolean {
+    const first = byteAt(bytes, start);
+    const payloadStart = start + headerSize(byteAt(bytes, start + 1));
+    const opcode = first & 0x0f;
+    if (opcode >= OPCODE.close) return handler.onFrame(opcode, bytes, payloadStart, end);
+
+    const isFinal = (first & 0x80) !== 0;
+    const message = this.#message;
+    if (opcode === OPCODE.continuation) {
+      if (message === undefined) throw webSocketError('a continuation frame without a message to continue');
+      if (message.length + end - payloadStart > MAX_MESSAGE_BYTES) throw tooLarge();
+      message.append(bytes, payloadStart, end);
+      if (!isFinal) return true;
+      this.#message = undefined;
+      return handler.onFrame(this.#messageOpcode, message.bytes, 0, message.length);
+    }
+    if (message !== undefined) throw webSocketError('a new message inside a fragmented one');
+    if (isFinal) return handler.onFrame(opcode, bytes, payloadStart, end);
+    this.#messageOpcode = opcode;
+    this.#message = new ByteQueue(end - payloadStart);
+    this.#message.append(bytes, payloadStart, end);
+    return true;
+  }
+}
+
+/**
+ * Checks a frame's header as far as it is there.
+ * @returns bytes of the whole frame, header included; 0 while the header is incomplete
+ */
+function frameSize(bytes: Uint8Array, start: number, end: number): number {
+  const available = end - start;
+  if (available < 2) return 0;
+  const first = byteAt(bytes, start);
+  const second = byteAt(bytes, start + 1);
+  const opcode = first & 0x0f;
+  if ((first & 0x70) !== 0) throw webSocketError('reserved bits are set, but no extension was agreed on');
+  if ((second & 0x80) !== 0) throw webSocketError('a masked frame from the server');
+  if (opcode > OPCODE.pong || (opcode > OPCODE.binary && opcode < OPCODE.close)) {
+    throw webSocketError(`unknown opcode ${opcode}`);
+  }
+  if (opcode >= OPCODE.close && ((first & 0x80) === 0 || second > 125)) {
+    throw webSocketError('a control frame that is fragmented or longer than 125 bytes');
+  }
+  if (second < 126) return 2 + second;
+  if (second === 126) return available < 4 ? 0 : 4 + byteAt(bytes, start + 2) * 256 + byteAt(bytes, start + 3);
+  if (available < 10) return 0;
+  let size = 0;
+  for (let at = start + 2; at < start + 10; at++) size = size * 256 + byteAt(bytes, at);
+  if (size > MAX_MESSAGE_BYTES) throw tooLarge();
+  return 10 + size;
+}
+
+function headerSize(second: number): number {
+  if (second < 126) return 2;
+  return second === 126 ? 4 : 10;
+}
+
+function tooLarge() {
+  return webSocketError(`a message of more than ${MAX_MESSAGE_BYTES} bytes`);
+}
+
+/** For indices known to be inside. */
+function byteAt(bytes: Uint8Array, index: number): number {
+  return bytes[index] as number;
+}
+
+/**
+ * A masked frame with the mask key 0, which leaves the payload as it is. Unpredictable keys protect proxies from a
+ * hostile script inside a browser; here the sender chooses its own bytes. The server unmasks just the same.
+ */
+export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffer {
+  const size = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
+  const lengthBytes = size < 126 ? 0 : size < 65_536 ? 2 : 8;
+  const payloadStart = 2 + lengthBytes + 4;
+  const frame = Buffer.allocUnsafe(payloadStart + size);
+  frame[0] = 0x80 | opcode;
+  frame[1] = 0x80 | (lengthBytes === 0 ? size : lengthBytes === 2 ? 126 : 127);
+  if (lengthBytes === 2) frame.writeUInt16BE(size, 2);
+  if (lengthBytes === 8) frame.writeBigUInt64BE(BigInt(size), 2);
+  frame.fill(0, payloadStart - 4, payloadStart);
+  if (typeof payload === 'string') frame.write(payload, payloadStart);
+  else frame.set(payload, payloadStart);
+  return frame;
+}
+
+/** @param code undefined sends none, as socket.io-client does */
+export function encodeClose(code?: number): Buffer {
+  return encodeFrame(OPCODE.close, code === undefined ? '' : Uint8Array.of(code >> 8, code & 0xff));
+}
+
+/** @returns the close code, 1005 when there is none */
+export function closeCode(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start === 0) return 1005;
+  if (end - start === 1) throw webSocketError('a close frame with half a code');
+  const code = byteAt(bytes, start) * 256 + byteAt(bytes, start + 1);
+  const isValid = (code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006) || code >= 3000;
+  if (!isValid || code > 4999) throw webSocketError(`invalid close code ${code}`);
+  return code;
+}

@@ -1,0 +1,163 @@
+/** The HTTP side of a WebSocket: the upgrade request, and the server's answer to it. */
+import { hash, randomFillSync } from 'node:crypto';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { isIP } from 'node:net';
+import type { ClientOptions } from '../client.ts';
+import { ByteQueue } from './byte-queue.ts';
+import { ProtocolError, webSocketError } from './protocol-error.ts';
+
+const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const KEY_BYTES = 16;
+const MAX_HEAD_BYTES = 16 * 1024;
+const UPGRADE = headerPattern('upgrade');
+const ACCEPT = headerPattern('sec-websocket-accept');
+const EXTENSIONS = headerPattern('sec-websocket-extensions');
+/** What the handshake itself says; everything else is the user's to set, `Host` included. */
+const OWN_HEADERS = new Set([
+  'upgrade',
+  'connection',
+  'sec-websocket-version',
+  'sec-websocket-key',
+  'sec-websocket-extensions',
+]);
+
+export interface Endpoint {
+  secure: boolean;
+  host: string;
+  port: number;
+  /** The name for SNI and the certificate; undefined for an address. */
+  servername: string | undefined;
+}
+
+/** @throws TypeError, with Node's code, for a URL that is none or of another scheme */
+export function endpointOf(url: string): Endpoint {
+  const { protocol, hostname, port } = new URL(url);
+  const secure = protocol === 'https:' || protocol === 'wss:';
+  if (!secure && protocol !== 'http:' && protocol !== 'ws:') {
+    throw Object.assign(new TypeError(`${url}: neither http(s) nor ws(s)`), { code: 'ERR_INVALID_PROTOCOL' });
+  }
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return {
+    secure,
+    host,
+    port: port === '' ? (secure ? 443 : 80) : Number(port),
+    servername: isIP(host) === 0 ? host : undefined,
+  };
+}
+
+/** Random bytes are drawn for many keys at once: a draw costs far more than the bytes. */
+const randomness = Buffer.allocUnsafeSlow(KEY_BYTES * 256);
+let randomUsed = randomness.length;
+
+export function randomKey(): string {
+  if (randomUsed === randomness.length) {
+    randomFillSync(randomness);
+    randomUsed = 0;
+  }
+  const start = randomUsed;
+  randomUsed += KEY_BYTES;
+  return randomness.toString('base64', start, randomUsed);
+}
+
+/** What all connections with the same options have in common, worked out once. */
+interface Plan {
+  endpoint: Endpoint;
+  /** The upgrade request up to its key. */
+  requestHead: string;
+}
+
+const plans = new WeakMap<ClientOptions, Plan>();
+
+/** @throws TypeError for an impossible URL, and for a header that HTTP does not allow */
+export function planOf(options: ClientOptions): Plan {
+  let plan = plans.get(options);
+  if (plan === undefined) {
+    plan = { endpoint: endpointOf(options.url), requestHead: requestHead(options) };
+    plans.set(options, plan);
+  }
+  return plan;
+}
+
+/** @throws TypeError as `planOf` */
+export function upgradeRequest(options: ClientOptions, key: string): Buffer {
+  // Header values are Latin-1 on the wire.
+  return Buffer.from(`${planOf(options).requestHead}${key}\r\n\r\n`, 'latin1');
+}
+
+function requestHead(options: ClientOptions): string {
+  const query = new URLSearchParams({ ...options.query, EIO: '4', transport: 'websocket' });
+  const lines = [
+    `GET ${enginePath(options.path)}?${query} HTTP/1.1`,
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    'Sec-WebSocket-Version: 13',
+  ];
+  let hasHost = false;
+  for (const [name, value] of Object.entries(options.headers)) {
+    if (OWN_HEADERS.has(name.toLowerCase())) continue;
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    if (name.toLowerCase() === 'host') hasHost = true;
+    lines.push(`${name}: ${value}`);
+  }
+  if (!hasHost) lines.push(`Host: ${new URL(options.url).host}`);
+  lines.push('Sec-WebSocket-Key: ');
+  return lines.join('\r\n');
+}
+
+/** One leading and one trailing slash, like socket.io-client; what HTTP cannot carry in a target is percent-encoded. */
+function enginePath(path: string): string {
+  return new URL(`/${path.replace(/^\/|\/$/g, '')}/`.replace('//', '/'), 'http://localhost').pathname;
+}
+
+/** Collects the answer's head, however it is split. */
+export class UpgradeResponse {
+  readonly #head = new ByteQueue(512);
+  readonly #accept: string;
+
+  constructor(key: string) {
+    this.#accept = hash('sha1', key + WEBSOCKET_GUID, 'base64');
+  }
+
+  /**
+   * @returns where the first frame begins, or -1 while the head is incomplete
+   * @throws ProtocolError: `http_<status>`, `not_websocket`
+   */
+  read(bytes: Uint8Array, start: number, end: number): number {
+    const head = this.#head;
+    head.append(bytes, start, end);
+    for (;;) {
+      const text = head.bytes.toString('latin1', 0, Math.min(head.length, MAX_HEAD_BYTES));
+      if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw webSocketError('the answer is not HTTP');
+      const size = text.indexOf('\r\n\r\n') + 4;
+      if (size === 3) {
+        if (head.length >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
+        return -1;
+      }
+      const status = this.#check(text.slice(0, size), text.slice(size));
+      const rest = head.length - size;
+      if (status === 101) return end - rest;
+      // An interim answer (100, 103): the real one follows.
+      head.bytes.copyWithin(0, size, head.length);
+      head.length = rest;
+    }
+  }
+
+  #check(head: string, body: string): number {
+    const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
+    if (Number.isNaN(status)) throw webSocketError('the answer is not HTTP');
+    if (status !== 101) {
+      if (status >= 100 && status < 200) return status;
+      const message = `the server answered ${head.slice(9, head.indexOf('\r\n'))} ${body.trim().slice(0, 200)}`;
+      throw new ProtocolError(`http_${status}`, 'transport error', message.trim());
+    }
+    if (UPGRADE.exec(head)?.[1]?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
+    if (ACCEPT.exec(head)?.[1] !== this.#accept) throw webSocketError('wrong Sec-WebSocket-Accept');
+    if (EXTENSIONS.exec(head)?.[1]) throw webSocketError('an extension that was not asked for');
+    return status;
+  }
+}
+
+function headerPattern(name: string): RegExp {
+  return new RegExp(`\\r\\n${name}:[ \\t]*([^\\r\\n]*?)[ \\t]*\\r\\n`, 'i');
+}

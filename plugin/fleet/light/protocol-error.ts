@@ -1,0 +1,26 @@
+/** The server broke a protocol. Each layer knows what to call that, before and after the connection is open. */
+export class ProtocolError extends Error {
+  /** Cause of the failed attempt, if no namespace was connected yet. */
+  readonly failure: string;
+  /** Socket.IO's reason for the disconnect, if one was. */
+  readonly reason: string;
+
+  constructor(failure: string, reason: string, message: string) {
+    super(message);
+    this.name = 'ProtocolError';
+    this.failure = failure;
+    this.reason = reason;
+  }
+}
+
+export function webSocketError(message: string): ProtocolError {
+  return new ProtocolError('not_websocket', 'transport error', message);
+}
+
+export function engineIoError(message: string): ProtocolError {
+  return new ProtocolError('not_engineio', 'parse error', message);
+}
+
+export function socketIoError(message: string): ProtocolError {
+  return new ProtocolError('not_socketio', 'parse error', message);
+}

@@ -1,0 +1,66 @@
+/** One snapshot out of those of several fleet processes: counts add up, histograms merge, nothing is averaged. */
+import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
+import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
+import type { MergedSnapshot } from './fleet.ts';
+import type { ProcessSnapshot } from './messages.ts';
+
+export function mergeSnapshots(
+  parts: { index: number; alive: boolean; snapshot: ProcessSnapshot | undefined }[],
+): MergedSnapshot {
+  const snapshots = parts.flatMap(({ snapshot }) => (snapshot ? [snapshot] : []));
+  const sum = (value: (snapshot: ProcessSnapshot) => number) => snapshots.reduce((total, one) => total + value(one), 0);
+  return {
+    processes: parts.flatMap(({ index, alive, snapshot }) => (snapshot ? [{ ...snapshot.health, index, alive }] : [])),
+    attempts: sum((one) => one.attempts),
+    opened: sum((one) => one.opened),
+    connected: parts.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
+    attemptFailures: addCounts(snapshots.map((one) => one.attemptFailures)),
+    disconnects: addCounts([...snapshots.map((one) => one.disconnects), deaths(parts)]),
+    perWorker: addCounts(snapshots.map((one) => one.perWorker)),
+    connectUs: Object.fromEntries(
+      CONNECT_STAGES.map((stage) => [
+        stage,
+        encodeHistogram(mergeHistograms(snapshots.map((one) => decodeHistogram(one.connectUs[stage])))),
+      ]),
+    ) as FleetSnapshot['connectUs'],
+    openings: addOpenings(snapshots.map((one) => one.openings)),
+    receipts: {
+      received: sum((one) => one.receipts.received),
+      duplicates: sum((one) => one.receipts.duplicates),
+      late: sum((one) => one.receipts.late),
+      early: sum((one) => one.receipts.early),
+    },
+    ignoredEvents: sum((one) => one.ignoredEvents),
+    receivedBytes: sum((one) => one.receivedBytes),
+    sentBytes: sum((one) => one.sentBytes),
+  };
+}
+
+/** Adds counters key by key. */
+export function addCounts(all: Record<string, number>[]): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const counts of all) {
+    for (const [key, value] of Object.entries(counts)) total[key] = (total[key] ?? 0) + value;
+  }
+  return total;
+}
+
+/** Adds series that began at different times, on the grid of the earliest. */
+export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
+  const startUs = Math.min(...all.map((one) => one.startUs));
+  const intervalUs = all[0]?.intervalUs ?? 10_000;
+  const counts: number[] = [];
+  for (const one of all) {
+    const shift = Math.round((one.startUs - startUs) / intervalUs);
+    one.counts.forEach((value, index) => {
+      while (counts.length <= index + shift) counts.push(0);
+      counts[index + shift] = (counts[index + shift] ?? 0) + value;
+    });
+  }
+  return { startUs: all.length > 0 ? startUs : 0, intervalUs, counts };
+}
+
+function deaths(parts: { alive: boolean; snapshot: ProcessSnapshot | undefined }[]): Record<string, number> {
+  const lost = parts.reduce((total, { alive, snapshot }) => total + (alive ? 0 : (snapshot?.connected ?? 0)), 0);
+  return lost > 0 ? { 'fleet process died': lost } : {};
+}

@@ -1,0 +1,264 @@
+/**
+ * socket.io-client behind the fleet's interface: several times dearer than the light client, but the real thing, with
+ * HTTP long-polling and the upgrade from it.
+ */
+import http from 'node:http';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { Manager, type ManagerOptions, type Socket } from 'socket.io-client';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
+import { networkCause } from '../cause.ts';
+import type { Client, ClientOptions, ClientSink } from '../client.ts';
+import { endFailure, type Failure, failureOf } from './failure.ts';
+
+/** @param slot dense number, never reused: the ledger's index */
+export function createOfficialClient(slot: number, options: ClientOptions, sink: ClientSink): Client {
+  return new OfficialClient(slot, options, sink);
+}
+
+interface WebSocketTransport {
+  /** The WebSocket of `ws`; other transports have none. */
+  ws?: { terminate(): void };
+}
+
+class OfficialClient implements Client {
+  readonly slot: number;
+  interest: Set<string> | undefined = undefined;
+  readonly #options: ClientOptions;
+  readonly #sink: ClientSink;
+  #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
+  #manager: Manager | undefined;
+  #webSocket: WebSocketTransport['ws'];
+  #timer: NodeJS.Timeout | undefined;
+  #startedAtUs = 0;
+  #openUs: number | undefined;
+  readonly #connected = new Map<string, Socket>();
+  readonly #pending = new Map<string, Socket>();
+
+  constructor(slot: number, options: ClientOptions, sink: ClientSink) {
+    this.slot = slot;
+    this.#options = options;
+    this.#sink = sink;
+  }
+
+  connect(namespace: string): void {
+    if (this.#state === 'gone' || this.#connected.has(namespace) || this.#pending.has(namespace)) return;
+    this.#setTimer();
+    try {
+      const manager = this.#manager ?? this.#start();
+      const socket = manager.socket(namespace, { auth: this.#options.auth });
+      this.#pending.set(namespace, socket);
+      if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
+      socket.connect();
+      if (this.#state === 'idle') this.#watchEngine(manager);
+    } catch (error) {
+      const failure = { cause: networkCause(error as Error), message: (error as Error).message };
+      process.nextTick(() => this.#fail(failure));
+    }
+    if (this.#state === 'idle') this.#state = 'connecting';
+  }
+
+  emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
+    const socket = this.#connected.get(namespace);
+    if (socket === undefined || this.#state !== 'open') return;
+    if (ackId === undefined) socket.emit(event, ...args);
+    else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
+  }
+
+  close(): void {
+    if (this.#state === 'idle' || this.#state === 'gone') return;
+    const wasOpen = this.#state === 'open';
+    this.#end();
+    for (const socket of [...this.#connected.values(), ...this.#pending.values()]) socket.disconnect();
+    process.nextTick(() => {
+      if (wasOpen) this.#sink.onClosed(this, 'io client disconnect', undefined);
+      else this.#sink.onFailed(this, 'closed', 'closed by the client before it was open');
+    });
+  }
+
+  destroy(): void {
+    this.#end();
+    // Engine.IO knows only a polite end, which is none for a server that does not answer.
+    this.#webSocket?.terminate();
+    this.#manager?.engine?.close();
+  }
+
+  #start(): Manager {
+    checkOptions(this.#options);
+    this.#startedAtUs = monotonicUs();
+    const manager = new Manager(new URL(this.#options.url).origin, managerOptions(this.#options));
+    // One timer of ours covers the whole way, namespace included.
+    manager.timeout(false);
+    manager.on('open', () => {
+      this.#openUs = monotonicUs() - this.#startedAtUs;
+    });
+    manager.on('error', (error) => this.#fail(failureOf(error)));
+    manager.on('close', (reason, details) => this.#onEnd(reason, details));
+    this.#manager = manager;
+    return manager;
+  }
+
+  #watchEngine({ engine }: Manager): void {
+    this.#webSocket = (engine.transport as WebSocketTransport).ws;
+    engine.on('upgrading', (transport: object) => {
+      this.#webSocket = (transport as WebSocketTransport).ws;
+    });
+    // While it is being opened, the Manager does not notice an end without an error.
+    engine.on('close', (reason: string, details: unknown) => this.#onEnd(reason, details));
+    engine.on('packet', ({ data }: { data?: unknown }) => this.#sink.onTraffic(1 + sizeOf(data), 0));
+    engine.on('packetCreate', ({ data }: { data?: unknown }) => this.#sink.onTraffic(0, 1 + sizeOf(data)));
+  }
+
+  #listen(namespace: string, socket: Socket): void {
+    socket.on('connect', () => this.#onConnect(namespace, socket));
+    socket.on('connect_error', (error: Error & { data?: unknown }) => {
+      if (this.#state === 'gone') return;
+      // Only the server's own refusal carries data, if only undefined.
+      if ('data' in error) this.#onRefused(namespace, error.message, error.data);
+      else this.#fail({ cause: 'not_socketio', message: error.message });
+    });
+    socket.on('disconnect', (reason) => {
+      if (reason === 'io server disconnect') this.#onServerDisconnect(namespace);
+    });
+    socket.onAny((event: unknown, ...args: unknown[]) => this.#onEvent(namespace, String(event), args));
+  }
+
+  #onConnect(namespace: string, socket: Socket): void {
+    if (this.#state === 'gone' || !this.#pending.has(namespace)) return;
+    this.#settle(namespace);
+    this.#connected.set(namespace, socket);
+    const isFirst = this.#state === 'connecting';
+    this.#state = 'open';
+    const timings = isFirst ? { openUs: this.#openUs, namespaceUs: monotonicUs() - this.#startedAtUs } : undefined;
+    this.#sink.onOpen(this, namespace, this.#manager?.engine.id ?? '', timings);
+  }
+
+  #onRefused(namespace: string, message: string, data: unknown): void {
+    const wasOpen = this.#state === 'open';
+    this.#settle(namespace);
+    const isLast = this.#pending.size + this.#connected.size === 0;
+    if (isLast) this.#end();
+    this.#sink.onRefused(this, namespace, message, data);
+    if (isLast && wasOpen) this.#sink.onClosed(this, 'io server disconnect', undefined);
+  }
+
+  #onServerDisconnect(namespace: string): void {
+    if (this.#state !== 'open') return;
+    this.#connected.delete(namespace);
+    const isLast = this.#pending.size + this.#connected.size === 0;
+    if (isLast) this.#end();
+    this.#sink.onClosed(this, 'io server disconnect', isLast ? undefined : namespace);
+  }
+
+  #onEvent(namespace: string, event: string, args: unknown[]): void {
+    if (this.#state === 'gone') return;
+    // The means to acknowledge, which nobody here does.
+    if (typeof args.at(-1) === 'function') args.pop();
+    const isWanted = this.interest?.has(event) === true;
+    if (event === EVENTS.broadcast && isBroadcast(args[0])) {
+      const { seq, sentAtUs, worker } = args[0];
+      this.#sink.onBroadcast(this, seq, sentAtUs, worker, monotonicUs());
+    } else if (!isWanted) this.#sink.onIgnored(this);
+    if (isWanted) this.#sink.onEvent(this, namespace, event, args);
+  }
+
+  #onAck(namespace: string, ackId: number, args: unknown[]): void {
+    if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, args);
+  }
+
+  /** The transport has ended. */
+  #onEnd(reason: string, details: unknown): void {
+    // The library's own doing, after a refusal or parse error that it tells of next.
+    if (reason === 'forced close') return;
+    if (this.#state === 'connecting') this.#fail(endFailure(reason, details));
+    else if (this.#state === 'open') {
+      this.#end();
+      this.#sink.onClosed(this, reason, undefined);
+    }
+  }
+
+  #onTimeout(): void {
+    if (this.#state === 'connecting') {
+      const stage = this.#openUs === undefined ? 'open' : 'namespace';
+      const message = `no answer within ${this.#options.connectTimeoutMs} ms (${stage})`;
+      this.#fail({ cause: `timeout_${stage}`, message });
+      return;
+    }
+    const overdue = [...this.#pending.keys()];
+    this.#pending.clear();
+    for (const namespace of overdue) this.#sink.onRefused(this, namespace, 'timeout_namespace', undefined);
+  }
+
+  #fail({ cause, message }: Failure): void {
+    if (this.#state !== 'connecting') return;
+    this.destroy();
+    this.#sink.onFailed(this, cause, message);
+  }
+
+  #end(): void {
+    this.#state = 'gone';
+    clearTimeout(this.#timer);
+  }
+
+  #settle(namespace: string): void {
+    this.#pending.delete(namespace);
+    if (this.#pending.size === 0) clearTimeout(this.#timer);
+  }
+
+  #setTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
+  }
+}
+
+/**
+ * engine.io-client loses what its transports throw at once, and would wait for ever.
+ * @throws what they would throw
+ */
+function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: ClientOptions): void {
+  if (localAddress !== undefined && isIP(localAddress) === 0) {
+    throw Object.assign(new TypeError(`${localAddress}: no IP address`), { code: 'ERR_INVALID_IP_ADDRESS' });
+  }
+  if (ca !== undefined || cert !== undefined || key !== undefined) createSecureContext({ ca, cert, key });
+  for (const [name, value] of Object.entries(headers)) {
+    http.validateHeaderName(name);
+    http.validateHeaderValue(name, value);
+  }
+}
+
+function managerOptions(options: ClientOptions): Partial<ManagerOptions> {
+  const { servername, ...tls } = options.tls;
+  const { localAddress } = options;
+  const isSecure = /^(https|wss):/.test(options.url);
+  // Only an agent brings these two to both of its transports.
+  const agent = isSecure ? new https.Agent({ servername, localAddress }) : new http.Agent({ localAddress });
+  const needsAgent = servername !== undefined || localAddress !== undefined;
+  return {
+    path: options.path,
+    transports: options.transports,
+    query: options.query,
+    extraHeaders: options.headers,
+    autoConnect: false,
+    forceNew: true,
+    reconnection: false,
+    ...tls,
+    ...({ perMessageDeflate: false, ...(needsAgent ? { agent } : {}) } as object),
+  };
+}
+
+function isBroadcast(value: unknown): value is Broadcast {
+  const { seq, sentAtUs, worker } = (value ?? {}) as Partial<Broadcast>;
+  return isCount(seq) && isCount(sentAtUs) && typeof worker === 'string';
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Payload bytes; what HTTP and WebSocket add is not known here. */
+function sizeOf(data: unknown): number {
+  if (typeof data === 'string') return Buffer.byteLength(data);
+  return data instanceof ArrayBuffer || ArrayBuffer.isView(data) ? data.byteLength : 0;
+}

@@ -1,0 +1,62 @@
+/** Finds out why socket.io-client could not connect: it wraps the reason in layers of its own errors. */
+import { networkCause } from '../cause.ts';
+
+export interface Failure {
+  /** As in `ClientSink.onFailed`. */
+  cause: string;
+  message: string;
+}
+
+/** engine.io-client's TransportError: what its transport, `ws` or XMLHttpRequest, said. */
+interface TransportError extends Error {
+  /** An HTTP status (0 without an answer), an Error, or the ErrorEvent of `ws`. */
+  description?: unknown;
+  /** The XMLHttpRequest, or the CloseEvent of `ws`. */
+  context?: unknown;
+}
+
+/** @param error as emitted by the Manager before it was open */
+export function failureOf(error: TransportError): Failure {
+  const { description } = error;
+  if (typeof description === 'number') return httpFailure(description, error.context);
+  if (description instanceof Error) return socketFailure(description);
+  const inner = (description as { error?: unknown } | undefined)?.error;
+  if (inner instanceof Error) return socketFailure(inner);
+  // The transport worked, but what came through it was no Engine.IO packet.
+  if (error.message === 'server error') return { cause: 'not_engineio', message: 'no Engine.IO handshake' };
+  return { cause: 'closed', message: error.message };
+}
+
+/**
+ * @param reason of the disconnect, before any namespace was connected
+ * @param details with the CloseEvent of `ws`, if that is what ended it
+ */
+export function endFailure(reason: string, details: unknown): Failure {
+  if (reason === 'parse error') return { cause: 'not_socketio', message: 'no Socket.IO packet' };
+  const { code, reason: said } = ((details as TransportError | undefined)?.context ?? {}) as {
+    code?: number;
+    reason?: string;
+  };
+  // 1006 is what `ws` calls an end without a close frame.
+  const cause = typeof code === 'number' && code !== 1006 ? `closed_${code}` : 'closed';
+  return { cause, message: `${reason} ${said ?? ''}`.trim() };
+}
+
+function httpFailure(status: number, request: unknown): Failure {
+  const { statusText, responseText } = (request ?? {}) as { statusText?: unknown; responseText?: unknown };
+  if (status === 0 && statusText instanceof Error) return socketFailure(statusText);
+  if (status === 0) return { cause: 'closed', message: 'the request was aborted' };
+  const body = typeof responseText === 'string' ? responseText.trim().slice(0, 200) : '';
+  return { cause: `http_${status}`, message: `the server answered ${status} ${body}`.trim() };
+}
+
+function socketFailure(error: NodeJS.ErrnoException): Failure {
+  const { message, code } = error;
+  const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
+  if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
+  const isNotWebSocket = /^Invalid (Upgrade|Sec-WebSocket)|^Server sent/.test(message) || /^(HPE|WS)_/.test(code ?? '');
+  if (isNotWebSocket) return { cause: 'not_websocket', message };
+  // Node's http reports an end without an answer as a reset.
+  if (message === 'socket hang up') return { cause: 'closed', message };
+  return { cause: networkCause(error), message };
+}

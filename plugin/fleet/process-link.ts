@@ -1,0 +1,156 @@
+/** The wire to one fleet process: batches commands, pairs requests with answers, owns the child. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { monotonicUs } from '../../protocol/clock.ts';
+import { FleetError } from './fleet-error.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
+
+type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
+
+interface Pending {
+  resolve: (answer: FleetAnswer) => void;
+  reject: (error: FleetError) => void;
+  /** The connection whose end also ends this request, if its answer may never come. */
+  connectionId: number | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export interface RequestLimits {
+  connectionId: number;
+  timeoutMs: number;
+  timeoutCause: string;
+}
+
+/** A child that does not leave when asked is ended. */
+const EXIT_GRACE_MS = 2000;
+const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+
+export class ProcessLink {
+  readonly index: number;
+  readonly ready: Promise<void>;
+  alive = true;
+  /** When it died, and how many of its connections were members of a room then. */
+  death: { atUs: number; joined: number } | undefined;
+  status: Status = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0 };
+  onAnswer: (answer: FleetAnswer) => void = () => {};
+  onExit: () => void = () => {};
+  readonly #child: ChildProcess;
+  readonly #pending = new Map<number, Pending>();
+  readonly #ofConnection = new Map<number, Set<number>>();
+  #outbox: FleetCommand[] = [];
+  #nextRequest = 1;
+  #closing: Promise<void> | undefined;
+
+  constructor(settings: FleetSettings, index: number, processes: number) {
+    this.index = index;
+    this.#child = fork(
+      fileURLToPath(new URL(`./process${moduleSuffix}`, import.meta.url)),
+      [JSON.stringify(settings), String(index), String(processes)],
+      {
+        serialization: 'advanced',
+        // Connections live long, so that a larger nursery than this is only memory.
+        execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      },
+    );
+    this.ready = new Promise((resolve, reject) => {
+      this.#pending.set(0, { resolve: () => resolve(), reject, connectionId: undefined, timer: undefined });
+    });
+    this.#child.on('message', (answers: FleetAnswer[]) => this.#receive(answers));
+    this.#child.on('error', () => this.#die());
+    this.#child.on('exit', () => this.#die());
+  }
+
+  send(command: FleetCommand): void {
+    // One message per turn of the event loop, not one per command.
+    if (this.#outbox.push(command) === 1) setImmediate(() => this.#flush());
+  }
+
+  /** @throws FleetError `fleet_dead`, the limits' cause, or what `rejectOf` was given */
+  request(command: (requestId: number) => FleetCommand, limits?: RequestLimits): Promise<FleetAnswer> {
+    return new Promise((resolve, reject) => {
+      if (!this.alive) {
+        reject(new FleetError('fleet_dead', 'the fleet process has died'));
+        return;
+      }
+      const requestId = this.#nextRequest++;
+      const timer = limits && setTimeout(() => this.#expire(requestId, limits), limits.timeoutMs);
+      const connectionId = limits?.connectionId;
+      this.#pending.set(requestId, { resolve, reject, connectionId, timer });
+      if (connectionId !== undefined) this.#requestsOf(connectionId).add(requestId);
+      this.send(command(requestId));
+    });
+  }
+
+  /** Ends the requests of one connection whose answers can no longer come. */
+  rejectOf(connectionId: number, error: FleetError): void {
+    for (const requestId of this.#ofConnection.get(connectionId) ?? []) this.#take(requestId)?.reject(error);
+  }
+
+  /** Idempotent; resolves when the child has gone. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, 'exit');
+    this.send({ op: 'exit' });
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), EXIT_GRACE_MS);
+    await exited;
+    clearTimeout(timer);
+  }
+
+  #flush(): void {
+    const batch = this.#outbox;
+    this.#outbox = [];
+    if (this.#child.connected) this.#child.send(batch, () => {}); // a failed send shows as the child's exit
+  }
+
+  #receive(answers: FleetAnswer[]): void {
+    for (const answer of answers) {
+      if (answer.op === 'status') this.status = answer;
+      else if (answer.op === 'ready') this.#take(0)?.resolve(answer);
+      else if ('requestId' in answer) this.#take(answer.requestId)?.resolve(answer);
+      else this.onAnswer(answer);
+    }
+  }
+
+  #take(requestId: number): Pending | undefined {
+    const pending = this.#pending.get(requestId);
+    this.#pending.delete(requestId);
+    clearTimeout(pending?.timer);
+    if (pending?.connectionId !== undefined) {
+      const requests = this.#requestsOf(pending.connectionId);
+      requests.delete(requestId);
+      if (requests.size === 0) this.#ofConnection.delete(pending.connectionId);
+    }
+    return pending;
+  }
+
+  #requestsOf(connectionId: number): Set<number> {
+    let requests = this.#ofConnection.get(connectionId);
+    if (!requests) {
+      requests = new Set();
+      this.#ofConnection.set(connectionId, requests);
+    }
+    return requests;
+  }
+
+  #expire(requestId: number, { timeoutCause, timeoutMs }: RequestLimits): void {
+    this.#take(requestId)?.reject(new FleetError(timeoutCause, `no answer within ${timeoutMs} ms`));
+  }
+
+  #die(): void {
+    if (!this.alive) return;
+    this.alive = false;
+    this.death = { atUs: monotonicUs(), joined: this.status.joined };
+    this.status = { ...this.status, connecting: 0, connected: 0, joining: 0, joined: 0 };
+    for (const requestId of [...this.#pending.keys()]) {
+      this.#take(requestId)?.reject(new FleetError('fleet_dead', 'the fleet process has died'));
+    }
+    this.onExit();
+  }
+}
