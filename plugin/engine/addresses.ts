@@ -1,0 +1,15 @@
+import { CONNECTIONS_PER_LOOPBACK_ADDRESS, rotatesLoopback } from '../../protocol/generator.ts';
+
+/**
+ * Source addresses for that many connections, of all Artillery workers together. Loopback answers on all of
+ * 127.0.0.0/8, so a loopback target gets 127.0.0.2, 127.0.0.3, …; any other one the addresses configured.
+ * @returns empty when the kernel's choice is good enough
+ */
+export function sourceAddresses(target: string, explicit: string[], connections: number): string[] {
+  if (explicit.length > 0) return explicit;
+  const { hostname } = new URL(target);
+  if (!rotatesLoopback(hostname)) return [];
+  const count = Math.ceil(connections / CONNECTIONS_PER_LOOPBACK_ADDRESS);
+  if (count <= 1) return [];
+  return Array.from({ length: count }, (_, index) => `127.0.${Math.floor((index + 2) / 256)}.${(index + 2) % 256}`);
+}

@@ -1,0 +1,7 @@
+import type { Backoff } from './config.ts';
+
+/** @param attempt 1 for the first repeat; @returns exponential delay up to the maximum, its `jitter` share random */
+export function backoffDelayMs({ delayMs, maxDelayMs, jitter }: Backoff, attempt: number): number {
+  const fullMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
+  return fullMs * (1 - jitter + jitter * Math.random());
+}

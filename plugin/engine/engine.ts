@@ -1,0 +1,163 @@
+/** The Artillery engine: one per worker thread. Starts the fleet, then gives each scenario its function. */
+import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { fleetProcesses } from '../../protocol/generator.ts';
+import { Fleet } from '../fleet/fleet.ts';
+import type { FleetSettings } from '../fleet/messages.ts';
+import { sourceAddresses } from './addresses.ts';
+import { type EngineConfig, parseConfig } from './config.ts';
+import { FlowError } from './flow-error.ts';
+import { Link } from './link.ts';
+import { expectedConnections, fdLimit } from './load.ts';
+import { Meter } from './meter.ts';
+import { type FleetLike, newTally, type Run } from './run.ts';
+import { artilleryRuntime, type Runtime } from './runtime.ts';
+import { createScenarioFunction } from './scenario.ts';
+import { Signals } from './signals.ts';
+import {
+  ENGINE_NAME,
+  type Helpers,
+  type Phase,
+  type RunnerEvents,
+  type Scenario,
+  type ScenarioEvents,
+  type ScenarioFunction,
+  type Script,
+  usesThisEngine,
+} from './types.ts';
+import { formatProblems, validateScript } from './validate.ts';
+
+/** What tests replace. */
+export interface EngineParts {
+  startFleet: (settings: FleetSettings, processes: number) => Promise<FleetLike>;
+  runtime: Runtime;
+}
+
+export default class CapacityEngine {
+  readonly #script: Script;
+  readonly #helpers: Helpers;
+  readonly #parts: EngineParts;
+  readonly #signals = new Signals();
+  readonly #meter = new Meter();
+  #run: Run | undefined;
+
+  /** Takes notes only: Artillery swallows what a constructor throws, and fails later for a reason nobody understands. */
+  constructor(script: Script, events: RunnerEvents, helpers: Helpers, parts: Partial<EngineParts> = {}) {
+    this.#script = script;
+    this.#helpers = helpers;
+    this.#parts = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...parts };
+    if (!this.#hasHook) this.#followPhases(events);
+  }
+
+  /**
+   * Resolves when arrivals may begin. On failure it says so, ends the run and never resolves, so that no load starts.
+   * Artillery awaits it only if it is literally an async method.
+   */
+  async init(): Promise<void> {
+    const { runtime } = this.#parts;
+    if (!runtime.isWorker) return;
+    const { testRunId, engineId } = runtime;
+    const link = this.#hasHook
+      ? new Link({ testRunId, engineId, signals: this.#signals, close: () => this.close() })
+      : undefined;
+    try {
+      this.#run = await this.#start();
+      link?.ready(this.#run);
+    } catch (error) {
+      const { code, message, fix } = asCapacityError(error);
+      if (link) link.failed(code, message, fix);
+      else runtime.abort(describeError(asCapacityError(error)));
+      await new Promise(() => {});
+    }
+    if (link) await this.#signals.start.promise;
+  }
+
+  createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction {
+    const run = this.#run;
+    if (!run) return refuse(events);
+    this.#meter.attach(events);
+    return createScenarioFunction(scenario, events, run);
+  }
+
+  /** Ends the fleet and lets nobody wait any longer. Idempotent. */
+  async close(): Promise<void> {
+    this.#signals.release.resolve();
+    this.#signals.finish.resolve();
+    this.#meter.close();
+    await this.#run?.fleet.close();
+  }
+
+  get #hasHook(): boolean {
+    return this.#script.config.plugins?.[ENGINE_NAME] !== undefined;
+  }
+
+  /** @returns undefined when no scenario runs on this engine */
+  async #start(): Promise<Run | undefined> {
+    const script = this.#script;
+    const problems = validateScript(script);
+    if (problems.length > 0) {
+      throw new CapacityError(
+        'SCRIPT',
+        `the script has mistakes\n${formatProblems(problems)}`,
+        'correct the lines above',
+      );
+    }
+    if (!script.scenarios?.some((scenario) => usesThisEngine(scenario, script))) return undefined;
+    const parsed = parseConfig(script);
+    if ('problems' in parsed) return undefined; // told above
+    const { config } = parsed;
+    const connections = expectedConnections(script);
+    const processes = fleetProcesses(connections, fdLimit());
+    return {
+      config,
+      fleet: await this.#parts.startFleet(this.#fleetSettings(config, connections), processes),
+      helpers: this.#helpers,
+      processor: (script.config.processor ?? {}) as Record<string, unknown>,
+      meter: this.#meter,
+      tally: newTally(),
+      signals: this.#signals,
+      warn: this.#parts.runtime.warn,
+    };
+  }
+
+  #fleetSettings(config: EngineConfig, connections: number): FleetSettings {
+    const { worker = 1, totalWorkers: workers = 1 } = this.#script.config.phases?.[0] ?? {};
+    return {
+      client: config.client,
+      defaults: config.connection,
+      localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
+      // Only the hook reads the ledger, and a server of somebody else's may not expect to be asked.
+      ledger: this.#hasHook,
+      leaveRatePerSec: config.leaveRatePerSec / workers,
+      fleet: { index: worker - 1, of: workers },
+    };
+  }
+
+  /** Without the hook, held connections leave when the last phase is over. */
+  #followPhases(events: RunnerEvents): void {
+    const release = () => {
+      this.#signals.release.resolve();
+      this.#signals.finish.resolve();
+    };
+    const isLast = (phase: Phase) => phase === this.#script.config.phases?.at(-1);
+    events.on('phaseCompleted', (phase) => isLast(phase) && release());
+    // A phase without arrivals ends without saying so.
+    events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && release());
+  }
+}
+
+/** In the main thread, and after a failed start, there is no fleet to run on. */
+function refuse(events: ScenarioEvents): ScenarioFunction {
+  return (context, callback) => {
+    events.emit('started');
+    events.emit('error', 'engine_not_started');
+    callback(new FlowError('engine_not_started', `${ENGINE_NAME} has no fleet here`), context);
+  };
+}
+
+function asCapacityError(error: unknown): CapacityError {
+  if (error instanceof CapacityError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'look at the lines above', {
+    cause: error,
+  });
+}

@@ -1,0 +1,22 @@
+/** Ends one virtual user's flow. The code becomes a metric's name, `errors.<code>`: short, stable, of a bounded set. */
+export class FlowError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message = code, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'FlowError';
+    this.code = code;
+  }
+}
+
+/** @returns the error with a code: its own if it has one, as those of the fleet do */
+export function toFlowError(error: unknown): FlowError {
+  if (error instanceof FlowError) return error;
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
+  return new FlowError(typeof code === 'string' ? code : 'internal_error', message, { cause: error });
+}
+
+/** Socket.IO's reasons as part of a metric's name: `transport close` → `transport_close`. */
+export function slug(reason: string): string {
+  return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+}

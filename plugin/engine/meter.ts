@@ -1,0 +1,50 @@
+import { METRICS, type MetricName } from './metrics.ts';
+import type { ScenarioEvents } from './types.ts';
+
+const FLUSH_INTERVAL_MS = 1000;
+
+/**
+ * Gives the engine's metrics to Artillery. Counters travel summed, once a second: Artillery keeps every single call
+ * until its reporting window closes.
+ */
+export class Meter {
+  #events: ScenarioEvents | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #counts = new Map<string, number>();
+
+  /** @param events the emitter of a scenario; all scenarios of a worker share one */
+  attach(events: ScenarioEvents): void {
+    this.#events = events;
+    this.#timer ??= setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref();
+  }
+
+  /** @param suffix of the metric's name, for counts by reason */
+  count(metric: MetricName, suffix?: string): void {
+    const { name } = METRICS[metric];
+    const full = suffix === undefined ? name : `${name}.${suffix}`;
+    this.#counts.set(full, (this.#counts.get(full) ?? 0) + 1);
+  }
+
+  record(metric: MetricName, valueMs: number): void {
+    this.#events?.emit('histogram', METRICS[metric].name, valueMs);
+  }
+
+  rate(metric: MetricName): void {
+    this.#events?.emit('rate', METRICS[metric].name);
+  }
+
+  error(code: string): void {
+    this.#events?.emit('error', code);
+  }
+
+  /** To be called before the last virtual user calls back: what comes after that is lost. */
+  flush(): void {
+    for (const [name, count] of this.#counts) this.#events?.emit('counter', name, count);
+    this.#counts.clear();
+  }
+
+  close(): void {
+    this.flush();
+    clearInterval(this.#timer);
+  }
+}

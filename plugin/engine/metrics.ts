@@ -1,0 +1,58 @@
+/** Every metric this engine gives to Artillery. Errors are counters of Artillery's own, `errors.<code>`. */
+export interface Metric {
+  name: string;
+  kind: 'counter' | 'rate' | 'histogram';
+  unit: string;
+  help: string;
+}
+
+export const METRICS = {
+  connect: {
+    name: 'socketio.connects',
+    kind: 'counter',
+    unit: 'connections',
+    help: 'Namespaces connected, reconnections not included',
+  },
+  connectTime: {
+    name: 'socketio.connect_time',
+    kind: 'histogram',
+    unit: 'ms',
+    help: 'From the step to the CONNECT answer, retries included',
+  },
+  emit: { name: 'socketio.emit', kind: 'counter', unit: 'events', help: 'Events sent' },
+  emitRate: { name: 'socketio.emit_rate', kind: 'rate', unit: 'events/s', help: 'Events sent per second' },
+  responseTime: {
+    name: 'socketio.response_time',
+    kind: 'histogram',
+    unit: 'ms',
+    help: 'From an emit to the event named by its `response`',
+  },
+  ackTime: {
+    name: 'socketio.ack_time',
+    kind: 'histogram',
+    unit: 'ms',
+    help: 'From an emit to its acknowledgement',
+  },
+  waitTime: {
+    name: 'socketio.wait_time',
+    kind: 'histogram',
+    unit: 'ms',
+    help: 'From the beginning of a `waitFor` to its event; 0 if that had come before',
+  },
+  disconnect: {
+    name: 'socketio.disconnect',
+    kind: 'counter',
+    unit: 'connections',
+    help: 'Connections dropped, by reason: `socketio.disconnect.transport_close`, …',
+  },
+  reconnect: { name: 'socketio.reconnect', kind: 'counter', unit: 'connections', help: 'Dropped connections restored' },
+  retry: { name: 'socketio.retry', kind: 'counter', unit: 'attempts', help: 'Connection attempts after a failed one' },
+  eventsDropped: {
+    name: 'socketio.events_dropped',
+    kind: 'counter',
+    unit: 'events',
+    help: 'Events kept for a later `waitFor` and pushed out by newer ones',
+  },
+} as const satisfies Record<string, Metric>;
+
+export type MetricName = keyof typeof METRICS;

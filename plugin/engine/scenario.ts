@@ -1,0 +1,82 @@
+/** Turns a scenario into the function that Artillery calls for each virtual user. */
+import { FlowError, toFlowError } from './flow-error.ts';
+import { type Run, runSteps, type Step } from './run.ts';
+import { type Awaited, Session } from './session.ts';
+import { compileFunction } from './steps/function.ts';
+import { STEPS, verbOf } from './steps/index.ts';
+import type { Build } from './steps/step.ts';
+import { compileTemplate } from './template.ts';
+import type { Context, Scenario, ScenarioEvents, ScenarioFunction } from './types.ts';
+
+interface Flow {
+  steps: Step[];
+  awaited: Awaited[];
+}
+
+/**
+ * @param scenario validated
+ * @returns the virtual user's function: it emits `started` at once, and calls back once, when its connections are closed
+ */
+export function createScenarioFunction(scenario: Scenario, events: ScenarioEvents, run: Run): ScenarioFunction {
+  const flow = compileFlow(scenario, run);
+  return (context, callback) => {
+    events.emit('started');
+    void play(flow, context, events, run).then((failure) => callback(failure, context));
+  };
+}
+
+function compileFlow(scenario: Scenario, run: Run): Flow {
+  const awaited: Awaited[] = [];
+  const build: Build = {
+    run,
+    awaited,
+    template: (value) => compileTemplate(value, run.helpers),
+    namespace: (name) => namespacePath(run.config.baseNamespace, name),
+    steps: (specs) => specs.map((spec) => compileStep(spec, build)),
+  };
+  const hook = (names: string | string[] | undefined) => [names ?? []].flat().map((name) => compileFunction(name, run));
+  const steps = [
+    ...hook(scenario.beforeScenario),
+    ...build.steps((scenario.flow ?? []).flat()),
+    ...hook(scenario.afterScenario),
+  ];
+  return { steps, awaited: distinct(awaited) };
+}
+
+function compileStep(spec: unknown, build: Build): Step {
+  const kind = STEPS[verbOf(spec) ?? ''];
+  if (!kind) throw new FlowError('unknown_step');
+  return kind.compile(spec, build);
+}
+
+/** @returns why it failed; never rejects */
+async function play(flow: Flow, context: Context, events: ScenarioEvents, run: Run): Promise<FlowError | null> {
+  const { tally, meter } = run;
+  const session = new Session(run, flow.awaited);
+  let failure: FlowError | null = null;
+  tally.started++;
+  try {
+    await runSteps(flow.steps, { context, session, events });
+  } catch (error) {
+    failure = toFlowError(error);
+  }
+  await session.close().catch(() => {});
+  if (failure) {
+    tally.failed++;
+    tally.failures[failure.code] = (tally.failures[failure.code] ?? 0) + 1;
+    meter.error(failure.code);
+  }
+  if (++tally.ended === tally.started) meter.flush();
+  return failure;
+}
+
+/** `chat` and `/chat` are the same; none is the main namespace, or the one that the target's path stands for. */
+function namespacePath(base: string, name: string): string {
+  const path = name === '' || name.startsWith('/') ? name : `/${name}`;
+  return `${base}${path === '/' && base !== '' ? '' : path}` || '/';
+}
+
+function distinct(awaited: Awaited[]): Awaited[] {
+  const byKey = new Map(awaited.map((one) => [`${one.namespace} ${one.event}`, one]));
+  return [...byKey.values()];
+}

@@ -1,0 +1,100 @@
+/** What is asked of the arguments of an event or acknowledgement: `args`, `match`, `capture`. */
+import assert from 'node:assert';
+import { z } from 'zod';
+import { FlowError } from '../flow-error.ts';
+import type { VirtualUser } from '../run.ts';
+import type { Outcome } from '../types.ts';
+import type { Build } from './step.ts';
+
+/** Ways to reach into the answer; `json` alone is usual. */
+const extractor = {
+  json: z.string().optional(),
+  regexp: z.string().optional(),
+  group: z.union([z.string(), z.number()]).optional(),
+  flags: z.string().optional(),
+  strict: z.boolean().optional(),
+  multiple: z.boolean().optional(),
+};
+const captureSchema = z.strictObject({ ...extractor, as: z.string() });
+const matchSchema = z.strictObject({
+  ...extractor,
+  value: z.union([z.string(), z.number(), z.boolean(), z.null()], { error: 'expected the value to compare with' }),
+});
+
+const oneOrMany = <S extends z.ZodType>(schema: S) => z.union([schema, z.array(schema)]).optional();
+
+export const checksShape = { match: oneOrMany(matchSchema), capture: oneOrMany(captureSchema) };
+/** `data` is the older name of `args`. */
+export const argsShape = { args: z.unknown().optional(), data: z.unknown().optional() };
+
+type Spec = { json?: string; regexp?: string };
+interface ChecksSpec {
+  args?: unknown;
+  data?: unknown;
+  match?: Spec | Spec[];
+  capture?: Spec | Spec[];
+}
+
+export interface Checks {
+  matches(args: unknown[], user: VirtualUser): boolean;
+  /** Stores the captured values in the virtual user's variables. @throws FlowError `failed_capture` */
+  capture(args: unknown[], user: VirtualUser): void;
+  /** All of it. @throws FlowError `data_not_valid`, `failed_match`, `failed_capture` */
+  verify(args: unknown[], user: VirtualUser): void;
+}
+
+export function compileChecks(spec: ChecksSpec, build: Build): Checks {
+  const { helpers } = build.run;
+  const expectedArgs = spec.args ?? spec.data;
+  const expected = build.template(expectedArgs);
+  const matchSpecs = [spec.match ?? []].flat();
+  const captureSpecs = [spec.capture ?? []].flat();
+
+  function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): Outcome {
+    // As socketio-v3 has it: a single argument stands for itself, several are a list. Without an expression the first
+    // argument is meant.
+    const whole = one.json === undefined && one.regexp === undefined;
+    const body = JSON.stringify(args.length === 1 && !whole ? args[0] : args);
+    const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };
+    let outcome: Outcome | null = null;
+    let failure: unknown;
+    helpers.captureOrMatch(params, { body }, user.context, (error, result) => {
+      failure = error;
+      outcome = result;
+    });
+    user.context.vars.$ = body;
+    if (failure || !outcome) throw new FlowError(`failed_${kind}`, String(failure));
+    return outcome;
+  }
+
+  const checks: Checks = {
+    matches: (args, user) =>
+      matchSpecs.every((one) =>
+        Object.values(evaluate('match', one, args, user).matches).every(({ success }) => success === true),
+      ),
+    capture(args, user) {
+      for (const one of captureSpecs) {
+        for (const [name, { value, failed }] of Object.entries(evaluate('capture', one, args, user).captures)) {
+          if (failed) throw new FlowError('failed_capture', `nothing to capture as ${name}`);
+          user.context.vars[name] = value;
+        }
+      }
+    },
+    verify(args, user) {
+      if (expectedArgs !== undefined && !equal(args, expected(user.context))) throw new FlowError('data_not_valid');
+      if (!checks.matches(args, user)) throw new FlowError('failed_match');
+      checks.capture(args, user);
+    },
+  };
+  return checks;
+}
+
+/** Loosely, as flows expect: templates make text of numbers. A list stands for all arguments, else the first is meant. */
+function equal(args: unknown[], expected: unknown): boolean {
+  try {
+    assert.deepEqual(Array.isArray(expected) ? args : args[0], expected);
+    return true;
+  } catch {
+    return false;
+  }
+}

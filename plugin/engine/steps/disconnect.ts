@@ -1,0 +1,8 @@
+import { z } from 'zod';
+import { defineStep } from './step.ts';
+
+/** `disconnect: true` leaves; a later step that needs a connection opens a new one. */
+export const disconnect = defineStep({
+  schema: z.strictObject({ disconnect: z.literal(true, { error: 'write disconnect: true' }) }),
+  compile: () => (user) => user.session.close(),
+});

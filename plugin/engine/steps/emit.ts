@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import type { FleetConnection } from '../../fleet/fleet.ts';
+import { durationSchema } from '../duration.ts';
+import type { Step, VirtualUser } from '../run.ts';
+import { argsShape, checksShape, compileChecks } from './checks.ts';
+import { compileConnect, connectSchema } from './connect.ts';
+import { type Build, defineStep } from './step.ts';
+
+const responseSchema = z
+  .strictObject({ on: z.string().optional(), channel: z.string().optional(), ...argsShape, ...checksShape })
+  .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
+
+const emitSchema = z.union(
+  [
+    z.tuple([z.string()], z.unknown()),
+    z
+      .strictObject({ channel: z.string(), data: z.unknown().optional(), ...oldPlaces() })
+      .transform(({ channel, data }) => [channel, data]),
+  ],
+  { error: 'expected a list: emit: ["<event>", <argument>, …]' },
+);
+
+/** Socket.IO's oldest form nests `response` and `acknowledge`; refused with the place where they belong. */
+function oldPlaces() {
+  const beside = z.undefined({ error: 'write it beside `emit`, not inside' }).optional();
+  return { response: beside, acknowledge: beside, namespace: beside };
+}
+
+const schema = z.strictObject({
+  emit: emitSchema,
+  namespace: z.string().default(''),
+  response: responseSchema.optional(),
+  acknowledge: z.union([z.boolean(), z.strictObject({ ...argsShape, ...checksShape })]).optional(),
+  timeout: durationSchema.optional(),
+  connect: connectSchema.optional(),
+  reconnect: z.boolean().optional(),
+});
+
+/** `emit: ["event", …]`, and what is expected in return. */
+export const emit = defineStep({
+  schema,
+  compile(spec, build) {
+    const send = compileSend(spec, build);
+    const fresh = spec.connect ?? (spec.reconnect ? true : undefined);
+    if (fresh === undefined) return send;
+    const connect = compileConnect({ connect: fresh, namespace: spec.namespace, timeout: spec.timeout }, build);
+    return async (user) => {
+      await connect(user);
+      await send(user);
+    };
+  },
+});
+
+function compileSend(spec: z.output<typeof schema>, build: Build): Step {
+  const { config, meter } = build.run;
+  const namespaceOf = build.template(spec.namespace);
+  const message = build.template(spec.emit);
+  const timeoutMs = spec.timeout ?? config.timeoutMs;
+  const acknowledge = spec.acknowledge
+    ? compileChecks(spec.acknowledge === true ? {} : spec.acknowledge, build)
+    : undefined;
+  const response = spec.response && compileChecks(spec.response, build);
+  const responseEvent = build.template(spec.response?.on ?? spec.response?.channel);
+
+  function send(user: VirtualUser, connection: FleetConnection, namespace: string): Promise<void> | undefined {
+    const [event, ...args] = message(user.context) as [string, ...unknown[]];
+    meter.count('emit');
+    meter.rate('emitRate');
+    const others = user.session.crowd?.each((other) => sendLikewise(other, namespace, event, args));
+    if (acknowledge || response) {
+      const exchanged = exchange(user, connection, namespace, event, args);
+      return others ? Promise.all([exchanged, others]).then(() => {}) : exchanged;
+    }
+    connection.emit(namespace, event, args);
+    return others;
+  }
+
+  /** The further connections of a virtual user wait for their acknowledgements, but are not checked. */
+  function sendLikewise(
+    connection: FleetConnection,
+    namespace: string,
+    event: string,
+    args: unknown[],
+  ): Promise<unknown> | undefined {
+    meter.count('emit');
+    meter.rate('emitRate');
+    if (acknowledge) return connection.emitWithAck(namespace, event, args, timeoutMs);
+    connection.emit(namespace, event, args);
+    return undefined;
+  }
+
+  async function exchange(
+    user: VirtualUser,
+    connection: FleetConnection,
+    namespace: string,
+    event: string,
+    args: unknown[],
+  ): Promise<void> {
+    const startedAt = performance.now();
+    // Armed before the emit: the answer to it cannot be missed.
+    const answer =
+      response &&
+      user.session.expect(connection, {
+        namespace,
+        event: String(responseEvent(user.context)),
+        timeoutMs,
+        timeoutCode: () => 'response_timeout',
+      });
+    try {
+      if (acknowledge) {
+        const acked = await connection.emitWithAck(namespace, event, args, timeoutMs);
+        meter.record('ackTime', performance.now() - startedAt);
+        acknowledge.verify(acked, user);
+      } else connection.emit(namespace, event, args);
+      if (!answer) return;
+      const received = await answer.promise;
+      meter.record('responseTime', performance.now() - startedAt);
+      response?.verify(received, user);
+    } catch (error) {
+      throw user.session.dropped ?? error;
+    } finally {
+      answer?.cancel();
+    }
+  }
+
+  return (user) => {
+    const namespace = build.namespace(String(namespaceOf(user.context)));
+    const connection = user.session.ready(namespace);
+    if (connection) return send(user, connection, namespace);
+    return openAndSend(user, namespace);
+  };
+
+  async function openAndSend(user: VirtualUser, namespace: string): Promise<void> {
+    const { session } = user;
+    if (acknowledge || response || session.crowd) {
+      await send(user, await session.use(namespace), namespace);
+      return;
+    }
+    const [event, ...args] = message(user.context) as [string, ...unknown[]];
+    await session.send(namespace, event, args);
+    meter.count('emit');
+    meter.rate('emitRate');
+  }
+}

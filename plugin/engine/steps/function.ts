@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { FlowError, slug } from '../flow-error.ts';
+import type { Run, Step, VirtualUser } from '../run.ts';
+import { defineStep } from './step.ts';
+
+type Processor = (context: unknown, events: unknown, next: (error?: unknown) => void) => unknown;
+
+/** `function: name` runs a function of `config.processor`: `(context, events, next)`, or an async one without `next`. */
+export const fn = defineStep({
+  schema: z.strictObject({ function: z.string() }),
+  compile: (spec, build) => compileFunction(spec.function, build.run),
+});
+
+export function compileFunction(name: string, run: Run): Step {
+  const code = `function_${slug(name)}`;
+  const warned = new Set<string>();
+  return async (user) => {
+    try {
+      await call(run.processor[name] as Processor, user);
+    } catch (error) {
+      const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      // Thousands of virtual users fail alike; the first tells why.
+      if (warned.size === 0) run.warn(`processor function ${name} failed: ${message}`);
+      warned.add(code);
+      throw new FlowError(code, message, { cause: error });
+    }
+  };
+}
+
+function call(processor: Processor, user: VirtualUser): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (error?: unknown) => (error ? reject(error) : resolve());
+    const returned = processor(user.context, user.events, next);
+    if (returned instanceof Promise) returned.then(() => resolve(), reject);
+    // Nobody would call a `next` that the function does not take.
+    else if (processor.length < 3) resolve();
+  });
+}

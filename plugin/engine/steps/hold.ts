@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineStep } from './step.ts';
+
+/**
+ * `hold: true`: stays connected until the last phase has ended, or the plugin says that everything is measured; then
+ * leaves, and the step ends when the plugin has seen all of them go.
+ */
+export const hold = defineStep({
+  schema: z.strictObject({ hold: z.literal(true, { error: 'write hold: true' }) }),
+  compile(_spec, { run }) {
+    const { tally, signals } = run;
+    return async (user) => {
+      tally.holding++;
+      await signals.release.promise;
+      tally.holding--;
+      await user.session.close();
+      await signals.finish.promise;
+    };
+  },
+});

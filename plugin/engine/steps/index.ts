@@ -1,0 +1,34 @@
+/** Every verb a flow can use. To add one: write its file, add it here. */
+import { connect } from './connect.ts';
+import { disconnect } from './disconnect.ts';
+import { emit } from './emit.ts';
+import { fn } from './function.ts';
+import { hold } from './hold.ts';
+import { log } from './log.ts';
+import { loop } from './loop.ts';
+import type { StepKind } from './step.ts';
+import { think } from './think.ts';
+import { waitFor } from './wait-for.ts';
+
+export const STEPS: Record<string, StepKind> = {
+  connect,
+  emit,
+  waitFor,
+  think,
+  loop,
+  hold,
+  disconnect,
+  function: fn,
+  log,
+};
+
+/** @returns the step's verb; undefined unless it has exactly one. `emit` may bring a `connect` along. */
+export function verbOf(step: unknown): string | undefined {
+  if (typeof step !== 'object' || step === null) return undefined;
+  const verbs = Object.keys(step).filter((key) => key in STEPS);
+  return verbs.length > 1 && verbs.includes('emit') && verbs.every((verb) => verb === 'emit' || verb === 'connect')
+    ? 'emit'
+    : verbs.length === 1
+      ? verbs[0]
+      : undefined;
+}

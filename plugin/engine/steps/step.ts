@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+import type { Run, Step } from '../run.ts';
+import type { Awaited } from '../session.ts';
+import type { Template } from '../template.ts';
+
+/** What a step can use while it is compiled, once per scenario. */
+export interface Build {
+  run: Run;
+  template(value: unknown): Template;
+  /** Compiles the steps inside a step. */
+  steps(specs: unknown[]): Step[];
+  /** The namespace as the server knows it, with the target's path in front. */
+  namespace(name: string): string;
+  /** Events to keep from the moment their namespace connects. */
+  awaited: Awaited[];
+}
+
+/** One verb of a flow. */
+export interface StepKind {
+  schema: z.ZodType;
+  compile(spec: unknown, build: Build): Step;
+}
+
+/** Ties a step's schema to the code that gets what the schema parsed. */
+export function defineStep<S extends z.ZodType>(kind: {
+  schema: S;
+  compile(spec: z.output<S>, build: Build): Step;
+}): StepKind {
+  return { schema: kind.schema, compile: (spec, build) => kind.compile(kind.schema.parse(spec), build) };
+}

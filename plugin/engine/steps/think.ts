@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { durationMs } from '../../../protocol/duration.ts';
+import { FlowError } from '../flow-error.ts';
+import { isTemplate } from '../template.ts';
+import { defineStep } from './step.ts';
+
+const jitterSchema = z.union([z.number().min(0), z.string().regex(/^\s*[\d.]+\s*(%|ms|s)?\s*$|\{\{/)], {
+  error: 'expected milliseconds, or a share such as "20%"',
+});
+
+/** `think: 2` waits two seconds, `0.5` half of one, `500ms` the same; `jitter` is plus or minus, in ms or percent. */
+export const think = defineStep({
+  schema: z.strictObject({
+    think: z.union([z.number(), z.string()]).refine((value) => isTemplate(value) || durationMs(value) !== undefined, {
+      error: 'expected seconds, or a duration such as "500ms"',
+    }),
+    jitter: jitterSchema.optional(),
+  }),
+  compile({ think: spec, jitter }, build) {
+    const timeOf = build.template(spec);
+    const jitterOf = build.template(jitter ?? build.run.config.thinkJitter);
+    return (user) => {
+      const ms = durationMs(timeOf(user.context));
+      if (ms === undefined) throw new FlowError('invalid_think', `think: ${timeOf(user.context)} is no duration`);
+      return new Promise((resolve) => setTimeout(resolve, jittered(ms, jitterOf(user.context))));
+    };
+  },
+});
+
+/** @param jitter milliseconds (a number, or text of one), `"2s"`, or `"20%"` of the time itself */
+export function jittered(ms: number, jitter: unknown): number {
+  if (jitter === undefined || jitter === null) return ms;
+  const text = String(jitter).trim();
+  const amount = Number.parseFloat(text) || 0;
+  let range = amount;
+  if (text.endsWith('%')) range = (ms * amount) / 100;
+  else if (/\ds$/.test(text)) range = amount * 1000;
+  return Math.max(0, ms + (Math.random() * 2 - 1) * range);
+}

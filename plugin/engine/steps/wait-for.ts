@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { durationSchema } from '../duration.ts';
+import { isTemplate } from '../template.ts';
+import { checksShape, compileChecks } from './checks.ts';
+import { defineStep } from './step.ts';
+
+/**
+ * `waitFor: {event: "ready"}`: an event without an emit. Events that a `waitFor` of the flow names are kept from the
+ * moment their namespace connects; a `waitFor` takes the oldest that matches, and with it all before that one.
+ */
+export const waitFor = defineStep({
+  schema: z.strictObject({
+    waitFor: z.strictObject(
+      {
+        event: z.string(),
+        namespace: z.string().default(''),
+        timeout: durationSchema.optional(),
+        ...checksShape,
+      },
+      { error: 'expected the event: waitFor: {event: "<event>"}' },
+    ),
+  }),
+  compile({ waitFor: spec }, build) {
+    const { config, meter } = build.run;
+    const timeoutMs = spec.timeout ?? config.timeoutMs;
+    const checks = compileChecks(spec, build);
+    const namespaceOf = build.template(spec.namespace);
+    const eventOf = build.template(spec.event);
+    if (!isTemplate([spec.event, spec.namespace])) {
+      build.awaited.push({ namespace: build.namespace(spec.namespace), event: spec.event });
+    }
+    return async (user) => {
+      const namespace = build.namespace(String(namespaceOf(user.context)));
+      const connection = await user.session.use(namespace);
+      const startedAt = performance.now();
+      let others = 0;
+      const wait = user.session.expect(connection, {
+        namespace,
+        event: String(eventOf(user.context)),
+        timeoutMs,
+        fromMailbox: true,
+        timeoutCode: () => (others > 0 ? 'failed_match' : 'wait_timeout'),
+        accept(args) {
+          if (checks.matches(args, user)) return true;
+          others++;
+          return false;
+        },
+      });
+      try {
+        const args = await wait.promise;
+        meter.record('waitTime', performance.now() - startedAt);
+        checks.capture(args, user);
+      } finally {
+        wait.cancel();
+      }
+    };
+  },
+});
