@@ -1,0 +1,58 @@
+/** How many connections would fit: by the published report's rule, by the fitted line, and by each wall that is known. */
+import type { Result } from '../protocol/result.ts';
+import { mainWorkerLayer } from './layers.ts';
+import { type Crossing, fitLine, whereReaches } from './statistics.ts';
+
+type Capacity = Result['capacity'];
+type Measured = Pick<Result, 'run' | 'connections' | 'memory' | 'environment'>;
+
+const SEED_BUDGET_BYTES = 2 * 1024 ** 3;
+
+/** @param budgetBytes memory for the Socket.IO workers; what proxy, Redis and kernel take comes on top */
+export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
+  const { memory } = result;
+  const workerLayer = mainWorkerLayer(memory.perConnectionBytes);
+  const memoryLimited = fitting(crossing(memory.plateaus, workerLayer, budgetBytes), budgetBytes);
+  const limits = [
+    ...(memoryLimited ? [{ name: 'memoryBudget', max: memoryLimited.connections }] : []),
+    ...(result.run.profile === 'remote' ? [] : machineLimits(result)),
+  ].toSorted((a, b) => a.max - b.max);
+  const seedMax = seedTheoreticalMax(result.connections.peak, memory.peakBytes.workerRss ?? 0);
+  return { seedTheoreticalMax: seedMax, memoryLimited, limits, lowest: limits[0]?.name ?? null };
+}
+
+/** The published studies' rule: 2 GiB × connections ÷ peak worker RSS, the memory at 0 connections included. */
+export function seedTheoreticalMax(connections: number, peakWorkerBytes: number): number | null {
+  if (connections === 0 || peakWorkerBytes <= 0) return null;
+  return Math.floor((SEED_BUDGET_BYTES * connections) / peakWorkerBytes);
+}
+
+function crossing(plateaus: Result['memory']['plateaus'], layer: string, bytes: number): Crossing | null {
+  const points = plateaus.flatMap(({ connections, [layer]: y }) => (y === undefined ? [] : [{ x: connections, y }]));
+  const line = fitLine(points);
+  return line && whereReaches(line, bytes);
+}
+
+function fitting(found: Crossing | null, budgetBytes: number): Capacity['memoryLimited'] {
+  if (found === null) return null;
+  const whole = (x: number) => Math.max(0, Math.floor(x));
+  return {
+    budgetBytes,
+    connections: whole(found.x),
+    low95: found.low95 === null ? null : whole(found.low95),
+    high95: found.high95 === null ? null : whole(found.high95),
+  };
+}
+
+/** Walls of this machine, with the deployment as it stood. */
+function machineLimits({ connections, memory, environment }: Measured): Capacity['limits'] {
+  const limits: Capacity['limits'] = [];
+  const workers = Object.keys(connections.perWorker).length;
+  const total = crossing(memory.plateaus, 'systemUsed', environment.memoryBytes);
+  if (total) limits.push({ name: 'machineMemory', max: Math.max(0, Math.floor(total.x)) });
+  const { openFilesHard } = environment.limits;
+  if (openFilesHard !== undefined && workers > 0) {
+    limits.push({ name: 'workerFileDescriptors', max: workers * openFilesHard });
+  }
+  return limits;
+}

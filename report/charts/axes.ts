@@ -1,0 +1,60 @@
+/** Axes as all charts have them. */
+import { COLORS } from './palette.ts';
+
+const LABEL = { color: COLORS.muted, fontSize: 12 };
+
+/** @param name its unit, at the top of the axis */
+export function valueAxis(name: string, format?: (value: number) => string) {
+  return {
+    type: 'value',
+    name,
+    nameTextStyle: { ...LABEL, align: 'left', padding: [0, 0, 2, -44] },
+    nameGap: 10,
+    splitNumber: 4,
+    axisLabel: { ...LABEL, ...(format && { formatter: format }) },
+    axisLine: { show: false },
+    axisTick: { show: false },
+    splitLine: { lineStyle: { color: COLORS.line } },
+  };
+}
+
+/** A scale of numbers along the bottom. @param name in its middle, empty for none */
+export function bottomAxis(name: string, format?: (value: number) => string) {
+  return {
+    type: 'value',
+    name,
+    nameLocation: 'middle',
+    nameGap: 26,
+    nameTextStyle: LABEL,
+    axisLabel: { ...LABEL, hideOverlap: true, ...(format && { formatter: format }) },
+    axisLine: { show: true, lineStyle: { color: COLORS.muted } },
+    axisTick: { show: false },
+    splitLine: { show: false },
+  };
+}
+
+/** Names along the bottom, as many as there is room for. */
+export function categoryAxis(name: string, data: string[]) {
+  return { ...bottomAxis(name), type: 'category', data };
+}
+
+/** `0:30`, `12:05`, `1:00:00`. */
+export function clock(seconds: number): string {
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (value: number) => String(value).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+/** Steps of a clock, since 250 s is no round number. @returns about `count` intervals */
+export function clockStep(seconds: number, count: number): number {
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
+  return steps.find((step) => seconds / step <= count) ?? Math.ceil(seconds / count / 3600) * 3600;
+}
+
+/** 12,500 as `12.5k`: axes have little room. */
+export function short(value: number): string {
+  return Math.abs(value) >= 10_000
+    ? `${(value / 1000).toLocaleString('en-US', { maximumFractionDigits: 1 })}k`
+    : value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+}

@@ -1,0 +1,63 @@
+/**
+ * Charts as static SVG, drawn by ECharts without a browser. Colours are CSS variables of the page around them (see
+ * palette.ts), so that one drawing serves light and dark.
+ */
+import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts';
+import { GridComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/components';
+import { type EChartsCoreOption, init, use } from 'echarts/core';
+import { SVGRenderer } from 'echarts/renderers';
+import { FONT } from './palette.ts';
+
+use([BarChart, CustomChart, LineChart, ScatterChart, GridComponent, MarkAreaComponent, MarkLineComponent, SVGRenderer]);
+
+export interface LegendEntry {
+  name: string;
+  color: string;
+  dash?: 'solid' | 'dashed' | 'dotted';
+}
+
+export interface Chart {
+  /** What is seen, for those who cannot see it and as its heading. */
+  title: string;
+  /** Empty where one series needs no name. */
+  legend: LegendEntry[];
+  /** SVG of `WIDE` pixels. */
+  wide: string;
+  /** SVG of `NARROW` pixels, for phones. */
+  narrow: string;
+}
+
+export const WIDE = 1000;
+export const NARROW = 350;
+export const LINE_WIDTH = 1.75;
+
+/** @param option for a drawing of that many pixels */
+export function drawChart(
+  { title, legend }: Pick<Chart, 'title' | 'legend'>,
+  height: number,
+  option: (width: number) => EChartsCoreOption,
+): Chart {
+  return { title, legend, wide: svg(WIDE, height, option(WIDE)), narrow: svg(NARROW, height, option(NARROW)) };
+}
+
+/** A small one of several beside each other, the same everywhere. */
+export function drawSmall(title: string, height: number, option: EChartsCoreOption): Chart {
+  const drawn = svg(NARROW, height, option);
+  return { title, legend: [], wide: drawn, narrow: drawn };
+}
+
+/** ECharts numbers its classes on through all charts of a process; nothing needs them in a static picture. */
+function svg(width: number, height: number, option: EChartsCoreOption): string {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
+  try {
+    chart.setOption({ animation: false, textStyle: { fontFamily: FONT }, ...option });
+    return chart
+      .renderToSVGString()
+      .replace(/<style\b[\s\S]*?<\/style>/g, '')
+      .replace(/ (?:class|pointer-events|ecmeta_\w+)="[^"]*"/g, '')
+      .replace(/<rect [^>]*fill="none"><\/rect>/, '')
+      .replace(`<svg width="${width}" height="${height}"`, '<svg aria-hidden="true"');
+  } finally {
+    chart.dispose();
+  }
+}

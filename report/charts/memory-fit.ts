@@ -1,0 +1,88 @@
+/** Memory of a layer against connections: the plateaus, the fitted line, and where the line may be (95 %). */
+import type { Result } from '../../protocol/result.ts';
+import { layerTitle } from '../layers.ts';
+import { fitLine, type Line, type Point } from '../statistics.ts';
+import { studentT } from '../student.ts';
+import { bottomAxis, short, valueAxis } from './axes.ts';
+import { type Chart, drawSmall, LINE_WIDTH } from './draw.ts';
+import { COLORS, layerColor } from './palette.ts';
+
+const MB = 1024 * 1024;
+const CONFIDENCE = 0.95;
+const BAND_STEPS = 24;
+
+/** @returns null with fewer than two plateaus that tell this layer */
+export function memoryFit({ memory }: Pick<Result, 'memory'>, layer: string): Chart | null {
+  const points = memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
+    bytes === undefined ? [] : [{ x: connections, y: bytes / MB }],
+  );
+  const line = fitLine(points);
+  if (!line) return null;
+  const color = layerColor(layer);
+  const last = Math.max(...points.map(({ x }) => x));
+  const ends = [0, last].map((x) => [x, line.intercept + line.slope * x]);
+  const edge = band(line, last);
+  return drawSmall(`${layerTitle(layer)} against connections`, 230, {
+    grid: { left: 52, right: 18, top: 34, bottom: 44 },
+    xAxis: { ...bottomAxis('connections', short), min: 0, max: last, splitNumber: 4 },
+    yAxis: { ...valueAxis('MB', short), scale: true, min: floorOf(points) },
+    series: [
+      polygon(edge, color),
+      {
+        type: 'line',
+        silent: true,
+        showSymbol: false,
+        data: ends,
+        lineStyle: { color, width: LINE_WIDTH },
+      },
+      {
+        type: 'scatter',
+        silent: true,
+        symbolSize: 9,
+        data: points.map(({ x, y }) => [x, y]),
+        itemStyle: { color: COLORS.page, borderColor: color, borderWidth: 2 },
+      },
+    ],
+  });
+}
+
+/** From 0 where the memory comes near it, else from where it begins. */
+function floorOf(points: Point[]): number | undefined {
+  const values = points.map(({ y }) => y);
+  return Math.min(...values) < Math.max(...values) / 2 ? 0 : undefined;
+}
+
+/** Outline of the band: its upper edge from left to right, then the lower one back. Empty without an interval. */
+function band({ slope, intercept, n, spread }: Line, last: number): Point[] {
+  if (spread === null) return [];
+  const { residualDeviation, xMean, xSquares } = spread;
+  const t = studentT(CONFIDENCE, n - 2);
+  const xs = Array.from({ length: BAND_STEPS + 1 }, (_, step) => (last * step) / BAND_STEPS);
+  const at = (x: number, side: number) => ({
+    x,
+    y: intercept + slope * x + side * t * residualDeviation * Math.sqrt(1 / n + (x - xMean) ** 2 / xSquares),
+  });
+  return [...xs.map((x) => at(x, 1)), ...xs.toReversed().map((x) => at(x, -1))];
+}
+
+interface Api {
+  coord(point: [number, number]): [number, number];
+}
+
+function polygon(outline: Point[], color: string) {
+  return {
+    type: 'custom',
+    silent: true,
+    clip: true,
+    // So that the axis makes room for it.
+    data: outline.map(({ x, y }) => [x, y]),
+    renderItem: ({ dataIndex }: { dataIndex: number }, api: Api) =>
+      dataIndex > 0
+        ? undefined
+        : {
+            type: 'polygon',
+            shape: { points: outline.map(({ x, y }) => api.coord([x, y])) },
+            style: { fill: color, opacity: 0.16 },
+          },
+  };
+}

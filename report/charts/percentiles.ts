@@ -1,0 +1,98 @@
+/** Latency by percentile: a scale on which 99 % to 99.9 % takes as much room as 0 % to 90 %. */
+import { decodeHistogram, type Histogram, mergeHistograms } from '../../protocol/histogram.ts';
+import type { Result } from '../../protocol/result.ts';
+import { bottomAxis, short, valueAxis } from './axes.ts';
+import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
+import { COLORS } from './palette.ts';
+
+interface Curve extends LegendEntry {
+  histogram: Histogram;
+}
+
+const STEP = 0.02;
+/** 50 % between the powers of ten. */
+const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
+
+/** Of every receiver, and of those on the publisher's worker and on others. */
+export function oneWayPercentiles({ latency }: Result): Chart | null {
+  const local = decoded(latency, 'oneWayLocal');
+  const cross = decoded(latency, 'oneWayCrossWorker');
+  const both = mergeHistograms([local, cross].filter((one) => one !== null));
+  return percentileChart('One-way latency of every receiver, by percentile', [
+    { name: 'Every receiver', color: COLORS.text, histogram: both },
+    ...(local && cross
+      ? ([
+          { name: 'Same worker as the publisher', color: COLORS.blue, dash: 'dashed', histogram: local },
+          { name: 'Across workers', color: COLORS.orange, dash: 'dashed', histogram: cross },
+        ] as const)
+      : []),
+  ]);
+}
+
+export function roundTripPercentiles({ latency }: Result): Chart | null {
+  const named: [string, string, string][] = [
+    ['Under load', COLORS.orange, 'roundTripHalfUnderLoad'],
+    ['Alone', COLORS.blue, 'roundTripHalfSingle'],
+  ];
+  return percentileChart(
+    'Round trip ÷ 2 under load and alone, by percentile',
+    named.flatMap(([name, color, key]) => {
+      const histogram = decoded(latency, key);
+      return histogram ? [{ name, color, histogram }] : [];
+    }),
+  );
+}
+
+/** @returns null where nothing was recorded, or what is there is no histogram */
+function decoded({ histograms }: Result['latency'], key: string): Histogram | null {
+  const encoded = histograms[key];
+  if (encoded === undefined) return null;
+  try {
+    const histogram = decodeHistogram(encoded);
+    return histogram.totalCount > 0 ? histogram : null;
+  } catch {
+    return null;
+  }
+}
+
+function percentileChart(title: string, curves: Curve[]): Chart | null {
+  const measured = curves.filter(({ histogram }) => histogram.totalCount > 0);
+  if (measured.length === 0) return null;
+  const last = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
+  const ticks = TICKS.filter((tick) => tick <= last);
+  const legend = measured.map(({ name, color, dash }) => ({ name, color, ...(dash && { dash }) }));
+  return drawChart({ title, legend: legend.length > 1 ? legend : [] }, 300, () => ({
+    grid: { left: 56, right: 24, top: 34, bottom: 46 },
+    xAxis: {
+      ...bottomAxis('of all receipts came within', percentOfTick),
+      min: 0,
+      max: last,
+      axisLabel: { ...bottomAxis('', percentOfTick).axisLabel, customValues: ticks },
+      axisTick: { show: true, customValues: ticks, lineStyle: { color: COLORS.muted } },
+    },
+    yAxis: { ...valueAxis('ms', short), min: 0 },
+    series: measured.map(({ histogram, color, dash }) => ({
+      type: 'line',
+      silent: true,
+      step: 'end',
+      showSymbol: false,
+      data: points(histogram),
+      lineStyle: { color, width: LINE_WIDTH, type: dash ?? 'solid' },
+    })),
+  }));
+}
+
+/** x = −log10(1 − p), up to where one receipt in all is beyond. */
+function points(histogram: Histogram): [number, number][] {
+  const last = Math.log10(histogram.totalCount);
+  const steps = Math.max(1, Math.ceil(last / STEP));
+  return Array.from({ length: steps + 1 }, (_, index): [number, number] => {
+    const x = Math.min(last, index * STEP);
+    return [x, histogram.getValueAtPercentile(100 * (1 - 10 ** -x)) / 1000];
+  });
+}
+
+function percentOfTick(x: number): string {
+  const percent = 100 * (1 - 10 ** -x);
+  return `${percent.toLocaleString('en-US', { maximumFractionDigits: 4 })} %`;
+}

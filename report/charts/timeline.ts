@@ -1,0 +1,133 @@
+/** Curves over the time of a run, one panel below the other, with the stages of the run behind them. */
+import type { Result } from '../../protocol/result.ts';
+import { bottomAxis, clock, clockStep, short, valueAxis } from './axes.ts';
+import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
+import { COLORS } from './palette.ts';
+
+export interface Curve extends LegendEntry {
+  /** [seconds, value]. */
+  points: [number, number][];
+  /** Filled down to zero. */
+  filled?: boolean;
+}
+
+export interface Panel {
+  /** Above its axis. */
+  unit: string;
+  curves: Curve[];
+  /** A line to compare with. */
+  mark?: { value: number; text: string };
+}
+
+interface Plan {
+  title: string;
+  panels: Panel[];
+  stages: Result['stages'];
+}
+
+const PANEL_HEIGHT = 190;
+/** Units, and below them the names of the stages. */
+const HEAD = 56;
+const STAGE_NAMES = 26;
+const LEFT = 56;
+const RIGHT = 12;
+const GAP = 58;
+const FOOT = 30;
+/** Of the stages' names, on average. */
+const LETTER_WIDTH = 6.2;
+const BANDS: Record<string, string> = {
+  plateau: COLORS.band,
+  hold: COLORS.band,
+  broadcasts: COLORS.strongBand,
+};
+
+/** @returns null where no curve has two points */
+export function timeline({ title, panels, stages }: Plan): Chart | null {
+  const drawn = panels
+    .map((panel) => ({ ...panel, curves: panel.curves.filter(({ points }) => points.length > 1) }))
+    .filter(({ curves }) => curves.length > 0);
+  const curves = drawn.flatMap((panel) => panel.curves);
+  if (curves.length === 0) return null;
+  const end = Math.max(...curves.map(({ points }) => points.at(-1)?.[0] ?? 0));
+  const legend = curves.length > drawn.length ? unique(curves) : [];
+  const height = HEAD + drawn.length * PANEL_HEIGHT + (drawn.length - 1) * GAP + FOOT;
+  return drawChart({ title, legend }, height, (width) => {
+    const plot = width - LEFT - RIGHT;
+    const bottom = bottomAxis('', clock);
+    // The end of the data is no round number, and has no room.
+    const timeAxis = { ...bottom, axisLabel: { ...bottom.axisLabel, showMaxLabel: false } };
+    const interval = clockStep(end, plot / 60);
+    return {
+      grid: drawn.map((_, index) => ({
+        left: LEFT,
+        right: RIGHT,
+        top: HEAD + index * (PANEL_HEIGHT + GAP),
+        height: PANEL_HEIGHT,
+      })),
+      xAxis: drawn.map((_, gridIndex) => ({
+        ...timeAxis,
+        gridIndex,
+        min: 0,
+        max: end,
+        interval,
+      })),
+      yAxis: drawn.map(({ unit }, gridIndex) => ({
+        ...valueAxis(unit, short),
+        gridIndex,
+        min: 0,
+        ...(gridIndex === 0 && stages.length > 0 && { nameGap: STAGE_NAMES }),
+      })),
+      series: drawn.flatMap(({ curves: own, mark }, index) =>
+        own.map((curve, position) => ({
+          type: 'line',
+          silent: true,
+          xAxisIndex: index,
+          yAxisIndex: index,
+          data: curve.points,
+          showSymbol: false,
+          sampling: 'lttb',
+          lineStyle: { color: curve.color, width: LINE_WIDTH, type: curve.dash ?? 'solid' },
+          ...(curve.filled && { areaStyle: { color: curve.color, opacity: 0.12 } }),
+          ...(position === 0 && {
+            markArea: bands(stages, end, index === 0 ? plot : 0),
+            ...(mark && { markLine: markLine(mark) }),
+          }),
+        })),
+      ),
+    };
+  });
+}
+
+/** @param plot pixels for names; where a stage has no room for its own, it goes without */
+function bands(stages: Result['stages'], end: number, plot: number) {
+  const data = stages.flatMap(({ name, t }, index) => {
+    const until = Math.min(stages[index + 1]?.t ?? end, end);
+    if (until <= t) return [];
+    const fits = ((until - t) / end) * plot > name.length * LETTER_WIDTH;
+    return [
+      [
+        {
+          xAxis: t,
+          itemStyle: { color: BANDS[name] ?? 'transparent' },
+          label: { show: fits, formatter: name, position: 'top', distance: 4, color: COLORS.muted, fontSize: 11 },
+        },
+        { xAxis: until },
+      ],
+    ];
+  });
+  return { silent: true, data };
+}
+
+function markLine({ value, text }: { value: number; text: string }) {
+  return {
+    silent: true,
+    symbol: 'none',
+    data: [{ yAxis: value }],
+    lineStyle: { color: COLORS.muted, type: 'dashed', width: 1 },
+    label: { formatter: text, position: 'insideEndBottom', color: COLORS.muted, fontSize: 11 },
+  };
+}
+
+function unique(curves: Curve[]): LegendEntry[] {
+  return [...new Map(curves.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
+}

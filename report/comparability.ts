@@ -1,0 +1,80 @@
+/** What else than the figures differs between results, since then it may be the reason. */
+import type { Result } from '../protocol/result.ts';
+import { decimals } from './format.ts';
+
+/**
+ * `load`: another question was asked. `machine`: another machine answered. `system`: its kernel and limits.
+ * `deployment`: perhaps the very thing that one wants to know about.
+ */
+export type Aspect = 'load' | 'machine' | 'system' | 'deployment';
+
+export interface Mismatch {
+  aspect: Aspect;
+  /** Of the setting, or of the property. */
+  name: string;
+  /** One per set; what the runs of a set have in common is one text. */
+  values: string[];
+}
+
+/** Where results are kept and what is shown of them changes no figure. */
+const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
+const OF_DEPLOYMENT = new Set(['target', 'profile', 'control', 'redis', 'workers']);
+const GIB = 1024 ** 3;
+
+/** @param sets results of each set; one without results differs in nothing */
+export function mismatches(sets: Result[][]): Mismatch[] {
+  const properties = sets.map((results) => results.map(propertiesOf));
+  const names = new Set(properties.flat().flatMap((found) => [...found.keys()]));
+  return [...names]
+    .map((key) => {
+      const [aspect, name] = key.split(':') as [Aspect, string];
+      const values = properties.map((runs) => [...new Set(runs.map((run) => run.get(key) ?? 'not set'))].join(' or '));
+      return { aspect, name, values };
+    })
+    .filter(({ values }) => new Set(values.filter((_, index) => sets[index]?.length !== 0)).size > 1);
+}
+
+type Property = [aspect: Aspect, name: string, value: unknown];
+
+function propertiesOf({ run, connections, environment }: Result): Map<string, string> {
+  const { cpu, cpuCount, memoryBytes, kernel, versions, limits, sysctls, settings } = environment;
+  const found: Property[] = [
+    ['load', 'connections', connections.target],
+    ['load', 'engine', run.engine],
+    ['deployment', 'target', run.target],
+    ['deployment', 'profile', run.profile],
+    ['machine', 'cpu', cpu],
+    ['machine', 'cores', cpuCount],
+    // A kernel takes a little more or less of it for itself at each boot.
+    ['machine', 'memory', `${decimals(memoryBytes / GIB, 0)} GiB`],
+    ['system', 'kernel', kernel],
+    ...entriesOf('system', { ...limits, ...sysctls }),
+    ...entriesOf('deployment', versions, 'version of '),
+    ...settingsOf(settings),
+  ];
+  return new Map(found.map(([aspect, name, value]) => [`${aspect}:${name}`, text(value)]));
+}
+
+function settingsOf(settings: Record<string, unknown>): Property[] {
+  return Object.entries(settings)
+    .filter(([name]) => !WITHOUT_EFFECT.has(name) && name !== 'target' && name !== 'profile')
+    .flatMap(([name, value]) =>
+      leaves(name, value).map(
+        ([path, leaf]): Property => [OF_DEPLOYMENT.has(name) ? 'deployment' : 'load', path, leaf],
+      ),
+    );
+}
+
+function entriesOf(aspect: Aspect, values: Record<string, unknown>, prefix = ''): Property[] {
+  return Object.entries(values).map(([name, value]) => [aspect, prefix + name, value]);
+}
+
+/** `broadcasts.count`, `phases.0.duration`, … */
+function leaves(path: string, value: unknown): [string, unknown][] {
+  if (typeof value !== 'object' || value === null) return [[path, value]];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(`${path}.${key}`, inner));
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
+}

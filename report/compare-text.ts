@@ -1,0 +1,80 @@
+/** A comparison in words, for the terminal and for the page. */
+import type { Spread } from '../protocol/repeat.ts';
+import type { Mismatch } from './comparability.ts';
+import type { ComparedFigure, ComparedSet, Difference } from './compare.ts';
+import { type Figure, formatFigure, isCounted } from './figures.ts';
+import { counted, decimals } from './format.ts';
+
+const ANSWERS = {
+  better: 'better',
+  worse: 'WORSE',
+  'no-difference': 'no difference seen',
+  'cannot-tell': 'cannot tell',
+};
+export const ASPECTS: Record<Mismatch['aspect'], string> = {
+  load: 'ANOTHER LOAD',
+  machine: 'ANOTHER MACHINE',
+  system: 'Another system',
+  deployment: 'Another deployment',
+};
+
+export function letter(index: number): string {
+  return String.fromCharCode(65 + index);
+}
+
+export function describeSet({ name, statuses, usable }: ComparedSet): string {
+  const byStatus = Map.groupBy(statuses, (status) => status);
+  const counts = [...byStatus].map(([status, runs]) => (runs.length === 1 ? status : `${runs.length} ${status}`));
+  const without = usable < statuses.length ? ', of which INVALID ones give no figures' : '';
+  return `${name} (${counted(statuses.length, 'run')}: ${counts.join(', ')}${without})`;
+}
+
+/** With its unit. */
+export function titleOf({ title, unit }: Figure): string {
+  return unit ? `${title}, ${unit}` : title;
+}
+
+export function meanOf(figure: Figure, spread: Spread | null): string {
+  return spread ? formatFigure(figure, spread.mean) : '–';
+}
+
+/** Relative where that says something: not of counts, and not to nothing. */
+export function differenceText(figure: Figure, { value, share }: Difference): string {
+  if (value === null) return '–';
+  if (isCounted(figure) || share === null) return `${value > 0 ? '+' : ''}${plain(figure, value)}`;
+  return `${percent(share)} %`;
+}
+
+export function intervalText(figure: Figure, { low, high, share }: Difference, a: Spread | null): string {
+  if (low === null || high === null || low === high) return '–';
+  if (isCounted(figure) || share === null || !a) return `${plain(figure, low)} to ${plain(figure, high)}`;
+  return `${percent(low / Math.abs(a.mean))} to ${percent(high / Math.abs(a.mean))} %`;
+}
+
+/** A difference of shares is no share: 99.9 % to 100 % are points. */
+function plain(figure: Figure, value: number): string {
+  return figure.kind === 'share' ? `${decimals(100 * value, 2)} points` : formatFigure(figure, value);
+}
+
+function percent(share: number): string {
+  const digits = Math.abs(share) < 0.0995 ? 1 : 0;
+  return `${share > 0 ? '+' : ''}${decimals(100 * share, digits)}`;
+}
+
+export function answerWords({ answer, noise, value }: Difference): { words: string; remark: string } {
+  const why = noise === 'fit' ? ' (lines of one run each)' : '';
+  const cannot = answer !== 'cannot-tell' ? '' : value === null ? ': not measured' : ': one run each';
+  return { words: ANSWERS[answer], remark: why + cannot };
+}
+
+/** How to read the table. */
+export function notes(figures: ComparedFigure[]): string[] {
+  const differences = figures.flatMap((figure) => figure.differences);
+  const single = differences.some(({ answer, value }) => answer === 'cannot-tell' && value !== null);
+  return [
+    'All intervals together hold with 95 %. Where one contains zero, or the difference is finer than the measurement, none is seen.',
+    ...(single
+      ? ['One run does not tell how much the next one differs: npx socketio-capacity repeat <scenario>.']
+      : []),
+  ];
+}

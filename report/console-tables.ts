@@ -1,0 +1,251 @@
+/** The sections of the console summary. A section with nothing to say is null, or says why. */
+import type { Batch, Result, Summary } from '../protocol/result.ts';
+import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
+import { inOrder, layerTitle } from './layers.ts';
+import { fittingTable, table } from './table.ts';
+
+/** A heading, its lines, and notes below them that are wrapped. */
+export interface Section {
+  title: string;
+  lines: string[];
+  notes?: string[];
+}
+
+export const INDENT = '  ';
+const BATCH_ROWS = 10;
+/** Of the columns of `RAM against connections`, those that matter most. */
+const MAIN_LAYERS = ['workerPss', 'workerRss', 'nginxPss', 'redisUsedMemory', 'kernelTcp', 'systemUsed'];
+
+export function connections({ connections: made }: Result): Section {
+  const rows = [
+    ['Target', integer(made.target), 'connections'],
+    ['Peak', integer(made.peak), 'connections'],
+    ['Failed', integer(made.failed), breakdown(made.failures)],
+    ['Retries', integer(made.retries), ''],
+    ['Disconnects', integer(sum(Object.values(made.disconnects))), breakdown(made.disconnects)],
+    ['Rate configured', optional(made.configuredRatePerSec, (rate) => decimals(rate, 1)), 'conn/s'],
+    ['Rate achieved', optional(made.achievedRatePerSec, (rate) => decimals(rate, 1)), 'conn/s'],
+    ['Ramp', optional(made.rampSeconds, (seconds) => decimals(seconds, 1)), 's'],
+  ];
+  if (made.connectMs) {
+    const { mean, p50, p99, max } = made.connectMs;
+    const rest = `ms mean; p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}, max ${milliseconds(max)}`;
+    rows.push(['Connect time', milliseconds(mean), rest]);
+  }
+  const perWorker = Object.values(made.perWorker);
+  if (perWorker.length > 0) {
+    const [least, most] = [Math.min(...perWorker), Math.max(...perWorker)];
+    rows.push(['Workers', integer(perWorker.length), `with ${integer(least)} to ${integer(most)} connections each`]);
+  }
+  return { title: 'Connection performance', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
+}
+
+export function plateaus({ memory }: Result, width: number): Section | null {
+  if (memory.plateaus.length === 0) return null;
+  const layers = MAIN_LAYERS.filter((layer) => memory.plateaus.some((plateau) => layer in plateau));
+  const rows = memory.plateaus.map((plateau) => [
+    integer(plateau.connections),
+    ...layers.map((layer) => optional(plateau[layer], megabytes)),
+  ]);
+  const head = ['Connections', ...layers.map(layerTitle)];
+  return { title: 'RAM against connections (MB)', lines: fittingTable(head, rows, INDENT, width) };
+}
+
+export function perConnection({ memory, verdict }: Result): Section | null {
+  const layers = inOrder(Object.keys(memory.perConnectionBytes));
+  if (layers.length === 0 || verdict.status === 'INVALID') return null;
+  const rows = layers.map((layer) => {
+    const { slope, high95, r2, naive } = memory.perConnectionBytes[
+      layer
+    ] as Result['memory']['perConnectionBytes'][string];
+    const interval = high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
+    const residual = optional(memory.residualBytes[layer], megabytes);
+    // Rounded down, so that only a perfect line is 1.
+    return [
+      layerTitle(layer),
+      kilobytes(slope),
+      interval,
+      decimals(Math.floor(r2 * 1000) / 1000, 3),
+      kilobytes(naive),
+      residual,
+    ];
+  });
+  return {
+    title: 'Memory per connection (KB)',
+    lines: table(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Left after (MB)'], rows, INDENT),
+    notes: [
+      'Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+      ...sumNote(memory.sum),
+    ],
+  };
+}
+
+/** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
+function sumNote(added: Result['memory']['sum']): string[] {
+  if (!added || added.systemHigh95 === null) return [];
+  const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemHigh95 } = added;
+  const errorBytes = systemHigh95 - systemPerConnectionBytes;
+  const whole =
+    errorBytes < partsPerConnectionBytes
+      ? `The whole machine held ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} more per connection: ` +
+        `${kilobytes(added.unexplainedPerConnectionBytes)} in none of them.`
+      : `What the whole machine held moved too much to compare (± ${kilobytes(errorBytes)}): other programs ran on it.`;
+  return [`Sum of ${parts.map(layerTitle).join(', ')}: ${kilobytes(partsPerConnectionBytes)}. ${whole}`];
+}
+
+export function messages({ delivery, connections: made }: Result, width: number): Section {
+  const title = 'Message performance';
+  if (delivery === null) {
+    return { title, lines: [`${INDENT}no ledger: this engine cannot see a broadcast arrive`] };
+  }
+  const payloadBytes = delivery.received * delivery.payloadBytes;
+  const rows = [
+    ['Broadcasts sent', integer(delivery.broadcasts), `of ${integer(delivery.payloadBytes)} bytes`],
+    ['Receipts expected', integer(delivery.expected), ''],
+    ['Receipts', integer(delivery.received), `${megabytes(payloadBytes)} MB of payload`],
+    ['Coverage', percentOf(delivery.received, delivery.expected), ''],
+    ['Lost, connected', integer(delivery.lostConnected), ''],
+    ['Lost, disconnected', integer(delivery.lostDisconnected), ''],
+    ['Duplicates', integer(delivery.duplicates), ''],
+    ['Reordered', integer(delivery.reordered), 'came after a later one'],
+    ['Unexpected', integer(delivery.unexpected), 'joined while it was sent'],
+    ['Late', integer(delivery.late), 'after the books were closed'],
+  ];
+  if (made.peak > 0) rows.push(['Payload per connection', kilobytes(payloadBytes / made.peak), 'KB']);
+  const lines = table([], rows, INDENT, ['left', 'right', 'left']);
+  if (delivery.batches.length > 0) lines.push('', ...batchTable(delivery.batches, width));
+  return { title, lines };
+}
+
+/** Every imperfect batch, filled up with others to ten rows; what is left out is perfect. */
+function batchTable(batches: Batch[], width: number): string[] {
+  const imperfect = batches.filter((batch) => !isPerfect(batch));
+  const perfect = batches.filter(isPerfect);
+  const shown = [...imperfect, ...perfect.slice(0, Math.max(0, BATCH_ROWS - imperfect.length))];
+  // Rare, and the width is needed for the times.
+  const reordered = batches.some((batch) => batch.reordered > 0);
+  const rows = shown.map((batch) => [
+    integer(batch.seq),
+    integer(batch.expected),
+    integer(batch.received),
+    percentOf(batch.received, batch.expected),
+    integer(batch.lostConnected + batch.lostDisconnected),
+    integer(batch.duplicates),
+    ...(reordered ? [integer(batch.reordered)] : []),
+    integer(batch.unexpected),
+    optional(batch.serverMembers, integer),
+    ...[batch.lastMs, batch.p99Ms, batch.p50Ms, batch.firstMs].map((ms) => optional(ms, milliseconds)),
+  ]);
+  const counts = [
+    'Batch',
+    'Expected',
+    'Received',
+    'Coverage',
+    'Lost',
+    'Twice',
+    ...(reordered ? ['Reordered'] : []),
+    'Unexpected',
+    'Members',
+  ];
+  const head = [...counts, 'Last ms', 'p99', 'p50', 'First'];
+  const rest = batches.length - shown.length;
+  return [
+    ...fittingTable(head, rows, INDENT, width),
+    ...(rest > 0 ? [`${INDENT}… ${integer(rest)} more, all 100 %`] : []),
+  ];
+}
+
+function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: Batch): boolean {
+  const agreed = serverMembers === null || serverMembers === expected;
+  return expected > 0 && received === expected && duplicates + reordered + unexpected === 0 && agreed;
+}
+
+export function latency({ latency: times }: Result): Section | null {
+  const rows = (
+    [
+      ['One way', times.oneWayMs],
+      ['  same worker', times.localMs],
+      ['  across workers', times.crossWorkerMs],
+      ['Sentinel', times.sentinelMs],
+      ['  p99 receiver after it', times.behindSentinelMs],
+      ['Completion (last receiver)', times.completionMs],
+      ['Round trip ÷ 2 under load', times.roundTripHalfMs.underLoad],
+      ['Round trip ÷ 2 alone', times.roundTripHalfMs.single],
+      ['Send delay', times.sendDelayMs],
+    ] satisfies [string, Summary | null][]
+  ).flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
+  if (rows.length === 0) return null;
+  return {
+    title: 'Latency (ms)',
+    lines: table(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows, INDENT),
+    notes: clockNote(times.clocks),
+  };
+}
+
+/** Of workers on other hosts. */
+function clockNote(clocks: Result['latency']['clocks']): string[] {
+  const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
+  if (apart.length === 0) return [];
+  const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
+  return [
+    `${integer(apart.length)} of ${integer(clocks.length)} workers have another clock than the generator; the difference is ` +
+      `taken out, to ± ${milliseconds(worst.uncertaintyUs / 1000)} ms (${worst.worker}).`,
+  ];
+}
+
+function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Summary): string[] {
+  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(milliseconds)];
+}
+
+export function cpu(result: Result): Section | null {
+  const layers = inOrder(Object.keys(result.cpu));
+  if (layers.length === 0) return null;
+  const rows = layers.map((layer) => {
+    const figures = result.cpu[layer] as Result['cpu'][string];
+    return [
+      layerTitle(layer),
+      optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
+      optional(figures.idlePercent, (percent) => decimals(percent, 1)),
+      optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+    ];
+  });
+  return {
+    title: 'CPU (100 % is one core)',
+    lines: table(['Layer', 's per 1,000 connects', '% while idle', 'µs per message'], rows, INDENT),
+  };
+}
+
+export function capacity({ capacity: found, verdict }: Result): Section | null {
+  if (verdict.status === 'INVALID') return null;
+  const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
+  const rows: string[][] = [];
+  if (memoryLimited) {
+    const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
+    const interval =
+      low95 === null || high95 === null ? 'no interval' : `95 %: ${integer(low95)} to ${integer(high95)}`;
+    rows.push([`Fit in ${integer(budgetBytes / 1024 ** 2)} MB of workers`, integer(fitting), interval]);
+  }
+  if (seedTheoreticalMax !== null) {
+    rows.push(['Theoretical max', integer(seedTheoreticalMax), '2 GiB × N ÷ peak worker RSS']);
+  }
+  for (const { name, max } of limits)
+    rows.push([`Wall: ${spaced(name)}`, integer(max), name === lowest ? 'the lowest' : '']);
+  if (rows.length === 0) return null;
+  return { title: 'Capacity (connections)', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
+}
+
+/** `ECONNREFUSED 3, http_502 1`, the most frequent first. */
+export function breakdown(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([cause, count]) => `${cause} ${integer(count)}`)
+    .join(', ');
+}
+
+function optional(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value);
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,94 @@
+/** The result as a summary for a terminal: the verdict, one line to remember, and the tables behind it. */
+import { styleText } from 'node:util';
+import type { Result } from '../protocol/result.ts';
+import { generator } from './console-generator.ts';
+import { capacity, connections, cpu, latency, messages, perConnection, plateaus } from './console-tables.ts';
+import { counted, integer, kilobytes, milliseconds, percentOf, wrap } from './format.ts';
+import { layerTitle, mainWorkerLayer } from './layers.ts';
+
+export interface ConsoleOptions {
+  /** ANSI colours. */
+  color: boolean;
+  /** Columns of the terminal, for wrapping sentences and for how many columns a table gets. */
+  width: number;
+}
+
+const INDENT = '  ';
+const DOT = ' · ';
+const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as const;
+const PROFILES = {
+  full: 'nginx, PM2 and Redis',
+  embedded: 'EMBEDDED PROFILE: workers with the in-memory adapter, no proxy',
+  remote: 'remote deployment',
+};
+
+/** @returns lines without a trailing newline, free of escape codes unless `color` */
+export function renderConsole(result: Result, { color, width }: ConsoleOptions): string {
+  const paint = (style: Parameters<typeof styleText>[0], text: string) =>
+    color ? styleText(style, text, { validateStream: false }) : text;
+  const { status } = result.verdict;
+  const sections = [
+    connections(result),
+    plateaus(result, width),
+    perConnection(result),
+    messages(result, width),
+    latency(result),
+    cpu(result),
+    generator(result),
+    capacity(result),
+  ].filter((section) => section !== null);
+
+  const lines = [
+    `${paint(['bold', STATUS_COLORS[status]], status)}  ${titleOf(result)}`,
+    ...wrap(headline(result), width, INDENT, DOT).map((line) => paint('bold', line)),
+    ...reasons(result, width),
+  ];
+  for (const { title, lines: body, notes = [] } of sections) {
+    lines.push('', paint('bold', title), ...body);
+    for (const note of notes) lines.push(...wrap(INDENT + note, width, INDENT));
+  }
+  lines.push('', ...footer(result, width));
+  return lines.join('\n');
+}
+
+function titleOf({ run }: Result): string {
+  const incomplete = run.complete ? [] : ['INCOMPLETE: the run ended early'];
+  return [...incomplete, run.scenario, PROFILES[run.profile], run.target, `engine ${run.engine}`].join(DOT);
+}
+
+/** The figures that get quoted; none when they must not be. */
+function headline(result: Result): string {
+  if (result.verdict.status === 'INVALID') return 'No headline figure: this measurement cannot be trusted.';
+  const { connections: made, memory, latency: times, delivery } = result;
+  const parts = [`${counted(made.peak, 'connection')} held`];
+  const layer = mainWorkerLayer(memory.perConnectionBytes);
+  const line = memory.perConnectionBytes[layer];
+  if (line) parts.push(`${kilobytes(line.slope)} KB each (${layerTitle(layer)})`);
+  if (delivery && delivery.broadcasts > 0) {
+    const { broadcasts, expected, received } = delivery;
+    const complete = delivery.batches.filter((batch) => batch.expected > 0 && batch.received === batch.expected).length;
+    parts.push(
+      complete === broadcasts
+        ? `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} reached everybody`
+        : `${integer(complete)} of ${counted(broadcasts, 'broadcast')} reached everybody (${percentOf(received, expected)})`,
+    );
+  }
+  if (times.oneWayMs) parts.push(`p99 ${milliseconds(times.oneWayMs.p99)} ms`);
+  return parts.join(DOT);
+}
+
+function reasons({ verdict }: Result, width: number): string[] {
+  return verdict.reasons.flatMap(({ code, message, fix }) => [
+    ...wrap(`${INDENT}${code}: ${message}`, width, `${INDENT}${INDENT}`),
+    ...(fix === undefined ? [] : wrap(`${INDENT}${INDENT}fix: ${fix}`, width, `${INDENT}${INDENT}${INDENT}`)),
+  ]);
+}
+
+/** What is missing, by reason, and what the units are. */
+function footer({ memory }: Result, width: number): string[] {
+  const byReason = Map.groupBy(Object.entries(memory.absent), ([, reason]) => reason);
+  const absent = [...byReason].map(
+    ([reason, layers]) => `Not measured: ${layers.map(([layer]) => layerTitle(layer)).join(', ')} (${reason}).`,
+  );
+  return [...absent, 'KB and MB are 1,024 and 1,048,576 bytes.'].flatMap((note) => wrap(note, width, INDENT));
+}

@@ -1,0 +1,139 @@
+/** The figures that two results are compared by: where each stands in the result, and which way is better. */
+import type { Result } from '../protocol/result.ts';
+import { decimals, integer, kilobytes, milliseconds, percentOf } from './format.ts';
+import { layerTitle } from './layers.ts';
+
+/** How a figure is measured and written. */
+type Kind = 'bytes' | 'milliseconds' | 'seconds' | 'percent' | 'microseconds' | 'perSecond' | 'count' | 'share';
+
+export interface Figure {
+  /** Its key in the result document, with dots. */
+  path: string;
+  title: string;
+  unit: string;
+  better: 'lower' | 'higher';
+  kind: Kind;
+  /** Compared only where the figure at this path is missing. */
+  insteadOf?: string;
+}
+
+const slope = (layer: string): Figure => ({
+  path: `memory.perConnectionBytes.${layer}.slope`,
+  title: `${layerTitle(layer)} per connection`,
+  unit: 'KB',
+  better: 'lower',
+  kind: 'bytes',
+});
+
+const time = (path: string, title: string): Figure => ({
+  path,
+  title,
+  unit: 'ms',
+  better: 'lower',
+  kind: 'milliseconds',
+});
+
+const cpu = (layer: string): Figure[] => [
+  {
+    path: `cpu.${layer}.rampSecondsPerThousandConnects`,
+    title: `${layerTitle(layer)} CPU per 1,000 connects`,
+    unit: 's',
+    better: 'lower',
+    kind: 'seconds',
+  },
+  {
+    path: `cpu.${layer}.idlePercent`,
+    title: `${layerTitle(layer)} CPU while idle`,
+    unit: '%',
+    better: 'lower',
+    kind: 'percent',
+  },
+  {
+    path: `cpu.${layer}.broadcastMicrosecondsPerMessage`,
+    title: `${layerTitle(layer)} CPU per message`,
+    unit: 'µs',
+    better: 'lower',
+    kind: 'microseconds',
+  },
+];
+
+/**
+ * The deployment's figures, the generator's own left out. Every figure more makes all intervals wider (see compare.ts),
+ * so that these are few: no capacity, which follows from the slope; no maximum, which is the noisiest figure of all; no
+ * layer that costs next to nothing per connection (Redis); not the whole machine, which holds the generator and whatever
+ * else runs, and drifts with time as if it had a slope.
+ */
+export const FIGURES: Figure[] = [
+  { path: 'connections.peak', title: 'Connections held', unit: '', better: 'higher', kind: 'count' },
+  { path: 'connections.failed', title: 'Connections failed', unit: '', better: 'lower', kind: 'count' },
+  { path: 'connections.achievedRatePerSec', title: 'Connect rate', unit: '/s', better: 'higher', kind: 'perSecond' },
+  time('connections.connectMs.p50', 'Connect time p50'),
+  time('connections.connectMs.p99', 'Connect time p99'),
+  { path: 'delivery.coverage', title: 'Coverage', unit: '', better: 'higher', kind: 'share' },
+  time('latency.oneWayMs.p50', 'One way p50'),
+  time('latency.oneWayMs.p99', 'One way p99'),
+  time('latency.completionMs.p50', 'Last receiver p50'),
+  time('latency.roundTripHalfMs.underLoad.p50', 'Round trip ÷ 2 under load p50'),
+  slope('workerPss'),
+  { ...slope('workerRss'), insteadOf: slope('workerPss').path },
+  slope('workerHeapUsed'),
+  slope('nginxPss'),
+  ...cpu('worker'),
+  ...cpu('nginx'),
+];
+
+/** @returns null where it was not measured */
+export function figureOf(result: Result, { path }: Figure): number | null {
+  const value = valueAt(result, path);
+  return typeof value === 'number' ? value : null;
+}
+
+/** @param path keys with dots between them */
+export function valueAt(document: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
+}
+
+/** Counted rather than measured: nothing but the number itself can be off. */
+export function isCounted({ kind }: Figure): boolean {
+  return kind === 'count' || kind === 'share';
+}
+
+/** Of a measured figure: the calibration's bound for memory and rates. */
+const ACCURACY_SHARE = 0.02;
+/**
+ * In the result's units, where a share of a small figure would be finer than what it is measured with: bytes and times
+ * by the calibration, CPU by the kernel's ticks of 10 ms.
+ */
+const ACCURACY: Record<Kind, number> = {
+  bytes: 128,
+  milliseconds: 1,
+  seconds: 0.05,
+  percent: 0.5,
+  microseconds: 1,
+  perSecond: 0,
+  count: 0,
+  share: 0,
+};
+
+/** @returns below what difference the measurement itself says nothing, in the figure's own unit */
+export function accuracyOf(figure: Figure, value: number): number {
+  return isCounted(figure) ? 0 : Math.max(ACCURACY[figure.kind], ACCURACY_SHARE * Math.abs(value));
+}
+
+const FORMATS: Record<Kind, (value: number) => string> = {
+  bytes: kilobytes,
+  milliseconds,
+  seconds: (value) => decimals(value, 3),
+  percent: (value) => decimals(value, 1),
+  microseconds: (value) => decimals(value, 1),
+  perSecond: (value) => decimals(value, 1),
+  count: (value) => (Number.isInteger(value) ? integer(value) : decimals(value, 1)),
+  share: (value) => percentOf(value, 1),
+};
+
+/** @returns the number in the figure's unit, without it */
+export function formatFigure({ kind }: Figure, value: number): string {
+  return FORMATS[kind](value);
+}

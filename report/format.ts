@@ -1,0 +1,68 @@
+/** Numbers as people read them: units, thousands separators, and no rounding that flatters. KB = 1,024 bytes. */
+
+const KB = 1024;
+const MB = 1024 * 1024;
+
+export function integer(value: number): string {
+  return decimals(value, 0);
+}
+
+export function decimals(value: number, digits: number): string {
+  return value.toLocaleString('en-US', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    // No -0.0.
+    signDisplay: 'negative',
+  });
+}
+
+export function kilobytes(bytes: number): string {
+  return decimals(bytes / KB, 1);
+}
+
+/** With its unit: below 1 KB in bytes, which tell a small figure from nothing. */
+export function sizeOf(bytes: number): string {
+  return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
+}
+
+export function megabytes(bytes: number): string {
+  return decimals(bytes / MB, 1);
+}
+
+/** Three digits or more, whatever the size. */
+export function milliseconds(ms: number): string {
+  return decimals(ms, ms < 10 ? 2 : ms < 100 ? 1 : 0);
+}
+
+/** Rounds down, so that `100 %` always means all: 9,999,999 of 10,000,000 are 99.99 %. */
+export function percentOf(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  if (part === whole) return '100 %';
+  return `${decimals(Math.floor((part / whole) * 10_000) / 100, 2)} %`;
+}
+
+/** @returns `1 connection`, `2 connections` */
+export function counted(count: number, noun: string): string {
+  return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Breaks at the separators only; the text keeps its own indent, and lines after the first begin with `indent`. */
+export function wrap(text: string, width: number, indent: string, separator = ' '): string[] {
+  const lines: string[] = [];
+  const body = text.trimStart();
+  let line = text.slice(0, text.length - body.length);
+  for (const [index, part] of body.split(separator).entries()) {
+    if (index > 0 && line.length + separator.length + part.length > width) {
+      lines.push(line);
+      line = indent + part;
+    } else {
+      line += index === 0 ? part : separator + part;
+    }
+  }
+  return [...lines, line];
+}
+
+/** `workerFileDescriptors` as `worker file descriptors`. */
+export function spaced(camelCase: string): string {
+  return camelCase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

@@ -1,0 +1,33 @@
+/**
+ * A grade for people who compare reports at a glance. The published benchmark report gives one without a rule, an A to a
+ * run that lost a quarter of its messages; this one has a rule, and reports print it.
+ */
+import type { Result } from '../protocol/result.ts';
+
+/** The Techracers study's requirement. */
+const PROMPT_MS = 300;
+const RATE_TOLERANCE = 0.05;
+
+/** From the best to the worst; shares are of connections asked for that were held, and of receipts expected that came. */
+export const GRADES = [
+  {
+    grade: 'A+',
+    rule: `as A, at the configured rate (95 % of it), and the last receiver within ${PROMPT_MS} ms in 99 % of broadcasts`,
+  },
+  { grade: 'A', share: 1, rule: 'every connection held, every broadcast received by everybody' },
+  { grade: 'B', share: 0.999, rule: 'at least 99.9 % of connections, and of receipts' },
+  { grade: 'C', share: 0.99, rule: 'at least 99 % of both' },
+  { grade: 'D', share: 0.95, rule: 'at least 95 % of both' },
+  { grade: 'F', share: 0, rule: 'less' },
+];
+
+/** @returns null where nothing can be graded: the run is INVALID, or nobody knows what arrived */
+export function gradeOf({ verdict, connections, delivery, latency }: Result): string | null {
+  if (verdict.status === 'INVALID' || !delivery || delivery.coverage === null || connections.target === 0) return null;
+  const share = Math.min(connections.peak / connections.target, delivery.coverage);
+  const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
+  const onRate = achieved !== null && configured !== null && achieved >= configured * (1 - RATE_TOLERANCE);
+  const prompt = latency.completionMs !== null && latency.completionMs.p99 <= PROMPT_MS;
+  if (share >= 1 && onRate && prompt) return 'A+';
+  return GRADES.find((one) => one.share !== undefined && share >= one.share)?.grade ?? null;
+}

@@ -1,0 +1,81 @@
+/** How the connections came to be, where they went, and what went wrong. */
+import type { Result } from '../../protocol/result.ts';
+import { countBars } from '../charts/bars.ts';
+import { connectionsOverTime } from '../charts/over-time.ts';
+import { COLORS } from '../charts/palette.ts';
+import { decimals, integer, percentOf } from '../format.ts';
+import { term } from './definitions.ts';
+import { type Html, html } from './html.ts';
+import { dataTable, figure, measured, section } from './section.ts';
+import { summaryTable } from './summary-table.ts';
+
+export function connections(result: Result): Html {
+  const { connections: made } = result;
+  const chart = connectionsOverTime(result);
+  return section({
+    id: 'connections',
+    title: 'Connections',
+    lead: html`How fast they came, and how long each took: ${term('rate')}, ${term('connectTime')}, ${term('stages')}.`,
+    body: html`${figure(chart, 'No time series: nothing was sampled.')}
+${dataTable(
+  'Connections in numbers',
+  ['', 'Value', 'Unit'],
+  [
+    ['Asked for', integer(made.target), 'connections'],
+    [term('connections'), integer(made.peak), 'connections'],
+    ['Failed', integer(made.failed), 'virtual users'],
+    ['Retries', integer(made.retries), 'attempts'],
+    ['Rate, configured', measured(made.configuredRatePerSec, oneDigit), 'per second'],
+    [term('rate', 'Rate, achieved'), measured(made.achievedRatePerSec, oneDigit), 'per second'],
+    ['Ramps, together', measured(made.rampSeconds, oneDigit), 'seconds'],
+  ],
+)}
+${summaryTable('Connect time, and its parts (ms)', [
+  [term('connectTime'), made.connectMs],
+  ...Object.entries(made.stagesMs).map(([stage, summary]) => [`– ${stage}`, summary] as const),
+])}`,
+  });
+}
+
+export function balance({ connections: { perWorker } }: Result): Html {
+  const total = Object.values(perWorker).reduce((sum, count) => sum + count, 0);
+  const rows = Object.entries(perWorker).toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+  const table = dataTable(
+    'Connections of each worker',
+    ['Worker', 'Connections', 'Share'],
+    rows.map(([worker, count]) => [worker, integer(count), percentOf(count, total)]),
+  );
+  return section({
+    id: 'balance',
+    title: 'Balance',
+    lead: 'How the connections were spread over the Socket.IO workers.',
+    body: figure(
+      countBars('Connections of each worker', Object.fromEntries(rows)),
+      'Not measured: no connection named its worker.',
+      rows.length > 0 && table,
+    ),
+  });
+}
+
+export function errors({ connections: { failures, disconnects } }: Result): Html {
+  const causes = (title: string, counts: Record<string, number>, none: string) => {
+    const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
+    const table = dataTable(
+      title,
+      ['Cause', 'Count'],
+      rows.map(([cause, count]) => [cause, integer(count)]),
+    );
+    return figure(countBars(title, Object.fromEntries(rows), COLORS.red), none, rows.length > 0 && table);
+  };
+  return section({
+    id: 'errors',
+    title: 'Errors',
+    lead: term('failures', 'Failures and disconnects by cause'),
+    body: html`${causes('Failures by cause', failures, 'No virtual user failed.')}
+${causes('Disconnects by cause', disconnects, 'No connection ended before it was told to.')}`,
+  });
+}
+
+function oneDigit(value: number): string {
+  return decimals(value, 1);
+}

@@ -1,0 +1,104 @@
+/** Whether every broadcast arrived, and when. */
+import type { Batch, Result } from '../../protocol/result.ts';
+import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../charts/broadcasts.ts';
+import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.ts';
+import { integer, milliseconds, percentOf } from '../format.ts';
+import { term } from './definitions.ts';
+import { type Html, type HtmlValue, html } from './html.ts';
+import { dataTable, figure, measured, section } from './section.ts';
+import { summaryTable } from './summary-table.ts';
+
+export function latency(result: Result): Html {
+  const { latency: times } = result;
+  return section({
+    id: 'latency',
+    title: 'Broadcast latency',
+    lead: html`${term('oneWay')} counts every receiver; the ${term('completion', 'time to reach everybody')} counts the last one of each broadcast.`,
+    body: html`${figure(oneWayPercentiles(result), 'Not measured: no receipt was timed.')}
+${summaryTable('One-way latency and completion', [
+  [term('oneWay'), times.oneWayMs],
+  ['– same worker as the publisher', times.localMs],
+  ['– across workers', times.crossWorkerMs],
+  [term('sentinel'), times.sentinelMs],
+  [term('completion'), times.completionMs],
+  [term('sendDelay'), times.sendDelayMs],
+])}
+${figure(broadcastTimes(result), 'Not measured: no broadcast reached anybody.', result.delivery && timesTable(result.delivery.batches))}`,
+  });
+}
+
+export function roundTrips(result: Result): Html {
+  const { underLoad, single } = result.latency.roundTripHalfMs;
+  return section({
+    id: 'round-trip',
+    title: 'Round trip ÷ 2',
+    lead: html`The Techracers study’s plot: ${term('roundTrip', 'half of a probe’s round trip')}, with everybody connected and with nobody else there.`,
+    body: html`${figure(roundTripsByBroadcast(result) ?? roundTripPercentiles(result), 'Not measured: the probe echoed nothing.')}
+${summaryTable('Round trip ÷ 2', [
+  ['Under load', underLoad],
+  ['Alone', single],
+])}`,
+  });
+}
+
+export function delivery(result: Result): Html {
+  const { delivery: found } = result;
+  const title = 'Delivery';
+  if (found === null) {
+    return section({
+      id: 'delivery',
+      title,
+      body: html`<p class="absent">Not measured: this engine cannot see a broadcast arrive.</p>`,
+    });
+  }
+  return section({
+    id: 'delivery',
+    title,
+    lead: html`Whether every ${term('expected', 'expected')} receipt came, by the ${term('ledger', 'ledger')} of the generator.`,
+    body: html`${figure(coverageByBroadcast(result), 'Not measured: no receipt was expected.', countsTable(found.batches))}
+${dataTable(
+  'Receipts of all broadcasts',
+  ['', 'Count', ''],
+  [
+    ['Broadcasts', integer(found.broadcasts), `of ${integer(found.payloadBytes)} bytes`],
+    [term('expected'), integer(found.expected), ''],
+    ['Received', integer(found.received), percentOf(found.received, found.expected)],
+    ['Lost while connected', integer(found.lostConnected), ''],
+    ['Lost while disconnected', integer(found.lostDisconnected), ''],
+    ['Duplicates', integer(found.duplicates), 'beyond a connection’s first'],
+    ['Reordered', integer(found.reordered), 'after a later broadcast'],
+    ['Unexpected', integer(found.unexpected), 'their join was in flight'],
+    ['Late', integer(found.late), 'after the books were closed'],
+  ],
+)}`,
+  });
+}
+
+function timesTable(batches: Batch[]): Html {
+  return dataTable(
+    'When each broadcast arrived, in ms',
+    ['Broadcast', 'First', 'p50', 'p99', 'Last', 'Send delay'],
+    batches.map(({ seq, firstMs, p50Ms, p99Ms, lastMs, sendDelayMs }) => [
+      integer(seq),
+      ...[firstMs, p50Ms, p99Ms, lastMs].map((ms) => measured(ms, milliseconds)),
+      milliseconds(sendDelayMs),
+    ]),
+  );
+}
+
+function countsTable(batches: Batch[]): Html {
+  const rows = batches.map((batch): HtmlValue[] => [
+    integer(batch.seq),
+    measured(batch.serverMembers, integer),
+    integer(batch.expected),
+    integer(batch.received),
+    batch.expected === 0 ? 'nobody expected' : percentOf(batch.received, batch.expected),
+    ...[batch.lostConnected, batch.lostDisconnected, batch.duplicates, batch.unexpected].map(integer),
+  ]);
+  const head = ['Broadcast', 'Members by the server', 'Expected', 'Received', 'Coverage'];
+  return dataTable(
+    'Receipts of each broadcast',
+    [...head, 'Lost, connected', 'Lost, disconnected', 'Duplicates', 'Unexpected'],
+    rows,
+  );
+}

@@ -1,0 +1,57 @@
+/** Where it was measured, and every setting: what somebody needs who wants to measure it again. */
+import type { Result } from '../../protocol/result.ts';
+import { decimals, integer } from '../format.ts';
+import { type Html, type HtmlValue, html } from './html.ts';
+import { dataTable, NOT_MEASURED, section } from './section.ts';
+
+const GIB = 1024 ** 3;
+const PROFILES = {
+  full: 'nginx, PM2 and Redis',
+  embedded: 'embedded: workers with the in-memory adapter, no proxy',
+  remote: 'remote deployment',
+};
+
+export function environment({ run, environment: found, thresholds }: Result): Html {
+  const { versions, kernel, cpu, cpuCount, memoryBytes, limits, sysctls, settings, configHash, gitCommit } = found;
+  const table = (title: string, rows: HtmlValue[][]) =>
+    rows.length > 0 && html`<h3>${title}</h3>${dataTable(title, ['', ''], rows)}`;
+  return section({
+    id: 'environment',
+    title: 'Environment and settings',
+    lead: 'Of the generator’s machine, and of the deployment where they share one.',
+    body: html`${table('Run', [
+      ['Id', run.id],
+      ['Scenario', run.scenario],
+      ['Target', run.target],
+      ['Profile', PROFILES[run.profile]],
+      ['Engine', run.engine],
+      ['Began', run.startedAt],
+      ['Ended', run.endedAt],
+      ['Git commit', gitCommit ?? NOT_MEASURED],
+      ['Settings, SHA-256', configHash],
+    ])}
+${table('Machine', [
+  ['CPU', `${cpu}, ${integer(cpuCount)} cores`],
+  ['Memory', `${decimals(memoryBytes / GIB, 1)} GiB`],
+  ['Kernel', kernel],
+  ...Object.entries(limits).map(([name, value]) => [name, integer(value)]),
+  ...Object.entries(sysctls),
+])}
+${table('Versions', Object.entries(versions))}
+${table(
+  'Thresholds',
+  thresholds.map(({ expression, met, strict }) => [
+    expression,
+    `${met ? 'met' : 'MISSED'}${strict ? '' : ' (not strict)'}`,
+  ]),
+)}
+${table('Settings', leaves(settings))}`,
+  });
+}
+
+/** `phases.0.duration`, … */
+function leaves(value: unknown, path = ''): [string, string][] {
+  if (typeof value !== 'object' || value === null)
+    return [[path, typeof value === 'string' ? value : String(JSON.stringify(value))]];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
+}

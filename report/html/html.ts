@@ -1,0 +1,31 @@
+/** Markup in which every value is text, unless it is markup itself: nothing from outside can become an element. */
+
+export class Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+}
+
+/** Nothing stands for null, undefined and false, so that parts can be left out with `&&`. */
+export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** For text between tags and in quoted attributes. */
+export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
+  return new Html(strings.reduce((markup, string, index) => markup + textOf(values[index - 1]) + string));
+}
+
+/** @param markup that has escaped what comes from outside itself: ECharts' SVG, our own style and script */
+export function trusted(markup: string): Html {
+  return new Html(markup);
+}
+
+function textOf(value: HtmlValue): string {
+  if (value === null || value === undefined || value === false) return '';
+  if (value instanceof Html) return value.markup;
+  if (Array.isArray(value)) return value.map(textOf).join('');
+  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+}

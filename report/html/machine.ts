@@ -1,0 +1,87 @@
+/** CPU, and whether the load generator kept up. */
+import type { Result } from '../../protocol/result.ts';
+import { cpuOverTime, layerExtremes } from '../charts/over-time.ts';
+import { decimals, integer, milliseconds, percentOf } from '../format.ts';
+import { inOrder, layerTitle } from '../layers.ts';
+import { term } from './definitions.ts';
+import { type Html, html } from './html.ts';
+import { dataTable, figure, measured, section } from './section.ts';
+
+const WINDOWS = { ramp: 'while it ramped', broadcasts: 'during the broadcasts' };
+const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
+
+export function cpu(result: Result): Html {
+  const layers = inOrder(Object.keys(result.cpu));
+  const extremes = dataTable(
+    'CPU of the samples, % of one core',
+    ['Layer', 'Highest', 'Last'],
+    layerExtremes(result, 'cpuPercent').map(({ layer, highest, last }) => [
+      layerTitle(layer),
+      ...[highest, last].map((percent) => decimals(percent, 1)),
+    ]),
+  );
+  return section({
+    id: 'cpu',
+    title: 'CPU',
+    lead: html`${term('cpu')} of each ${term('layers', 'layer')}; 100 % is one core.`,
+    body: html`${figure(cpuOverTime(result), 'No time series: nothing was sampled.', extremes)}
+${
+  layers.length > 0 &&
+  dataTable(
+    'CPU cost by layer',
+    ['Layer', 'Seconds per 1,000 connects', '% of a core while idle', 'µs per message'],
+    layers.map((layer) => {
+      const cost = result.cpu[layer] as Result['cpu'][string];
+      return [
+        layerTitle(layer),
+        measured(cost.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
+        measured(cost.idlePercent, (percent) => decimals(percent, 1)),
+        measured(cost.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+      ];
+    }),
+  )
+}`,
+  });
+}
+
+export function generator({ generator: loops, machine, sampling }: Result): Html {
+  return section({
+    id: 'generator',
+    title: 'Load generator',
+    lead: html`Whether the queue was the server’s or ours: ${term('generator', 'event loops')} of the generator.`,
+    body: html`${
+      loops.length === 0
+        ? html`<p class="absent">Not measured: this engine does not tell.</p>`
+        : dataTable(
+            'Event loops of the generator',
+            ['Event loop', 'Busy', 'Late p50, ms', 'Late p99, ms', 'Late max, ms', 'Waited for a CPU'],
+            loops.map((loop) => [
+              `${PARTS[loop.part]} ${loop.index}, ${WINDOWS[loop.window]}`,
+              percentOf(loop.utilization, 1),
+              ...[loop.delayP50Ms, loop.delayP99Ms, loop.delayMaxMs].map(milliseconds),
+              measured(loop.cpuWaitShare, (part) => percentOf(part, 1)),
+            ]),
+          )
+    }
+${machine && machineTable(machine)}
+${
+  sampling &&
+  html`<p class="note">${integer(sampling.taken)} rows of samples, ${integer(sampling.missed)} missed, the longest gap ${decimals(sampling.longestGapMs / 1000, 1)} s.${Object.entries(sampling.failures).map(([source, count]) => ` ${source} failed ${integer(count)} times.`)}</p>`
+}`,
+  });
+}
+
+function machineTable({ cpuIdlePercent, swappedInBytes, swappedOutBytes }: NonNullable<Result['machine']>): Html {
+  const percent = (value: number) => `${decimals(value, 1)} %`;
+  const bytes = (value: number) => `${integer(value)} bytes`;
+  return dataTable(
+    'The generator’s machine',
+    ['The generator’s machine', ''],
+    [
+      ['CPU left while it ramped', measured(cpuIdlePercent.ramp, percent)],
+      ['CPU left during the broadcasts', measured(cpuIdlePercent.broadcasts, percent)],
+      ['Swapped in', measured(swappedInBytes, bytes)],
+      ['Swapped out', measured(swappedOutBytes, bytes)],
+    ],
+  );
+}

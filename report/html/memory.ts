@@ -1,0 +1,147 @@
+/** What a connection costs in memory, layer by layer. */
+import type { Result } from '../../protocol/result.ts';
+import { memoryFit } from '../charts/memory-fit.ts';
+import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
+import { decimals, integer, megabytes, sizeOf } from '../format.ts';
+import { inOrder, layerTitle, mainWorkerLayer } from '../layers.ts';
+import { term } from './definitions.ts';
+import { type Html, type HtmlValue, html } from './html.ts';
+import { dataTable, figure, measured, multiples, section } from './section.ts';
+import { interval95 } from './summary.ts';
+
+/** Of the layers, those with a chart; the table has all. */
+const DRAWN = ['workerHeapUsed', 'nginxPss', 'redisUsedMemory', 'kernelTcp', 'kernelSlab'];
+
+export function memory(result: Result): Html {
+  const { memory: found, verdict } = result;
+  const trusted = verdict.status !== 'INVALID';
+  const chart = memoryOverTime(result);
+  return section({
+    id: 'memory',
+    title: 'Memory',
+    lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shade is where the line lies with 95 % confidence. See ${term('layers')}.`,
+    body: html`${fits(result)}
+${trusted ? perConnection(found) : html`<p class="absent">No slopes: this measurement cannot be trusted.</p>`}
+${sumOfParts(found)}
+<details><summary>Table: memory at each plateau</summary>${plateaus(found)}</details>
+${figure(chart, 'No time series: nothing was sampled.', extremes(result))}
+${absent(found)}`,
+  });
+}
+
+function fits(result: Result): Html {
+  const { memory: found, verdict } = result;
+  const machine = 'systemHeld' in found.perConnectionBytes ? 'systemHeld' : 'systemUsed';
+  const layers = [mainWorkerLayer(found.perConnectionBytes), ...DRAWN, machine];
+  const charts = layers.flatMap((layer) => {
+    const chart = memoryFit(result, layer);
+    const line = found.perConnectionBytes[layer];
+    if (!chart || !line) return [];
+    const note = verdict.status === 'INVALID' ? '' : html`${sizeOf(line.slope)} per connection; ${interval95(line)}`;
+    return [{ chart, caption: layerTitle(layer), note }];
+  });
+  if (charts.length === 0)
+    return html`<p class="absent">Not measured: a line needs memory at two numbers of connections.</p>`;
+  return multiples(charts);
+}
+
+function perConnection({ perConnectionBytes, residualBytes }: Result['memory']): Html | null {
+  const layers = inOrder(Object.keys(perConnectionBytes));
+  if (layers.length === 0) return null;
+  return dataTable(
+    'Memory per connection by layer',
+    [term('layers', 'Layer'), 'Each', '95 % interval', 'R²', term('naive', 'Naive'), html`${term('residual')}, MB`],
+    layers.map((layer): HtmlValue[] => {
+      const { slope, low95, high95, r2, naive } = perConnectionBytes[
+        layer
+      ] as Result['memory']['perConnectionBytes'][string];
+      const interval = low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
+      // Rounded down, so that only a perfect line is 1.
+      const straight = decimals(Math.floor(r2 * 1000) / 1000, 3);
+      return [
+        layerTitle(layer),
+        sizeOf(slope),
+        interval,
+        straight,
+        sizeOf(naive),
+        measured(residualBytes[layer], megabytes),
+      ];
+    }),
+  );
+}
+
+/** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
+function sumOfParts({ sum }: Result['memory']): Html | null {
+  if (!sum || sum.systemHigh95 === null) return null;
+  const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemLow95, systemHigh95 } = sum;
+  const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes;
+  const interval = interval95({ low95: systemLow95, high95: systemHigh95 });
+  const whole = isKnown
+    ? html`The whole machine held ${sizeOf(systemPerConnectionBytes)} more per connection (${interval}): ${sizeOf(sum.unexplainedPerConnectionBytes)} in none of them.`
+    : html`What the whole machine held moved too much to compare (${interval}): other programs ran on it.`;
+  return html`<p>The layers together take ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map(layerTitle).join(', ')}). ${whole}</p>`;
+}
+
+function plateaus({ plateaus: found }: Result['memory']): Html {
+  const layers = inOrder(
+    [...new Set(found.flatMap((plateau) => Object.keys(plateau)))].filter((key) => key !== 'connections'),
+  );
+  return dataTable(
+    'Memory at each plateau, in MB',
+    ['Layer, MB', ...found.map(({ connections }) => html`${integer(connections)} connections`)],
+    layers.map((layer) => [layerTitle(layer), ...found.map((plateau) => measured(plateau[layer], megabytes))]),
+  );
+}
+
+function extremes(result: Result): Html {
+  return dataTable(
+    'Memory (RSS) of the samples',
+    ['Layer, MB', 'First', 'Highest', 'Last'],
+    layerExtremes(result, 'rssBytes').map(({ layer, first, highest, last }) => [
+      layerTitle(layer),
+      ...[first, highest, last].map(megabytes),
+    ]),
+  );
+}
+
+function absent({ absent: missing }: Result['memory']): Html | null {
+  const byReason = [...Map.groupBy(Object.entries(missing), ([, reason]) => reason)];
+  if (byReason.length === 0) return null;
+  return html`<p class="note">Not measured: ${byReason
+    .map(([reason, layers]) => `${layers.map(([layer]) => layerTitle(layer)).join(', ')} (${reason})`)
+    .join('; ')}.</p>`;
+}
+
+/** Nothing for a run that cannot be trusted. */
+export function capacity({ capacity: found, verdict }: Result): Html | null {
+  const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
+  if (verdict.status === 'INVALID') return null;
+  const rows: HtmlValue[][] = limits.map(({ name, max }) => [
+    WALLS[name] ?? name,
+    integer(max),
+    name === lowest ? 'the lowest' : '',
+  ]);
+  if (memoryLimited) {
+    const { budgetBytes, connections, low95, high95 } = memoryLimited;
+    const interval =
+      low95 === null || high95 === null ? 'no interval' : `95 % interval ${integer(low95)} to ${integer(high95)}`;
+    rows.unshift([
+      html`${term('capacity', 'Fit')} into ${megabytes(budgetBytes)} MB of workers`,
+      integer(connections),
+      interval,
+    ]);
+  }
+  rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'by the published report’s rule']);
+  return section({
+    id: 'capacity',
+    title: 'Capacity',
+    lead: html`How far the line and the known walls would reach. ${term('capacity', 'What this cannot tell')}: CPU, and the time to reach everybody.`,
+    body: dataTable('Capacity in connections', ['', 'Connections', ''], rows),
+  });
+}
+
+const WALLS: Record<string, string> = {
+  memoryBudget: 'Wall: memory budget of the workers',
+  machineMemory: 'Wall: memory of the machine',
+  workerFileDescriptors: 'Wall: open files of the workers',
+};

@@ -1,0 +1,56 @@
+/** The file around the content. It asks nothing of the network: style and script are in it, and a policy forbids the rest. */
+import { createHash } from 'node:crypto';
+import { type Html, html, trusted } from './html.ts';
+import { STYLE } from './style.ts';
+
+/** The button is of no use without the script; what is printed has all tables unfolded. */
+const SCRIPT = `
+const root = document.documentElement;
+const button = document.getElementById('theme');
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : dark.matches);
+const show = () => { button.textContent = isDark() ? 'Light' : 'Dark'; button.setAttribute('aria-label', 'Switch to ' + (isDark() ? 'light' : 'dark') + ' colours'); };
+button.hidden = false;
+button.addEventListener('click', () => { root.dataset.theme = isDark() ? 'light' : 'dark'; show(); });
+dark.addEventListener('change', show);
+show();
+let folded = [];
+addEventListener('beforeprint', () => { folded = [...document.querySelectorAll('details:not([open])')]; for (const one of folded) one.open = true; });
+addEventListener('afterprint', () => { for (const one of folded) one.open = false; });
+`;
+
+/** No other script can run, wherever it came from. */
+const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');
+
+interface Page {
+  title: string;
+  subtitle: string;
+  /** Elements of the page's main part. */
+  body: Html;
+}
+
+export function page({ title, subtitle, body }: Page): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="socketio-capacity">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${SCRIPT_HASH}'; img-src data:">
+<link rel="icon" href="data:,">
+<title>${title}</title>
+<style>${trusted(STYLE)}</style>
+</head>
+<body>
+<header>
+<div><h1>${title}</h1><p>${subtitle}</p></div>
+<button id="theme" type="button" hidden></button>
+</header>
+<main>
+${body}
+</main>
+<script>${trusted(SCRIPT)}</script>
+</body>
+</html>
+`.markup;
+}

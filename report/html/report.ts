@@ -1,0 +1,54 @@
+/** A run as one file to read, to print and to send: everything is in it. */
+import type { Result } from '../../protocol/result.ts';
+import { balance, connections, errors } from './connections.ts';
+import { definitions } from './definitions.ts';
+import { delivery, latency, roundTrips } from './delivery.ts';
+import { environment } from './environment.ts';
+import { type Html, html } from './html.ts';
+import { cpu, generator } from './machine.ts';
+import { capacity, memory } from './memory.ts';
+import { page } from './page.ts';
+import { headline, verdict } from './summary.ts';
+
+const CONTENTS = {
+  connections: 'Connections',
+  memory: 'Memory',
+  cpu: 'CPU',
+  latency: 'Latency',
+  'round-trip': 'Round trip ÷ 2',
+  delivery: 'Delivery',
+  balance: 'Balance',
+  errors: 'Errors',
+  capacity: 'Capacity',
+  generator: 'Load generator',
+  environment: 'Environment and settings',
+  definitions: 'Definitions',
+};
+
+/** @returns an HTML document that needs nothing else; figures that were not measured say so */
+export function renderHtml(result: Result): string {
+  const { run } = result;
+  const sections: Record<keyof typeof CONTENTS, Html | null> = {
+    connections: connections(result),
+    memory: memory(result),
+    cpu: cpu(result),
+    latency: latency(result),
+    'round-trip': roundTrips(result),
+    delivery: delivery(result),
+    balance: balance(result),
+    errors: errors(result),
+    capacity: capacity(result),
+    generator: generator(result),
+    environment: environment(result),
+    definitions: definitions(),
+  };
+  const shown = (Object.keys(CONTENTS) as (keyof typeof CONTENTS)[]).filter((id) => sections[id] !== null);
+  return page({
+    title: `${run.scenario} · socketio-capacity`,
+    subtitle: `${run.target} · ${run.startedAt.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')} · engine ${run.engine}`,
+    body: html`${verdict(result)}
+${headline(result)}
+<nav aria-label="Sections"><ul>${shown.map((id) => html`<li><a href="#${id}">${CONTENTS[id]}</a></li>`)}</ul></nav>
+${shown.map((id) => sections[id])}`,
+  });
+}

@@ -1,0 +1,90 @@
+/** The parts that sections are made of: headings, charts, and tables. */
+import type { Chart } from '../charts/draw.ts';
+import { type Html, type HtmlValue, html, trusted } from './html.ts';
+
+interface Section {
+  id: string;
+  title: string;
+  lead?: HtmlValue;
+  body: HtmlValue;
+}
+
+export const NOT_MEASURED = 'not measured';
+
+export function section({ id, title, lead, body }: Section): Html {
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+${lead && html`<p class="lead">${lead}</p>`}
+${body}
+</section>
+`;
+}
+
+/** @param chart null for `absent` in its place @param table below it, folded */
+export function figure(chart: Chart | null, absent: string, table?: Html | null | false): Html {
+  if (chart === null) return html`<p class="absent">${absent}</p>${table}`;
+  return html`<figure>
+<figcaption>${chart.title}</figcaption>
+${chart.legend.length > 0 && legend(chart)}
+${drawing(chart)}
+</figure>
+${table && html`<details><summary>Table: ${chart.title}</summary>${table}</details>`}
+`;
+}
+
+/** Small charts beside each other, with a line of text below each. */
+export function multiples(charts: { chart: Chart; caption: string; note: HtmlValue }[]): Html {
+  const figures = charts.map(
+    ({ chart, caption, note }) => html`<figure>
+<figcaption>${caption}</figcaption>
+${drawing(chart)}
+<p class="note">${note}</p>
+</figure>
+`,
+  );
+  return html`<div class="multiples">${figures}</div>`;
+}
+
+function drawing({ title, wide, narrow }: Chart): Html {
+  if (wide === narrow) return html`<div class="chart" role="img" aria-label="${title}">${trusted(wide)}</div>`;
+  return html`<div class="chart wide" role="img" aria-label="${title}">${trusted(wide)}</div>
+<div class="chart narrow" role="img" aria-label="${title}">${trusted(narrow)}</div>`;
+}
+
+function legend({ legend: entries }: Chart): Html {
+  return html`<ul class="legend">${entries.map(
+    ({ name, color, dash }) =>
+      html`<li><span class="swatch ${dash ?? 'solid'}" style="border-color: ${color}"></span>${name}</li>`,
+  )}</ul>`;
+}
+
+/**
+ * @param caption its name for those who cannot see it
+ * @param rows their first cell names the row; a column of mostly numbers is set to the right
+ */
+export function dataTable(caption: string, head: HtmlValue[], rows: HtmlValue[][]): Html {
+  const kinds = head.map((_, column) => {
+    const cells = rows.map((row) => plain(row[column])).filter((text) => text !== '' && text !== NOT_MEASURED);
+    const numbers = cells.filter((text) => /^[+-]?\d/.test(text));
+    return column > 0 && numbers.length > cells.length / 2 ? 'number' : 'text';
+  });
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table>
+<thead><tr>${head.map((cell, column) => html`<th scope="col" class="${kinds[column]}">${cell}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ([name, ...cells]) =>
+      html`<tr><th scope="row">${name}</th>${cells.map(
+        (cell, index) => html`<td class="${kinds[index + 1]}">${cell}</td>`,
+      )}</tr>
+`,
+  )}</tbody>
+</table></div>`;
+}
+
+function plain(value: HtmlValue): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** @returns the number as text, or that there is none */
+export function measured(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? NOT_MEASURED : format(value);
+}

@@ -1,0 +1,93 @@
+/** What one reads first: whether to trust the run, and the figures that get quoted. */
+import type { Result } from '../../protocol/result.ts';
+import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
+import { layerTitle, mainWorkerLayer } from '../layers.ts';
+import { term } from './definitions.ts';
+import { type Html, type HtmlValue, html } from './html.ts';
+import { NOT_MEASURED } from './section.ts';
+
+const MEANING = {
+  VALID: 'Nothing speaks against these figures.',
+  SUSPECT: 'The figures are there, with reasons to doubt them.',
+  INVALID: 'No headline figure: this measurement cannot be trusted.',
+};
+
+export function verdict({ verdict: { status, reasons }, run }: Result): Html {
+  return html`<div class="verdict ${status}">
+<h2 id="verdict">${status}</h2>
+<p>${MEANING[status]}${!run.complete && ' The run ended early: what is here was measured until then.'}</p>
+${
+  reasons.length > 0 &&
+  html`<ul class="reasons">${reasons.map(
+    ({ code, message, fix }) =>
+      html`<li><code>${code}</code> ${message}${fix && html`<span class="fix">What to do: ${fix}</span>`}</li>
+`,
+  )}</ul>`
+}
+</div>
+`;
+}
+
+interface Tile {
+  name: Html;
+  value: string | null;
+  unit: string;
+  more: HtmlValue;
+}
+
+/** Nothing for a run that cannot be trusted. */
+export function headline(result: Result): Html | null {
+  if (result.verdict.status === 'INVALID') return null;
+  const tiles = [held(result), perConnection(result), completion(result), coverage(result)];
+  return html`<dl class="headline">${tiles.map(
+    ({ name, value, unit, more }) => html`<div><dt>${name}</dt>
+<dd class="value">${value ?? html`<span class="unit">${NOT_MEASURED}</span>`} ${value !== null && html`<span class="unit">${unit}</span>`}</dd>
+<dd class="more">${more}</dd></div>
+`,
+  )}</dl>`;
+}
+
+function held({ connections: { peak, target, achievedRatePerSec: rate } }: Result): Tile {
+  const of = peak === target ? 'all that were asked for' : `of ${integer(target)} asked for`;
+  const at = rate === null ? '' : `, made at ${decimals(rate, 0)} per second`;
+  return { name: term('connections'), value: integer(peak), unit: '', more: of + at };
+}
+
+function perConnection({ memory }: Result): Tile {
+  const layer = mainWorkerLayer(memory.perConnectionBytes);
+  const line = memory.perConnectionBytes[layer];
+  const name = term('perConnection');
+  if (!line) return { name, value: null, unit: '', more: 'a slope needs memory at two numbers of connections' };
+  return { name, value: kilobytes(line.slope), unit: 'KB', more: `${layerTitle(layer)}; ${interval95(line)}` };
+}
+
+export function interval95({ low95, high95 }: { low95: number | null; high95: number | null }): string {
+  if (low95 === null || high95 === null) return 'two plateaus give no interval';
+  return `95 % interval ${sizeOf(low95)} to ${sizeOf(high95)}`;
+}
+
+function completion({ latency: { completionMs, oneWayMs } }: Result): Tile {
+  const name = term('completion');
+  if (completionMs === null)
+    return { name, value: null, unit: '', more: 'no broadcast arrived, or nobody keeps a ledger' };
+  const everyone = oneWayMs ? `; p99 of all receipts ${milliseconds(oneWayMs.p99)} ms` : '';
+  return {
+    name,
+    value: milliseconds(completionMs.p50),
+    unit: 'ms',
+    more: `median broadcast, slowest ${milliseconds(completionMs.max)} ms${everyone}`,
+  };
+}
+
+function coverage({ delivery }: Result): Tile {
+  const name = term('coverage');
+  if (delivery === null) return { name, value: null, unit: '', more: 'this engine cannot see a broadcast arrive' };
+  if (delivery.coverage === null) return { name, value: null, unit: '', more: 'no receipt was expected' };
+  const { received, expected, broadcasts } = delivery;
+  return {
+    name,
+    value: percentOf(received, expected).replace(' %', ''),
+    unit: '%',
+    more: `${integer(received)} of ${integer(expected)} receipts, ${counted(broadcasts, 'broadcast')}`,
+  };
+}

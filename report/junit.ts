@@ -1,0 +1,61 @@
+/** The result as JUnit XML, which every CI server shows: the verdict and each threshold are a test case. */
+import { create } from 'xmlbuilder2';
+import type { Result } from '../protocol/result.ts';
+
+interface Case {
+  className: string;
+  name: string;
+  /** `error`: it could not be told. `failure`: it was not as it should be. */
+  problem?: { kind: 'error' | 'failure' | 'skipped'; message: string; details?: string };
+}
+
+/** @returns one suite, named after the scenario */
+export function renderJunit(result: Result): string {
+  const { run } = result;
+  const cases = [verdictCase(result), ...thresholdCases(result)];
+  const count = (kind: string) => String(cases.filter(({ problem }) => problem?.kind === kind).length);
+  const seconds = (Date.parse(run.endedAt) - Date.parse(run.startedAt)) / 1000;
+  const suite = create({ version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' })
+    .ele('testsuites')
+    .ele('testsuite', {
+      name: `socketio-capacity: ${run.scenario}`,
+      tests: String(cases.length),
+      failures: count('failure'),
+      errors: count('error'),
+      skipped: count('skipped'),
+      time: seconds.toFixed(3),
+      timestamp: run.startedAt,
+    });
+  const properties = suite.ele('properties');
+  const told = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
+  for (const [name, value] of Object.entries(told)) properties.ele('property', { name, value });
+  for (const { className, name, problem } of cases) {
+    const element = suite.ele('testcase', { classname: className, name, time: '0' });
+    if (problem) element.ele(problem.kind, { message: problem.message }).txt(problem.details ?? '');
+  }
+  return suite.end({ prettyPrint: true });
+}
+
+function verdictCase({ run, verdict: { status, reasons } }: Result): Case {
+  const own = { className: run.scenario, name: 'verdict is VALID' };
+  if (status === 'VALID') return own;
+  const lines = reasons.flatMap(({ code, message, fix }) => [`${code}: ${message}`, ...(fix ? [`  fix: ${fix}`] : [])]);
+  const message = `${status}: ${reasons.map(({ code }) => code).join(', ')}`;
+  return {
+    ...own,
+    problem: { kind: status === 'INVALID' ? 'error' : 'failure', message, details: lines.join('\n') },
+  };
+}
+
+function thresholdCases({ run, verdict, thresholds }: Result): Case[] {
+  return thresholds.map(({ expression, met, strict }) => {
+    const own = { className: `${run.scenario}.thresholds`, name: expression };
+    if (verdict.status === 'INVALID') {
+      const message = 'the run is INVALID, so that its figures say nothing about thresholds';
+      return { ...own, problem: { kind: 'skipped' as const, message } };
+    }
+    if (met) return own;
+    if (!strict) return { ...own, problem: { kind: 'skipped' as const, message: 'missed, and not strict' } };
+    return { ...own, problem: { kind: 'failure' as const, message: `missed: ${expression}` } };
+  });
+}

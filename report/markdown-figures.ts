@@ -1,0 +1,77 @@
+/** The tables that the published benchmark report does not have: slopes with intervals, latency, CPU. */
+import type { Result, Summary } from '../protocol/result.ts';
+import { decimals, integer, kilobytes, megabytes, milliseconds, spaced } from './format.ts';
+import { inOrder, layerTitle } from './layers.ts';
+import { escapeMarkdown, markdownTable } from './markdown-table.ts';
+
+export function perConnection({ memory }: Result): string {
+  const rows = inOrder(Object.keys(memory.perConnectionBytes)).map((layer) => {
+    const line = memory.perConnectionBytes[layer] as Result['memory']['perConnectionBytes'][string];
+    return [
+      escapeMarkdown(layerTitle(layer)),
+      kilobytes(line.slope),
+      line.high95 === null ? '–' : `± ${kilobytes(line.high95 - line.slope)}`,
+      // Rounded down, so that only a perfect line is 1.
+      decimals(Math.floor(line.r2 * 1000) / 1000, 3),
+      kilobytes(line.naive),
+      optional(memory.residualBytes[layer], megabytes),
+    ];
+  });
+  if (rows.length === 0) return 'Not measured: a slope needs memory at two numbers of connections.';
+  return [
+    markdownTable(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Left after (MB)'], rows),
+    'In KB (1,024 bytes). Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+  ].join('\n\n');
+}
+
+export function latency({ latency: times }: Result): string {
+  const named: [string, Summary | null][] = [
+    ['One way, every receiver', times.oneWayMs],
+    ['– on the publisher’s worker', times.localMs],
+    ['– on another worker', times.crossWorkerMs],
+    ['Sentinel', times.sentinelMs],
+    ['Completion: the last receiver', times.completionMs],
+    ['Round trip ÷ 2 under load', times.roundTripHalfMs.underLoad],
+    ['Round trip ÷ 2 alone', times.roundTripHalfMs.single],
+    ['Send delay', times.sendDelayMs],
+  ];
+  const rows = named.flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
+  if (rows.length === 0) return 'Not measured.';
+  return `${markdownTable(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows)}\n\nIn ms.`;
+}
+
+function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Summary): string[] {
+  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(milliseconds)];
+}
+
+export function cpu(result: Result): string {
+  const rows = inOrder(Object.keys(result.cpu)).map((layer) => {
+    const figures = result.cpu[layer] as Result['cpu'][string];
+    return [
+      escapeMarkdown(layerTitle(layer)),
+      optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
+      optional(figures.idlePercent, (percent) => decimals(percent, 1)),
+      optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+    ];
+  });
+  if (rows.length === 0) return 'Not measured.';
+  return markdownTable(['Layer', 's per 1,000 connects', '% of a core, idle', 'µs per message'], rows);
+}
+
+export function walls({ capacity: { memoryLimited, limits, lowest } }: Result): string {
+  const rows: string[][] = [];
+  if (memoryLimited) {
+    const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
+    const interval =
+      low95 === null || high95 === null ? 'no interval' : `95 %: ${integer(low95)} to ${integer(high95)}`;
+    rows.push([`Fit in ${megabytes(budgetBytes)} MB of workers`, integer(fitting), interval]);
+  }
+  for (const { name, max } of limits) {
+    rows.push([`Wall: ${escapeMarkdown(spaced(name))}`, integer(max), name === lowest ? 'the lowest' : '']);
+  }
+  return rows.length === 0 ? 'Not measured.' : markdownTable(['Connections', 'Value', ''], rows);
+}
+
+export function optional(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value);
+}

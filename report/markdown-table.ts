@@ -1,0 +1,18 @@
+/** Tables and text for Markdown, with whatever comes from outside taken as text. */
+
+/** Figures stand to the right; the first column, and texts, to the left. Cells are Markdown already. */
+export function markdownTable(head: string[], rows: string[][], align: 'left' | 'right' = 'right'): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  const rule = head.map((_, column) => (column === 0 || align === 'left' ? ':--' : '--:'));
+  return [line(head), line(rule), ...rows.map(line)].join('\n');
+}
+
+/** @returns text that no Markdown renderer takes for markup: one line, no HTML, no links, no cell borders */
+export function escapeMarkdown(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .replace(/[&<>]/g, (character) => ENTITIES[character] as string)
+    .replace(/[\\`*_{}[\]|~#!]/g, '\\$&');
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

@@ -1,0 +1,34 @@
+/** The figures that runs have: what they are compared by, as far as it was measured. An INVALID run has none. */
+import type { Spread } from '../protocol/repeat.ts';
+import type { Result } from '../protocol/result.ts';
+import { FIGURES, type Figure, figureOf } from './figures.ts';
+import { spreadOf } from './spread.ts';
+
+export interface MeasuredFigure {
+  figure: Figure;
+  /** One per set of runs; null where it was not measured. */
+  spreads: (Spread | null)[];
+}
+
+export function isUsable({ verdict }: Result): boolean {
+  return verdict.status !== 'INVALID';
+}
+
+/** @param sets usable runs of each set */
+export function measuredFigures(sets: Result[][]): MeasuredFigure[] {
+  const measured = FIGURES.map((figure) => ({
+    figure,
+    spreads: sets.map((runs) => spreadOf(runs.flatMap((run) => figureOf(run, figure) ?? []))),
+  })).filter(({ spreads }) => spreads.some((spread) => spread !== null));
+  const paths = new Set(measured.map(({ figure }) => figure.path));
+  return measured.filter(({ figure }) => figure.insteadOf === undefined || !paths.has(figure.insteadOf));
+}
+
+/** @returns by the figure's path, over the runs that are not INVALID */
+export function figureSpreads(results: Result[]): Record<string, Spread> {
+  return Object.fromEntries(
+    measuredFigures([results.filter(isUsable)]).flatMap(({ figure, spreads: [spread] }) =>
+      spread ? [[figure.path, spread] as const] : [],
+    ),
+  );
+}

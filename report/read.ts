@@ -1,0 +1,87 @@
+/** Reads a result document that a run, perhaps of another version, has left. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { CapacityError } from '../protocol/errors.ts';
+import { formatPath } from '../protocol/problems.ts';
+import { type Result, resultSchema } from '../protocol/result.ts';
+
+/** A document of another kind has them all. */
+const PROBLEMS_SHOWN = 5;
+const SCHEMA_VERSION = resultSchema.shape.schemaVersion.value;
+
+/**
+ * @param path of a result.json, or of the folder that a run left it in
+ * @throws CapacityError RESULT_UNREADABLE, RESULT_INVALID, RESULT_TOO_NEW; they name the file and, where there are any,
+ * the keys
+ */
+export function readResult(path: string): Result {
+  const { file, text } = readText(path);
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (cause) {
+    throw new CapacityError(
+      'RESULT_INVALID',
+      `${file} is no complete JSON`,
+      'copy it again from the folder of its run, or repeat the run',
+      { cause },
+    );
+  }
+  return parseResult(document, file);
+}
+
+/** @param name of the document, for readers */
+function parseResult(document: unknown, name: string): Result {
+  const version = (document as { schemaVersion?: unknown } | null)?.schemaVersion;
+  if (typeof version === 'number' && version > SCHEMA_VERSION) {
+    throw tooNew(`${name} has schemaVersion ${version}, and this version reads ${SCHEMA_VERSION}`);
+  }
+  const parsed = resultSchema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  // Keys are only ever added.
+  if (issues.every(({ code }) => code === 'unrecognized_keys')) {
+    throw tooNew(`${name} has keys that this version does not know:\n${listed(issues)}`);
+  }
+  throw new CapacityError(
+    'RESULT_INVALID',
+    `${name} is no result document of this version:\n${listed(issues)}`,
+    'name the result.json of a run; one that an older version wrote is read by that version',
+  );
+}
+
+function readText(path: string): { file: string; text: string } {
+  let file = path;
+  try {
+    if (statSync(path).isDirectory()) file = join(path, 'result.json');
+    return { file, text: readFileSync(file, 'utf8') };
+  } catch (cause) {
+    throw new CapacityError(
+      'RESULT_UNREADABLE',
+      `cannot read ${file}`,
+      'name a result.json or the folder of a run, such as results/latest',
+      { cause },
+    );
+  }
+}
+
+function tooNew(message: string): CapacityError {
+  return new CapacityError(
+    'RESULT_TOO_NEW',
+    message,
+    'update: npm install artillery-plugin-socketio-capacity@latest artillery-engine-socketio-capacity@latest',
+  );
+}
+
+function listed(issues: z.core.$ZodIssue[]): string {
+  const lines = issues.flatMap((issue) => {
+    const path = issue.path as (string | number)[];
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${formatPath([...path, key])}: unknown`);
+    return [`${formatPath(path) || 'the document'}: ${issue.message.replace(/^Invalid input: /, '')}`];
+  });
+  const more = lines.length - PROBLEMS_SHOWN;
+  return [...lines.slice(0, PROBLEMS_SHOWN), ...(more > 0 ? [`and ${more} more`] : [])]
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
