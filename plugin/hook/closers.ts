@@ -1,0 +1,37 @@
+/** What a run has opened; closed in the opposite order. */
+export type Closer = () => void | Promise<void>;
+
+export class Closers {
+  readonly #closers: Closer[] = [];
+  readonly #onError: (error: unknown) => void;
+  #closing: Promise<void> | undefined;
+
+  /** @param onError told of each closer that fails; the others get their chance nevertheless */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  /** What was opened too late, while the run already ends, is closed at once. */
+  add(closer: Closer): void {
+    if (this.#closing) void this.#call(closer);
+    else this.#closers.push(closer);
+  }
+
+  /** Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const closer of this.#closers.splice(0).reverse()) await this.#call(closer);
+  }
+
+  async #call(closer: Closer): Promise<void> {
+    try {
+      await closer();
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}

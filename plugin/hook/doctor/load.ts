@@ -1,0 +1,73 @@
+/** What a scenario asks of the machine and of the target. */
+import { staySeconds } from '../../../protocol/flow.ts';
+import type { HookConfig } from '../config.ts';
+import { configuredRatePerSec } from '../load-profile.ts';
+import { type Phase, totalArrivals } from '../phases.ts';
+import { ENGINE, type Script } from '../script.ts';
+import { isLoopback } from '../target.ts';
+
+/** Of `connect: {count}` without a `ratePerSec`. */
+const BURST_RATE_PER_SEC = 500;
+
+export interface Load {
+  target: string;
+  /** At once, an upper estimate where virtual users leave by themselves. */
+  connections: number;
+  /** New connections per second while there are arrivals; null without any. */
+  ratePerSec: number | null;
+  /** Null when the run sends none. */
+  broadcasts: { bytes: number; intervalSeconds: number } | null;
+  /** `stock`: another engine than ours, which keeps its connections inside of Artillery. */
+  client: 'light' | 'official' | 'stock';
+  /** The target is on this machine. */
+  local: boolean;
+  /** Source addresses that the scenario names. */
+  localAddresses: string[];
+}
+
+export function readLoad(script: Script, config: HookConfig): Load {
+  const { hostname } = new URL(config.target);
+  const { config: settings, scenarios = [] } = script;
+  const flows = scenarios.map(({ flow }) => flow ?? []);
+  const each = config.connectionsPerVirtualUser;
+  const options = engineOptions(settings);
+  const ours = config.engine === ENGINE;
+  const rate = configuredRatePerSec(config.phases);
+  const { count, bytes, interval } = config.broadcasts;
+  return {
+    target: config.target,
+    connections: each * virtualUsersAtOnce(config.phases, flows),
+    ratePerSec: rate === null ? null : Math.min(rate * each, totalArrivals(config.phases) * burstRatePerSec(flows)),
+    broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
+    client: !ours ? 'stock' : options.client === 'official' ? 'official' : 'light',
+    local: isLoopback(hostname),
+    localAddresses: ours && Array.isArray(options.localAddresses) ? options.localAddresses.map(String) : [],
+  };
+}
+
+/** All arrivals of flows that hold; otherwise the highest rate times the longest stay. */
+function virtualUsersAtOnce(phases: Phase[], flows: unknown[][]): number {
+  const arrivals = totalArrivals(phases);
+  const stay = Math.max(0, ...flows.map(staySeconds));
+  if (!Number.isFinite(stay)) return arrivals;
+  const rates = phases.map(({ pause, duration = 1, arrivalRate = 0, rampTo = 0, arrivalCount = 0 }) =>
+    pause === undefined ? Math.max(arrivalRate, rampTo, arrivalCount / duration) : 0,
+  );
+  return Math.min(arrivals, Math.ceil(Math.max(0, ...rates) * stay));
+}
+
+/** @returns at which a virtual user opens its many connections; infinite where each has but one */
+function burstRatePerSec(steps: unknown[]): number {
+  const rates = steps.map((step) => {
+    if (Array.isArray(step)) return burstRatePerSec(step);
+    const { connect, loop } = (step ?? {}) as { connect?: { count?: number; ratePerSec?: number }; loop?: unknown };
+    if (Array.isArray(loop)) return burstRatePerSec(loop);
+    return (connect?.count ?? 1) > 1 ? (connect?.ratePerSec ?? BURST_RATE_PER_SEC) : Number.POSITIVE_INFINITY;
+  });
+  return Math.min(Number.POSITIVE_INFINITY, ...rates);
+}
+
+/** The engine's own validation says what is wrong with them; its older places are read too. */
+function engineOptions(config: Script['config']): { client?: unknown; localAddresses?: unknown } {
+  return { ...(config.socketio as object), ...(config[ENGINE] as object), ...(config.engines?.[ENGINE] as object) };
+}

@@ -1,0 +1,149 @@
+/** The hook's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
+
+import { BroadcastChannel } from 'node:worker_threads';
+import { CapacityError } from '../../protocol/errors.ts';
+import type {
+  EngineMessage,
+  FleetSnapshot,
+  FleetStatus,
+  FreezeOrder,
+  FrozenBroadcast,
+  HookMessage,
+} from '../../protocol/link.ts';
+import { linkChannelName } from '../../protocol/link.ts';
+
+type Reply = Extract<EngineMessage, { requestId: number }>;
+
+/** An engine that does not answer for this long is taken for dead: its worker thread may have crashed. */
+const REPLY_TIMEOUT_MS = 20_000;
+/** Starting the fleet's processes takes a second or two. */
+const READY_TIMEOUT_MS = 60_000;
+
+const ZERO: FleetStatus = {
+  started: 0,
+  connecting: 0,
+  connected: 0,
+  joined: 0,
+  holding: 0,
+  failed: 0,
+  received: 0,
+  joining: 0,
+};
+
+export class EngineLink {
+  onFailed: (failure: Extract<EngineMessage, { type: 'failed' }>) => void = () => {};
+  /** Requests that an engine left without an answer. */
+  unanswered = 0;
+  readonly #channel: BroadcastChannel;
+  readonly #replyTimeoutMs: number;
+  readonly #ready = Promise.withResolvers<void>();
+  /** Arrivals may begin. */
+  #started = false;
+  readonly #statuses = new Map<string, FleetStatus>();
+  readonly #waiting = new Map<number, { engines: Set<string>; replies: Reply[]; done: () => void }>();
+  #nextRequest = 1;
+
+  /** @param replyTimeoutMs after which an engine that does not answer is given up */
+  constructor(testRunId: string, replyTimeoutMs = REPLY_TIMEOUT_MS) {
+    this.#replyTimeoutMs = replyTimeoutMs;
+    // Nobody waits for it where the start fails earlier.
+    this.#ready.promise.catch(() => {});
+    this.#channel = new BroadcastChannel(linkChannelName(testRunId));
+    this.#channel.unref();
+    this.#channel.onmessage = (event) => this.#receive((event as { data: EngineMessage }).data);
+  }
+
+  /** Sum over all engines. */
+  get status(): FleetStatus {
+    const sum = { ...ZERO };
+    for (const status of this.#statuses.values()) {
+      for (const key of Object.keys(sum) as (keyof FleetStatus)[]) sum[key] += status[key];
+    }
+    return sum;
+  }
+
+  /**
+   * Waits for the first engine.
+   * @throws CapacityError ENGINE_MISSING, or the signal's reason
+   */
+  async ready(signal: AbortSignal): Promise<void> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]);
+    deadline.addEventListener('abort', () => this.#ready.reject(signal.aborted ? signal.reason : engineMissing()), {
+      once: true,
+    });
+    await this.#ready.promise;
+  }
+
+  /** Lets arrivals begin, also in engines that come later. */
+  start(): void {
+    this.#started = true;
+    this.#channel.postMessage({ type: 'start' });
+  }
+
+  tell(message: Extract<HookMessage, { type: 'release' | 'finish' }>): void {
+    this.#channel.postMessage(message);
+  }
+
+  async snapshots(): Promise<FleetSnapshot[]> {
+    const replies = await this.#ask((requestId) => ({ type: 'snapshot', requestId }));
+    return replies.flatMap((reply) => (reply.type === 'snapshot' ? [reply.snapshot] : []));
+  }
+
+  async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
+    const replies = await this.#ask((requestId) => ({ type: 'freeze', requestId, broadcasts }));
+    return replies.flatMap((reply) => (reply.type === 'frozen' ? reply.rows : []));
+  }
+
+  /** Asks the engines to close everything they hold. Idempotent. */
+  async close(): Promise<void> {
+    await this.#ask((requestId) => ({ type: 'close', requestId }));
+    this.#channel.close();
+    this.#statuses.clear();
+  }
+
+  #ask(message: (requestId: number) => HookMessage): Promise<Reply[]> {
+    const engines = new Set(this.#statuses.keys());
+    const requestId = this.#nextRequest++;
+    if (engines.size === 0) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.unanswered += waiting.engines.size;
+        waiting.done();
+      }, this.#replyTimeoutMs);
+      const waiting = {
+        engines,
+        replies: [] as Reply[],
+        done: () => {
+          clearTimeout(timer);
+          this.#waiting.delete(requestId);
+          resolve(waiting.replies);
+        },
+      };
+      this.#waiting.set(requestId, waiting);
+      this.#channel.postMessage(message(requestId));
+    });
+  }
+
+  #receive(message: EngineMessage): void {
+    if (message.type === 'ready') {
+      this.#statuses.set(message.engineId, { ...ZERO });
+      this.#ready.resolve();
+      if (this.#started) this.start();
+    } else if (message.type === 'status') this.#statuses.set(message.engineId, message.status);
+    else if (message.type === 'failed') this.onFailed(message);
+    else {
+      const waiting = this.#waiting.get(message.requestId);
+      waiting?.replies.push(message);
+      waiting?.engines.delete(message.engineId);
+      if (waiting?.engines.size === 0) waiting.done();
+    }
+  }
+}
+
+function engineMissing(): CapacityError {
+  return new CapacityError(
+    'ENGINE_MISSING',
+    `no engine got ready within ${READY_TIMEOUT_MS / 1000} s`,
+    'install artillery-engine-socketio-capacity beside artillery; the lines above may say more',
+  );
+}

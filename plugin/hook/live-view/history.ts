@@ -1,0 +1,44 @@
+/** What a page that is opened late needs for its charts. It never grows beyond a few hundred KB. */
+import type { LiveFigures } from './figures.ts';
+
+/** As the page draws it. */
+export interface LivePoint {
+  seconds: number;
+  connections: number;
+  ratePerSec: number;
+  /** Layer → PSS, or RSS where there is no PSS. */
+  memoryBytes: Record<string, number>;
+  /** Loop → 99th percentile of its delay. */
+  loopDelayMs: Record<string, number>;
+}
+
+const MAX_POINTS = 1800;
+
+export class LiveHistory {
+  points: LivePoint[] = [];
+
+  /**
+   * When full, every other point goes: an hour is kept as well as a minute, only coarser.
+   * @returns the point that was added
+   */
+  add(figures: LiveFigures): LivePoint {
+    const point = pointOf(figures);
+    this.points.push(point);
+    if (this.points.length > MAX_POINTS) this.points = this.points.filter((_, index) => index % 2 === 0);
+    return point;
+  }
+}
+
+function pointOf({ seconds, connections, layers, loops }: LiveFigures): LivePoint {
+  const memory = Object.entries(layers).flatMap(([layer, { pssBytes, rssBytes }]) => {
+    const bytes = pssBytes ?? rssBytes;
+    return bytes === undefined ? [] : [[layer, bytes] as const];
+  });
+  return {
+    seconds,
+    connections: connections.now,
+    ratePerSec: connections.ratePerSec,
+    memoryBytes: Object.fromEntries(memory),
+    loopDelayMs: Object.fromEntries(loops.map(({ name, delayP99Ms }) => [name, delayP99Ms])),
+  };
+}

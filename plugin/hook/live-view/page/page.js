@@ -1,0 +1,144 @@
+// Draws what the run sends each second. Text from outside only ever becomes text.
+/* global echarts */
+
+const MB = 1024 * 1024;
+/** Okabe and Ito's: told apart by everybody, on light and on dark. */
+const COLORS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9'];
+
+const byId = (id) => document.getElementById(id);
+const format = (value, digits = 0) =>
+  value === null || value === undefined
+    ? '–'
+    : value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const show = (id, text) => {
+  byId(id).textContent = text;
+};
+
+let titles = {};
+let points = [];
+
+const charts = ['connections', 'memory', 'loops'].map((name) =>
+  echarts.init(byId(`${name}-chart`), null, { renderer: 'svg' }),
+);
+addEventListener('resize', () => {
+  for (const chart of charts) chart.resize();
+});
+
+function drawCharts() {
+  const [connections, memory, loops] = charts;
+  connections.setOption(lines([['Connections', (point) => point.connections]]), { notMerge: true });
+  memory.setOption(
+    lines(named('memoryBytes').map((layer) => [titles[layer] ?? layer, (point) => toMb(point.memoryBytes[layer])])),
+    { notMerge: true },
+  );
+  loops.setOption(lines(named('loopDelayMs').map((loop) => [loop, (point) => point.loopDelayMs[loop]])), {
+    notMerge: true,
+  });
+}
+
+/** Names that any point has under the key. */
+function named(key) {
+  return [...new Set(points.flatMap((point) => Object.keys(point[key])))];
+}
+
+function lines(series) {
+  const style = getComputedStyle(document.body);
+  const [text, line] = ['--muted', '--line'].map((name) => resolved(style.getPropertyValue(name)));
+  return {
+    animation: false,
+    color: COLORS,
+    textStyle: { color: text },
+    grid: { left: 8, right: 16, top: series.length > 1 ? 40 : 12, bottom: 8, containLabel: true },
+    legend: series.length > 1 ? { top: 0, type: 'scroll', textStyle: { color: text } } : undefined,
+    tooltip: { trigger: 'axis', valueFormatter: (value) => format(value, value < 100 ? 1 : 0) },
+    xAxis: {
+      type: 'value',
+      min: 0,
+      max: 'dataMax',
+      axisLabel: { formatter: '{value} s', color: text },
+      splitLine: { show: false },
+    },
+    yAxis: { type: 'value', min: 0, axisLabel: { color: text }, splitLine: { lineStyle: { color: line } } },
+    series: series.map(([name, value]) => ({
+      type: 'line',
+      name,
+      showSymbol: false,
+      data: points.map((point) => [point.seconds, value(point) ?? null]),
+    })),
+  };
+}
+
+/** A colour as it is after `light-dark()`, which only a computed property tells. */
+function resolved(color) {
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = color;
+  const { color: result } = getComputedStyle(probe);
+  probe.remove();
+  return result;
+}
+
+function fill(id, rows) {
+  byId(id).replaceChildren(
+    ...rows.map((cells) => {
+      const row = document.createElement('tr');
+      for (const cell of cells) row.insertCell().textContent = cell;
+      return row;
+    }),
+  );
+}
+
+const toMb = (bytes) => (bytes === undefined ? undefined : bytes / MB);
+
+function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts, layers, loops }) {
+  show('scenario', scenario);
+  show('stage', stage);
+  document.title = `${format(connections.now)} · ${scenario}`;
+  show('connected', format(connections.now));
+  show('target', format(connections.target));
+  show('rate', format(connections.ratePerSec));
+  show('received', format(broadcasts.received));
+  show('expected', format(broadcasts.expected));
+  show('sentinel', format(lastBroadcasts.find(({ sentinelMs }) => sentinelMs !== null)?.sentinelMs, 1));
+  fill(
+    'broadcasts',
+    lastBroadcasts.map(({ seq, worker, members, sendDelayMs, sentinelMs }) => [
+      format(seq),
+      worker,
+      format(members),
+      format(sendDelayMs, 1),
+      format(sentinelMs, 1),
+    ]),
+  );
+  fill(
+    'layers',
+    Object.entries(layers).map(([layer, { rssBytes, pssBytes, cpuPercent }]) => [
+      titles[layer] ?? layer,
+      format(toMb(rssBytes), 1),
+      format(toMb(pssBytes), 1),
+      format(cpuPercent, 1),
+    ]),
+  );
+  fill(
+    'loops',
+    loops.map(({ name, utilization, delayP99Ms }) => [name, format(100 * utilization, 1), format(delayP99Ms, 1)]),
+  );
+}
+
+const run = new EventSource('/events');
+run.addEventListener('history', ({ data }) => {
+  ({ titles, points } = JSON.parse(data));
+  drawCharts();
+});
+run.addEventListener('figures', ({ data }) => {
+  const { figures, point } = JSON.parse(data);
+  if (point) points.push(point);
+  showFigures(figures);
+  drawCharts();
+});
+run.addEventListener('end', ({ data }) => {
+  run.close();
+  if (JSON.parse(data).report) location.replace('/report.html');
+  else show('stage', 'ended without a report; result.json is in the folder of the run');
+});
+run.onerror = () => show('stage', 'no answer: has the run been killed?');
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);

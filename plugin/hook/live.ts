@@ -1,0 +1,65 @@
+/** One line on the terminal while the run goes on; silent in a pipe and with `--quiet`. */
+const REDRAW_MS = 250;
+const CLEAR_LINE = '\r\x1b[2K';
+const UP = '\x1b[1A';
+
+export interface LiveFacts {
+  stage: string;
+  connected: number;
+  target: number;
+  ratePerSec: number;
+  broadcasts: { sent: number; planned: number; delivered: number };
+  secondsLeft: number | undefined;
+}
+
+/**
+ * Artillery's spinner owns the cursor's line and wipes it many times a second, so ours lives one line below.
+ * Artillery announces each line that it prints by its `log` event; ours gives way before that.
+ */
+export class LiveLine {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #facts: () => LiveFacts;
+  #timer: NodeJS.Timeout | undefined;
+  #drawn = false;
+
+  constructor(stream: NodeJS.WriteStream, facts: () => LiveFacts) {
+    this.#stream = stream;
+    this.#facts = facts;
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS);
+  }
+
+  /** Takes the line away until the next redraw. */
+  clear(): void {
+    if (this.#drawn) this.#stream.write(`\n${CLEAR_LINE}${UP}\r`);
+    this.#drawn = false;
+  }
+
+  /** Idempotent. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.clear();
+  }
+
+  #draw(): void {
+    // A pseudo terminal without a size says 0.
+    const text = renderLive(this.#facts()).slice(0, (this.#stream.columns || 80) - 1);
+    this.#stream.write(`\n${CLEAR_LINE}${text}${UP}\r`);
+    this.#drawn = true;
+  }
+}
+
+/** @returns the line, without control characters */
+export function renderLive({ stage, connected, target, ratePerSec, broadcasts, secondsLeft }: LiveFacts): string {
+  const number = (value: number) => Math.round(value).toLocaleString('en-US');
+  const parts = [`  ${stage}`, `${number(connected)} / ${number(target)} connected`];
+  if (ratePerSec > 0) parts.push(`${number(ratePerSec)}/s`);
+  if (broadcasts.sent > 0) {
+    parts.push(`broadcast ${broadcasts.sent} of ${broadcasts.planned}, ${number(broadcasts.delivered)} delivered`);
+  }
+  if (secondsLeft !== undefined) parts.push(`about ${number(Math.max(0, secondsLeft))} s left`);
+  return parts.join(' · ');
+}

@@ -1,0 +1,36 @@
+/**
+ * What Artillery loads. It is built in the main thread, where it conducts the run, and once more in every worker
+ * thread, where it only adjusts the script.
+ */
+import { describeError } from '../../protocol/errors.ts';
+import { type ArtilleryEvents, artillery, isArtilleryWorker } from './artillery.ts';
+import { parseWorkerConfig } from './config.ts';
+import { EXIT_CODES } from './exit-codes.ts';
+import { Run, type RunOptions } from './run.ts';
+import { adjustWorkerScript, type Script } from './script.ts';
+
+export class Plugin {
+  constructor(script: Script, events: ArtilleryEvents, options: RunOptions) {
+    if (isArtilleryWorker()) {
+      adjustWorkerScript(script, parseWorkerConfig(script, process.env), artillery().testRunId);
+      return;
+    }
+    // Inside the container of a distributed run, only the leader may measure the server.
+    if (process.env.WORKER_ID !== undefined && process.env.IS_LEADER !== 'true') return;
+    try {
+      const run = new Run(script, events, options);
+      artillery().ext({ ext: 'beforeExit', method: (event) => run.report(event.earlyStop === true) });
+      artillery().ext({
+        ext: 'onShutdown',
+        method: async (event) => {
+          run.setExitCode(event.earlyStop === true);
+          await run.close();
+        },
+      });
+    } catch (error) {
+      // Thrown from here, it would end as an unhandled rejection, with Artillery's stack around it.
+      console.error(`\n${describeError(error)}\n`);
+      process.exit(EXIT_CODES.refused);
+    }
+  }
+}

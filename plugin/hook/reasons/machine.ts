@@ -1,0 +1,75 @@
+/** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
+import type { Reason, Result } from '../../../protocol/result.ts';
+
+/**
+ * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and
+ * twenty-four times at 98 %: what is measured then is the queue for the CPU.
+ */
+const MIN_IDLE_PERCENT = 10;
+/** Some machines are kept busy by work of low priority, which makes nobody wait. */
+const MAX_WAIT_SHARE = 0.2;
+/** Single pages come and go on a machine that has swap and no need of it. */
+const MAX_SWAPPED_BYTES = 1024 ** 2;
+const MAX_MISSED_SHARE = 0.05;
+const MAX_GAP_INTERVALS = 5;
+
+type Measured = Omit<Result, 'verdict'>;
+
+export function* machineProblems(result: Measured): Generator<Reason> {
+  yield* saturation(result);
+  yield* swapping(result);
+  yield* samplerGaps(result);
+}
+
+/** Of the window in which least was idle. */
+function* saturation({ machine, generator }: Measured): Generator<Reason> {
+  const idle = Object.entries(machine?.cpuIdlePercent ?? {}).flatMap(([window, percent]) =>
+    percent === null ? [] : [{ window, percent }],
+  );
+  const [worst] = idle.toSorted((a, b) => a.percent - b.percent);
+  if (!worst || worst.percent >= MIN_IDLE_PERCENT) return;
+  const waits = generator.flatMap(({ window, cpuWaitShare }) => (window === worst.window ? (cpuWaitShare ?? []) : []));
+  const waited = Math.max(...waits);
+  if (waited <= MAX_WAIT_SHARE && waits.length > 0) return;
+  const told = `, and a thread of the generator waited for a CPU in ${(100 * waited).toFixed(0)} % of the time it wanted to run`;
+  yield {
+    code: 'MACHINE_SATURATED',
+    message: `only ${worst.percent.toFixed(1)} % of the generator's machine was idle during the ${worst.window}${waits.length > 0 ? told : ''}: times and rates are the machine's`,
+    fix: 'give the generator a machine of its own, or this one more cores; or lower the rate',
+  };
+}
+
+function* swapping({ machine }: Measured): Generator<Reason> {
+  const { swappedInBytes: read, swappedOutBytes: written } = machine ?? {};
+  if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return;
+  yield {
+    code: 'SWAPPING',
+    message: `the machine swapped out ${megabytes(written)} MB and in ${megabytes(read)} MB during the run: memory that is swapped out is in no layer`,
+    fix: 'swapoff -a, or more memory, or fewer connections',
+  };
+}
+
+function* samplerGaps({ sampling }: Measured): Generator<Reason> {
+  if (!sampling) return;
+  const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
+  const due = taken + missed;
+  const seen = [
+    ...(missed > due * MAX_MISSED_SHARE ? [`${missed} of ${due} samples are missing`] : []),
+    ...(longestGapMs > intervalMs * MAX_GAP_INTERVALS
+      ? [`the longest gap is ${(longestGapMs / 1000).toFixed(1)} s`]
+      : []),
+    ...Object.entries(failures)
+      .filter(([, count]) => count > due * MAX_MISSED_SHARE)
+      .map(([source, count]) => `${source} failed ${count} times`),
+  ];
+  if (seen.length === 0) return;
+  yield {
+    code: 'SAMPLER_GAPS',
+    message: `${seen.join(', ')}: peaks may have been overlooked`,
+    fix: 'give the generator more CPU; is what failed still there?',
+  };
+}
+
+function megabytes(bytes: number | null | undefined): string {
+  return ((bytes ?? 0) / 1024 ** 2).toFixed(1);
+}

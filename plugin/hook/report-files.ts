@@ -1,0 +1,43 @@
+/** What people and machines read beside result.json. Each file is made from the result document alone. */
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { Result } from '../../protocol/result.ts';
+import { renderSamplesCsv } from '../../report/csv.ts';
+import { renderHtml } from '../../report/html/report.ts';
+import { renderJunit } from '../../report/junit.ts';
+import { renderMarkdown } from '../../report/markdown.ts';
+
+type ReportFile = [name: string, render: (result: Result) => string];
+
+export const REPORT_FILES: ReportFile[] = [
+  ['report.html', renderHtml],
+  ['report.md', renderMarkdown],
+  ['junit.xml', renderJunit],
+  ['samples.csv', renderSamplesCsv],
+];
+
+/**
+ * Writes them all into an existing folder. One that fails does not keep the others back.
+ * @returns names of the files that are there now, and a CapacityError REPORT_FAILED for each of the others
+ */
+export function writeReportFiles(
+  result: Result,
+  directory: string,
+  files = REPORT_FILES,
+): { written: string[]; failed: CapacityError[] } {
+  const written: string[] = [];
+  const failed: CapacityError[] = [];
+  for (const [name, render] of files) {
+    try {
+      const temporary = join(directory, `${name}.${process.pid}`);
+      writeFileSync(temporary, render(result));
+      renameSync(temporary, join(directory, name));
+      written.push(name);
+    } catch (cause) {
+      const fix = 'result.json has everything; make the others of it again: npx socketio-capacity report <run>';
+      failed.push(new CapacityError('REPORT_FAILED', `${name} could not be made`, fix, { cause }));
+    }
+  }
+  return { written, failed };
+}

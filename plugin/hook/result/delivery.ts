@@ -1,0 +1,62 @@
+/** Who got each broadcast. */
+import type { FrozenBroadcast } from '../../../protocol/link.ts';
+import type { Batch, Result } from '../../../protocol/result.ts';
+import type { HookConfig } from '../config.ts';
+import type { Facts } from '../facts.ts';
+import { isMember } from '../sentinel.ts';
+import { merged, sum } from './sums.ts';
+
+export function deliveryFigures(facts: Facts, batches: Batch[], config: HookConfig): NonNullable<Result['delivery']> {
+  const total = (key: keyof Batch) => sum(batches.map((batch) => batch[key] as number));
+  const expected = total('expected');
+  return {
+    payloadBytes: config.broadcasts.bytes,
+    broadcasts: batches.length,
+    expected,
+    received: total('received'),
+    lostConnected: total('lostConnected'),
+    lostDisconnected: total('lostDisconnected'),
+    duplicates: total('duplicates'),
+    reordered: total('reordered'),
+    unexpected: total('unexpected'),
+    late: sum(facts.snapshots.map(({ receipts }) => receipts.late)),
+    coverage: expected > 0 ? total('received') / expected : null,
+    batches,
+  };
+}
+
+/** By the server's count. The probe and the sentinel are members, too, and keep no ledger. */
+export function crowdMembers(
+  { expected, sentAtUs }: Pick<Facts['sent'][number], 'expected' | 'sentAtUs'>,
+  sentinel: Facts['sentinel'],
+): number {
+  return Math.max(0, expected - 1 - (isMember(sentinel, sentAtUs) ? 1 : 0));
+}
+
+export function batchRows({ sent, frozen, sentinel }: Facts): Batch[] {
+  const pages = Map.groupBy(frozen, ({ seq }) => seq);
+  return sent
+    .toSorted((a, b) => a.seq - b.seq)
+    .map(({ seq, expected, intendedAtUs, sentAtUs }) => {
+      const rows = pages.get(seq) ?? [];
+      const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+      const reached = rows.filter(({ received }) => received > 0);
+      const total = (key: keyof FrozenBroadcast) => sum(rows.map((row) => row[key] as number));
+      return {
+        seq,
+        serverMembers: crowdMembers({ expected, sentAtUs }, sentinel),
+        expected: total('expected'),
+        received: total('received'),
+        lostConnected: total('lostConnected'),
+        lostDisconnected: total('lostDisconnected'),
+        duplicates: total('duplicates'),
+        reordered: total('reordered'),
+        unexpected: total('unexpected'),
+        sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
+        firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
+        p50Ms: reached.length > 0 ? all.getValueAtPercentile(50) / 1000 : null,
+        p99Ms: reached.length > 0 ? all.getValueAtPercentile(99) / 1000 : null,
+        lastMs: reached.length > 0 ? Math.max(...reached.map(({ lastUs }) => lastUs)) / 1000 : null,
+      };
+    });
+}

@@ -1,0 +1,27 @@
+/**
+ * Two constants of the running kernel that Node does not expose. The kernel hands them to every process in its
+ * auxiliary vector: (type, value) pairs of machine words. Every Linux that Node 22 runs on has 64-bit little-endian words
+ * or is not worth a second reader; the fallbacks are what x86-64 has.
+ */
+import { readFileSync } from 'node:fs';
+
+const AT_PAGESZ = 6n;
+const AT_CLKTCK = 17n;
+
+const vector = readAuxiliaryVector();
+
+/** Bytes of a memory page; 16 or 64 KiB on some ARM machines. */
+export const PAGE_SIZE_BYTES = Number(vector.get(AT_PAGESZ) ?? 4096n);
+
+/** Microseconds of one clock tick, the unit of CPU times in /proc. */
+export const TICK_US = 1_000_000 / Number(vector.get(AT_CLKTCK) ?? 100n);
+
+function readAuxiliaryVector(): Map<bigint, bigint> {
+  try {
+    const bytes = readFileSync('/proc/self/auxv');
+    const words = new BigUint64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+    return new Map(Array.from({ length: words.length / 2 }, (_, i) => [words[i * 2] ?? 0n, words[i * 2 + 1] ?? 0n]));
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Memory and CPU time of processes: from /proc on Linux; elsewhere RSS and CPU time through `pidusage`, which asks `ps`.
+ * A process that is gone is simply not in the answer.
+ */
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import pidusage from 'pidusage';
+import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
+
+export interface ProcessReading {
+  rssBytes: number;
+  /** Proportional set size: shared pages divided by their users, so that processes add up. Linux only, when asked for. */
+  pssBytes?: number;
+  /** User and system time of all threads since the start of the process, in steps of one clock tick (10 ms). */
+  cpuUs: number;
+  /** Microseconds since boot (elsewhere than on Linux since 1970, to the second). Rises when a pid is used again. */
+  startedAtUs: number;
+}
+
+/**
+ * @param options.pss read the proportional set size too. The kernel walks the page tables for it: about 5 ms for every
+ *   500 MB, in which the process cannot map memory. Without it a reading is one small file, 0.02 ms.
+ * @returns what is known of each living process; never throws
+ */
+export async function readProcesses(pids: number[], options: { pss: boolean }): Promise<Map<number, ProcessReading>> {
+  const unique = [...new Set(pids)];
+  if (process.platform !== 'linux') return readByPs(unique);
+  const readings = await Promise.all(unique.map(async (pid) => [pid, await readProcess(pid, options.pss)] as const));
+  return new Map(readings.filter((entry): entry is [number, ProcessReading] => entry[1] !== undefined));
+}
+
+async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | undefined> {
+  try {
+    // Synchronous, because this file never blocks and five trips to the thread pool cost more than the reading.
+    const stat = parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    if (stat === undefined || !pss) return stat;
+    const rollup = parseSmapsRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => ''));
+    return { ...stat, ...rollup };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined for a zombie, which has no memory left, and for anything that is no stat line */
+export function parseStat(line: string): ProcessReading | undefined {
+  // The command name is in parentheses and may itself contain spaces and parentheses; the rest is plain.
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  const [state, userTicks, systemTicks, startTicks, rssPages] = [0, 11, 12, 19, 21].map((index) => fields[index]);
+  if (state === undefined || state === 'Z' || state === 'X' || rssPages === undefined) return undefined;
+  return {
+    rssBytes: Number(rssPages) * PAGE_SIZE_BYTES,
+    cpuUs: (Number(userTicks) + Number(systemTicks)) * TICK_US,
+    startedAtUs: Number(startTicks) * TICK_US,
+  };
+}
+
+/** RSS comes along because it is exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
+export function parseSmapsRollup(text: string): { rssBytes: number; pssBytes: number } | undefined {
+  const rss = /^Rss:\s+(\d+) kB$/m.exec(text)?.[1];
+  const pss = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
+  if (rss === undefined || pss === undefined) return undefined;
+  return { rssBytes: Number(rss) * 1024, pssBytes: Number(pss) * 1024 };
+}
+
+/** `ps` once for all; a pid that it does not know is missing in the answer or null there. */
+export async function readByPs(pids: number[]): Promise<Map<number, ProcessReading>> {
+  const readings = new Map<number, ProcessReading>();
+  const usages: Record<string, pidusage.Status | null> =
+    pids.length === 0 ? {} : await pidusage(pids).catch(() => ({}));
+  for (const usage of Object.values(usages)) {
+    if (usage === null) continue;
+    const startedAtUs = (usage.timestamp - usage.elapsed) * 1000;
+    readings.set(usage.pid, { rssBytes: usage.memory, cpuUs: usage.ctime * 1000, startedAtUs });
+  }
+  return readings;
+}

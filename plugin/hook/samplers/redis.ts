@@ -1,0 +1,112 @@
+/** What Redis says of itself. It owns one connection, which comes back by itself when Redis does. */
+import { createClient } from 'redis';
+
+export interface RedisReading {
+  usedMemoryBytes: number;
+  rssBytes: number;
+  /** Memory of all client connections but replicas', output buffers included. */
+  clientsNormalBytes: number;
+  connectedClients: number;
+  /** Subscribed connections: one or more per Socket.IO worker. */
+  pubSubClients: number;
+  /** What waits in the output buffers of subscribed connections: grows when a worker falls behind. */
+  pubSubOutputBytes: number;
+  /** All memory of subscribed connections, output buffers included. */
+  pubSubTotalBytes: number;
+  pubSubChannels: number;
+  pubSubPatterns: number;
+  /** Since the start of Redis. */
+  netOutputBytes: number;
+  /** Connections that Redis closed because their output buffer was full. Absent before Redis 7.2. */
+  outputBufferDisconnections?: number;
+}
+
+/** A Redis that stopped answering must not hold up a sample. */
+const TIMEOUT_MS = 1000;
+
+export class RedisReader {
+  /** Readings that could not be taken, and why the last one was not. */
+  failures = 0;
+  lastFailure: string | undefined;
+  readonly #client;
+
+  /** @param url redis://[[user]:password@]host[:port]; connecting goes on in the background */
+  constructor(url: string) {
+    this.#client = createClient({
+      url,
+      disableOfflineQueue: true,
+      socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: 500 },
+    });
+    this.#client.on('error', (error: Error) => {
+      this.lastFailure = (error as NodeJS.ErrnoException).code ?? error.message;
+    });
+  }
+
+  /** Waits for the first connection, or its first failure, so that an early reading is not lost. Never rejects. */
+  async ready(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#client.once('ready', resolve);
+      this.#client.once('error', () => resolve());
+      // Rejects only when closed meanwhile; failures to connect come as 'error' and are tried again.
+      this.#client.connect().catch(() => resolve());
+    });
+  }
+
+  /** @returns undefined, and counts a failure, when Redis does not answer. Never throws. */
+  async read(): Promise<RedisReading | undefined> {
+    try {
+      const answers = Promise.all([this.#client.info(), this.#client.clientList({ TYPE: 'PUBSUB' })]);
+      const [info, subscribers] = await within(answers, TIMEOUT_MS);
+      return toReading(parseInfo(info), subscribers);
+    } catch (error) {
+      this.failures++;
+      if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
+      return undefined;
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#client.isOpen) this.#client.destroy();
+  }
+}
+
+function toReading(info: Map<string, string>, subscribers: { omem: number; totMem?: number }[]): RedisReading {
+  const figure = (key: string) => {
+    const value = Number(info.get(key));
+    if (Number.isNaN(value)) throw new Error(`INFO has no ${key}`);
+    return value;
+  };
+  return {
+    usedMemoryBytes: figure('used_memory'),
+    rssBytes: figure('used_memory_rss'),
+    clientsNormalBytes: figure('mem_clients_normal'),
+    connectedClients: figure('connected_clients'),
+    pubSubClients: subscribers.length,
+    pubSubOutputBytes: subscribers.reduce((sum, client) => sum + client.omem, 0),
+    pubSubTotalBytes: subscribers.reduce((sum, client) => sum + (client.totMem ?? 0), 0),
+    pubSubChannels: figure('pubsub_channels'),
+    pubSubPatterns: figure('pubsub_patterns'),
+    netOutputBytes: figure('total_net_output_bytes'),
+    ...(info.has('client_output_buffer_limit_disconnections') && {
+      outputBufferDisconnections: figure('client_output_buffer_limit_disconnections'),
+    }),
+  };
+}
+
+/** `INFO`'s `key:value` lines. */
+export function parseInfo(text: string): Map<string, string> {
+  return new Map([...text.matchAll(/^([a-z_0-9]+):(.*?)\r?$/gm)].map((match) => [match[1] ?? '', match[2] ?? '']));
+}
+
+async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  // The loser of the race may still reject; that is no unhandled rejection.
+  promise.catch(() => {});
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,38 @@
+/** What a run says to its user. Errors are said always; all else is left out with `--quiet`. */
+import type { Result } from '../../protocol/result.ts';
+import { renderConsole } from '../../report/console.ts';
+import { artillery } from './artillery.ts';
+import { LiveLine } from './live.ts';
+
+export function say(text: string): void {
+  if (!quiet()) artillery().log(text);
+}
+
+/**
+ * @param path of result.json
+ * @param files beside it
+ */
+export function sayResult(result: Result, path: string, files: string[]): void {
+  const { isTTY, columns } = process.stdout;
+  const color = isTTY === true && !process.env.NO_COLOR;
+  say(
+    `\n${renderConsole(result, { color, width: columns || 100 })}\nResult: ${path}, and beside it ${files.join(', ')}\n`,
+  );
+}
+
+/** @returns undefined where nobody would see it, or it would spoil a log */
+export function openLiveLine(facts: ConstructorParameters<typeof LiveLine>[1]): LiveLine | undefined {
+  if (quiet() || !hasLiveTerminal(process.stderr, process.env)) return undefined;
+  const live = new LiveLine(process.stderr, facts);
+  artillery().globalEvents.prependListener('log', () => live.clear());
+  live.start();
+  return live;
+}
+
+export function hasLiveTerminal({ isTTY }: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
+  return isTTY === true && env.TERM !== 'dumb' && !env.CI;
+}
+
+function quiet(): boolean {
+  return artillery().testInfo.flags.quiet === true;
+}

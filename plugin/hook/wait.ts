@@ -1,0 +1,42 @@
+/** Waiting for facts that arrive as periodic reports of other processes, so that no event announces them. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+const POLL_MS = 50;
+
+/** @returns false when it has not come to pass after `timeoutMs`, or the signal came first */
+export async function until(condition: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  while (!condition()) {
+    if (signal.aborted || performance.now() > deadline) return false;
+    await pause(POLL_MS, signal);
+  }
+  return true;
+}
+
+/** Resolves early, and does not reject, when the signal comes. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(Math.max(0, ms), undefined, { signal }).catch(() => {});
+}
+
+/** @returns what the promise resolves with, or undefined after `timeoutMs` */
+export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+  const late = new AbortController();
+  try {
+    return await Promise.race([promise, pause(timeoutMs, late.signal).then(() => undefined)]);
+  } finally {
+    late.abort();
+  }
+}
+
+/** @returns the first answer that is no rejection; undefined when there is none within `timeoutMs` */
+export async function succeed<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T | undefined> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch {
+      if (performance.now() > deadline) return undefined;
+      await delay(POLL_MS * 4);
+    }
+  }
+}
