@@ -1,0 +1,72 @@
+/** All pages: their links lead somewhere, their examples are accepted, and what they name exists. */
+import assert from 'node:assert/strict';
+import { existsSync, globSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { validateScript } from '../../plugin/engine/validate.ts';
+import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
+
+describe('all pages', () => {
+  const paths = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
+  const yaml = createRequire(createRequire(import.meta.url).resolve('artillery/package.json'))('js-yaml') as {
+    safeLoad(text: string): unknown;
+  };
+
+  it('link only to what is there', () => {
+    const dead = paths.flatMap((path) =>
+      links(page(path)).flatMap((target) => {
+        const [file = '', id] = target.split('#');
+        const found = file === '' ? path : locate(path, file);
+        if (!found) return [`${path}: ${target}`];
+        const known =
+          !id || !found.endsWith('.md') || sections(page(found)).some(({ heading }) => anchor(heading) === id);
+        return known ? [] : [`${path}: ${target}`];
+      }),
+    );
+    assert.deepEqual(dead, []);
+  });
+
+  it('show only YAML that the engine accepts', () => {
+    const problems = paths.flatMap((path) =>
+      codeBlocks(page(path), 'yaml').flatMap((code) =>
+        validateScript(asScript(yaml.safeLoad(code)) as never).map(
+          (problem) => `${path}: ${problem.path}: ${problem.message}\n${code}`,
+        ),
+      ),
+    );
+    assert.deepEqual(problems, []);
+  });
+
+  it('name only scenarios and npm scripts that exist', () => {
+    const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
+    for (const path of paths) {
+      const text = page(path);
+      for (const [file] of text.matchAll(/scenarios\/[\w-]+\.yml/g)) {
+        if (file !== 'scenarios/mine.yml') assert.ok(existsSync(join(ROOT, file)), `${path}: ${file}`);
+      }
+      for (const [, script = ''] of text.matchAll(/npm run ([\w:-]+)/g)) {
+        assert.ok(script in scripts, `${path}: npm run ${script}`);
+      }
+    }
+  });
+});
+
+/** A site's absolute link, or one relative to its page, with or without its ending. */
+function locate(from: string, target: string): string | undefined {
+  const base = target.startsWith('/') ? join('docs', target) : join(dirname(from), target);
+  return [base, `${base}.md`, join(base, 'index.md'), join('docs/public', target)].find(
+    (path) => /\.\w+$/.test(path) && existsSync(join(ROOT, path)),
+  );
+}
+
+/** Examples show a whole script, its `config`, or the steps of a flow. */
+function asScript(example: unknown): object {
+  const base = { target: 'http://127.0.0.1:8080', processor: './processor.js' };
+  const whole = Array.isArray(example) ? { scenarios: [{ flow: example }] } : (example as Record<string, object>);
+  const { config = {}, scenarios = [{ flow: [] }] } = whole as { config?: object; scenarios?: object[] };
+  return {
+    config: { ...base, ...config },
+    scenarios: scenarios.map((one) => ({ engine: 'socketio-capacity', ...one })),
+  };
+}

@@ -1,0 +1,163 @@
+/** `npx socketio-capacity compare | baseline`, as a user or a CI job types them, on results that are there already. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { REPORT_FILES } from '../../plugin/hook/report-files.ts';
+import type { Repeat } from '../../protocol/repeat.ts';
+import type { Result } from '../../protocol/result.ts';
+import type { Comparison } from '../../report/compare.ts';
+import { cli } from '../helpers/cli.ts';
+import { perfectResult } from '../helpers/results.ts';
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'cli-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function writeRun(parent: string, name: string, change: (result: Result) => void = () => {}): void {
+  const result = perfectResult();
+  change(result);
+  mkdirSync(join(parent, name), { recursive: true });
+  writeFileSync(join(parent, name, 'result.json'), JSON.stringify(result));
+}
+
+/** Repeats whose one-way p50 is what is given. */
+function writeSeries(parent: string, name: string, p50s: number[], change: (result: Result) => void = () => {}): void {
+  const series: Repeat = {
+    schemaVersion: 1,
+    id: name,
+    scenario: '5k',
+    startedAt: '',
+    endedAt: '',
+    times: p50s.length,
+    runs: p50s.map((_, index) => ({ exitCode: 0, result: `run-${index}/result.json`, status: 'VALID' })),
+    figures: {},
+  };
+  mkdirSync(join(parent, name));
+  writeFileSync(join(parent, name, 'repeat.json'), JSON.stringify(series));
+  for (const [index, p50] of p50s.entries()) {
+    writeRun(join(parent, name), `run-${index}`, (result) => {
+      Object.assign(result.latency.oneWayMs ?? {}, { p50 });
+      change(result);
+    });
+  }
+}
+
+describe('npx socketio-capacity', { concurrency: 2 }, () => {
+  it('teaches, and refuses what it does not know', async (t) => {
+    const cwd = folder(t);
+    const help = await cli(cwd, '--help');
+    assert.equal(help.code, 0);
+    for (const command of ['doctor', 'repeat', 'compare', 'baseline', 'report', 'stack'])
+      assert.match(help.stdout, RegExp(command));
+    const check = await cli(cwd, 'baseline', 'check', '--help');
+    assert.equal(check.code, 0);
+    assert.match(
+      check.stdout,
+      /Examples:[\s\S]*npx socketio-capacity baseline check[\s\S]*Exit codes:[\s\S]*1 {2}something is worse/,
+    );
+    assert.equal((await cli(cwd)).code, 2);
+    const unknown = await cli(cwd, 'compar');
+    assert.deepEqual([unknown.code, unknown.stdout], [2, '']);
+    assert.match(unknown.stderr, /Did you mean compare\?/);
+    assert.equal((await cli(cwd, 'compare', 'a', 'b', '--jsno')).code, 2);
+    assert.equal((await cli(cwd, 'repeat', 'a.yml', '--times', '1')).code, 2);
+  });
+
+  it('compare: series against series, in words and as JSON', async (t) => {
+    const cwd = folder(t);
+    writeSeries(cwd, 'before', [50, 51, 49]);
+    writeSeries(cwd, 'after', [90, 91, 89]);
+    const words = await cli(cwd, 'compare', 'before', 'after/repeat.json');
+    assert.equal(words.code, 0, words.stderr);
+    assert.match(words.stdout, /^A {2}before \(3 runs: 3 VALID\)\nB {2}after \(3 runs: 3 VALID\)\n/);
+    assert.match(words.stdout, /One way p50, ms +50\.0 +90\.0 +\+80 % .* WORSE\n/);
+    assert.match(words.stdout, /One way p99, ms .* no difference seen\n/);
+    assert.equal(words.stdout.includes('\u001b'), false);
+    const { figures } = JSON.parse((await cli(cwd, 'compare', 'before', 'after', '--json')).stdout) as Comparison;
+    assert.equal(figures.find(({ path }) => path === 'latency.oneWayMs.p50')?.differences[0]?.answer, 'worse');
+  });
+
+  it('compare: single runs, and what else differs', async (t) => {
+    const cwd = folder(t);
+    writeRun(cwd, 'a');
+    writeRun(cwd, 'b', ({ environment }) => (environment.cpu = 'another processor'));
+    writeRun(cwd, 'c', ({ verdict }) => (verdict.status = 'INVALID'));
+    const { code, stdout } = await cli(cwd, 'compare', 'a', 'b/result.json', 'c');
+    assert.equal(code, 0);
+    assert.match(stdout, /ANOTHER MACHINE: cpu: A a processor, B another processor, C a processor\n/);
+    assert.match(stdout, /One way p50, ms .* cannot tell: one run each\n/);
+    assert.match(stdout, /C {2}c \(1 run: INVALID, of which INVALID ones give no figures\)/);
+    const missing = await cli(cwd, 'compare', 'a', 'nowhere');
+    assert.equal(missing.code, 2);
+    assert.match(missing.stderr, /^RESULT_UNREADABLE: .*nowhere[\s\S]*fix: /);
+  });
+
+  it('baseline: saved, and checked with an exit code for each outcome', async (t) => {
+    const cwd = folder(t);
+    writeSeries(cwd, 'good', [50, 51, 49, 50]);
+    writeRun(cwd, 'same', ({ latency }) => Object.assign(latency.oneWayMs ?? {}, { p50: 50.5 }));
+    writeRun(cwd, 'slow', ({ latency }) => Object.assign(latency.oneWayMs ?? {}, { p50: 200 }));
+    writeRun(cwd, 'larger', ({ connections }) => (connections.target = 10_000));
+    writeRun(cwd, 'broken', ({ verdict }) => (verdict.status = 'INVALID'));
+
+    const early = await cli(cwd, 'baseline', 'check', 'same');
+    assert.equal(early.code, 2);
+    assert.match(early.stderr, /^BASELINE_MISSING: .*\n {2}fix: npx socketio-capacity baseline save/);
+
+    const saved = await cli(cwd, 'baseline', 'save', 'good');
+    assert.equal(saved.code, 0, saved.stderr);
+    assert.match(saved.stdout, /Saved as "main" in capacity-baseline\.json: 4 runs\./);
+    const file = JSON.parse(readFileSync(join(cwd, 'capacity-baseline.json'), 'utf8'));
+    assert.deepEqual(file.baselines.main.results[0].delivery.batches, []);
+    assert.equal((await cli(cwd, 'baseline', 'save', 'same', '--name', 'other')).code, 0);
+
+    const same = await cli(cwd, 'baseline', 'check', 'same');
+    assert.equal(same.code, 0, same.stdout);
+    assert.match(same.stdout, /\nNothing is seen to be worse than baseline "main"\.$/);
+    const slow = await cli(cwd, 'baseline', 'check', 'slow');
+    assert.equal(slow.code, 1);
+    assert.match(slow.stdout, /\nWORSE than baseline "main": One way p50\.$/);
+    assert.deepEqual(JSON.parse((await cli(cwd, 'baseline', 'check', 'slow', '--json')).stdout).worse, [
+      'latency.oneWayMs.p50',
+    ]);
+    const larger = await cli(cwd, 'baseline', 'check', 'larger');
+    assert.equal(larger.code, 2);
+    assert.match(larger.stderr, /^BASELINE_NOT_COMPARABLE: [\s\S]*another load: connections: 5000, now 10000/);
+    assert.equal((await cli(cwd, 'baseline', 'check', 'broken')).code, 4);
+    assert.match((await cli(cwd, 'baseline', 'save', 'broken')).stderr, /^BASELINE_INVALID/);
+    const unnamed = await cli(cwd, 'baseline', 'check', 'same', '--name', 'none');
+    assert.match(unnamed.stderr, /has no baseline "none"; there is main, other/);
+  });
+
+  it('report: the files of a run once more', async (t) => {
+    const cwd = folder(t);
+    writeRun(cwd, 'run');
+    const beside = await cli(cwd, 'report', 'run/result.json');
+    assert.equal(beside.code, 0, beside.stderr);
+    const names = REPORT_FILES.map(([name]) => name);
+    assert.deepEqual(
+      beside.stdout.split('\n'),
+      names.map((name) => join('run', name)),
+    );
+    assert.deepEqual(readdirSync(join(cwd, 'run')).sort(), [...names, 'result.json'].sort());
+    assert.equal((await cli(cwd, 'report', 'run', '--out', 'public/here')).code, 0);
+    assert.deepEqual(readdirSync(join(cwd, 'public/here')).sort(), names.toSorted());
+    assert.equal((await cli(cwd, 'report', 'nowhere')).code, 2);
+  });
+
+  it('baseline and compare name a file that is damaged', async (t) => {
+    const cwd = folder(t);
+    writeRun(cwd, 'run');
+    writeFileSync(join(cwd, 'capacity-baseline.json'), '{"schemaVersion": 1, "baselines": {"main": {"results": []}}}');
+    const damaged = await cli(cwd, 'baseline', 'check', 'run');
+    assert.equal(damaged.code, 2);
+    assert.match(damaged.stderr, /^BASELINE_UNREADABLE: capacity-baseline\.json .*\n {2}baselines\.main\.savedAt: /);
+    mkdirSync(join(cwd, 'series'));
+    writeFileSync(join(cwd, 'series/repeat.json'), '{');
+    assert.match((await cli(cwd, 'compare', 'run', 'series')).stderr, /^REPEAT_UNREADABLE: series\/repeat\.json/);
+  });
+});

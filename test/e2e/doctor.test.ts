@@ -1,0 +1,108 @@
+/** The doctor is right: a limit is lowered, and the run ends where it said. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { execa } from 'execa';
+import type { Diagnosis } from '../../plugin/hook/doctor/diagnosis.ts';
+import { quickScript, startRun, strays } from '../helpers/run.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CLI = join(ROOT, 'plugin/hook/cli.js');
+
+/** @param before shell commands that change the limits */
+async function doctor(before: string, args: string[]) {
+  const command = `${before}; exec "${process.execPath}" "${CLI}" doctor "$@"`;
+  const { exitCode, stdout, stderr } = await execa('sh', ['-c', command, 'sh', ...args], { cwd: ROOT, reject: false });
+  return { code: exitCode, stdout, stderr };
+}
+
+describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
+  it('says that the smoke scenario fits', async () => {
+    const { code, stdout, stderr } = await doctor(':', ['scenarios/smoke.yml']);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^50 connections at \d+\/s to http:\/\/127\.0\.0\.1:8080/);
+    assert.match(stdout, /\n {2}machine memory +[\d,]+ /);
+    assert.match(stdout, /\n50 connections fit \(.*\)\.$/);
+  });
+
+  it('names the files of the generator’s processes when there are few', async () => {
+    const { code, stdout } = await doctor('ulimit -n 600', ['scenarios/100k.yml', '--json']);
+    const { fits, limits, highest } = JSON.parse(stdout) as Diagnosis;
+    const max = 64 * 400 * Math.max(1, cpus().length - 1);
+    const files = limits.find(({ name }) => name === 'generatorFiles');
+    assert.equal(files?.max, max);
+    assert.deepEqual([fits, code], max < 100_000 ? [false, 2] : [highest !== null && highest >= 100_000, code]);
+  });
+
+  it('reads a scenario as Artillery does: environments, and what is wrong with it', async () => {
+    const stock = await doctor('ulimit -n 600', ['scenarios/1k.yml', '-e', 'stock', '--json']);
+    assert.equal(
+      JSON.parse(stock.stdout).limits.find((limit: { name: string }) => limit.name === 'generatorFiles').max,
+      400,
+    );
+    const missing = await doctor(':', ['no-such.yml']);
+    assert.equal(missing.code, 2);
+    assert.match(missing.stderr, /^SCENARIO_UNREADABLE: no-such\.yml .*\n {2}cause: ENOENT.*\n {2}fix: /);
+    const usage = await doctor(':', ['--jsn', 'scenarios/1k.yml']);
+    assert.equal(usage.code, 2);
+    assert.match(usage.stderr, /unknown option '--jsn'\n\(Did you mean --json\?\)\n.*--help/);
+  });
+});
+
+it('a run refuses what the doctor does not pass, with the same numbers, and starts nothing', async (t) => {
+  const phases = [{ duration: 4, arrivalRate: 250, rampTo: 250 }];
+  const script = quickScript({ target: 'http://127.0.0.1:18080', phases }, { profile: 'embedded' });
+  const run = startRun(t, { script, before: 'ulimit -n 600' });
+  const { code, stdout } = await doctor('ulimit -n 600', [join(run.directory, 'quick.yml'), '--json']);
+  const { highest, binds } = JSON.parse(stdout) as Diagnosis;
+  assert.deepEqual({ code, highest, binds }, { code: 2, highest: 344, binds: 'workerFiles' });
+  assert.equal(await run.ended, 2, run.output());
+  assert.match(
+    run.output(),
+    /TARGET_TOO_LARGE: 1,000 connections do not fit: 344 at most here, for workerFiles \(344\)/,
+  );
+  assert.match(run.output(), /\n {2}fix: ulimit -n 1256 \(as root\)\n/);
+  assert.doesNotMatch(run.output(), /Starting|Phase started|\n\s+at /);
+  assert.deepEqual(strays(run), []);
+  assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
+});
+
+describe('source ports run out where the doctor said', { skip: whyNoNamespace(), concurrency: 2 }, () => {
+  const [ports, arrivals] = [400, 480];
+  const end = async (options: object) => {
+    const fixture = join(ROOT, 'test/fixtures/ports-end.ts');
+    const range = `40000 ${40_000 + ports - 1}`;
+    const command = `ip link set lo up && echo ${range} > /proc/sys/net/ipv4/ip_local_port_range && exec "$@"`;
+    const program = ['sh', process.execPath, fixture, JSON.stringify(options), String(arrivals)];
+    const { stdout } = await execa('unshare', ['-rn', 'sh', '-c', command, ...program], { timeout: 60_000 });
+    return JSON.parse(stdout) as { diagnosis: Diagnosis; counters: Record<string, number>; output: string };
+  };
+
+  for (const [title, cause, options] of [
+    ['from the address of the kernel’s choice', 'EADDRNOTAVAIL', {}],
+    // Bound before it connects, so that it is the bind that fails.
+    ['from one named address', 'EADDRINUSE', { client: 'official', localAddresses: ['127.0.0.2'] }],
+  ] as const) {
+    it(title, async () => {
+      const { diagnosis, counters, output } = await end(options);
+      const { fits, highest, binds } = diagnosis;
+      assert.deepEqual({ fits, highest, binds }, { fits: false, highest: ports, binds: 'generatorPorts' });
+      const connected = counters['socketio.connects'] ?? 0;
+      assert.ok(Math.abs(connected - ports) <= ports / 100, `${connected} connected\n${output}`);
+      assert.equal(counters[`errors.${cause}`], arrivals - connected, output);
+    });
+  }
+});
+
+/** @returns why the tests of ports cannot run here; false when they can */
+function whyNoNamespace(): string | false {
+  try {
+    execFileSync('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up'], { stdio: 'ignore' });
+    return false;
+  } catch {
+    return 'needs unshare and ip (iproute2), and a kernel that lets a user make a network namespace';
+  }
+}

@@ -1,0 +1,89 @@
+/** `npx socketio-capacity init`: by options, and by asking. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { execa } from 'execa';
+import { findTool } from '../../server/stack/tools.ts';
+import { cli } from '../helpers/cli.ts';
+import { ROOT } from '../helpers/pages.ts';
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'init-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+describe('init', () => {
+  it('writes what the options say, and does not write over it', async (t) => {
+    const cwd = folder(t);
+    const options = ['--url', 'http://localhost:3000', '--join', 'subscribe', '--room', 'news', '--connections', '40'];
+    const { code, stdout, stderr } = await cli(cwd, 'init', ...options);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /npx artillery run capacity\.yml/);
+    const text = readFileSync(join(cwd, 'capacity.yml'), 'utf8');
+    assert.match(text, /emit: \["subscribe", "news"\]/);
+    const again = await cli(cwd, 'init', '--url', 'http://localhost:4000');
+    assert.equal(again.code, 2);
+    assert.match(again.stderr, /^SCENARIO_UNWRITABLE: capacity\.yml[\s\S]*--force/);
+    assert.equal(readFileSync(join(cwd, 'capacity.yml'), 'utf8'), text);
+    assert.equal((await cli(cwd, 'init', '--url', 'http://localhost:4000', '--force')).code, 0);
+  });
+
+  it('names all options that are wrong, and asks nobody without a terminal', async (t) => {
+    const cwd = folder(t);
+    const { code, stderr } = await cli(cwd, 'init', '--connections', '3');
+    assert.equal(code, 2);
+    assert.match(stderr, /^BAD_OPTION/);
+    assert.match(stderr, /url: expected a URL/);
+    assert.match(stderr, /connections: expected 8 or more/);
+    assert.ok(!existsSync(join(cwd, 'capacity.yml')));
+  });
+
+  it('says what it wrote as JSON', async (t) => {
+    const { stdout } = await cli(folder(t), 'init', '--json', '--url', 'http://10.0.0.1', '--instrumented');
+    const { file, controlUrls, join } = JSON.parse(stdout);
+    assert.deepEqual(
+      { file, controlUrls, join },
+      {
+        file: 'capacity.yml',
+        controlUrls: ['http://10.0.0.1:3200'],
+        join: { event: 'join_room', room: 'capacity' },
+      },
+    );
+  });
+
+  const noScript = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
+  it('asks on a terminal for what is not given', { skip: noScript }, async (t) => {
+    const cwd = folder(t);
+    const command = `${process.execPath} ${join(ROOT, 'plugin/hook/cli.js')} init --connections 40`;
+    const child = execa('script', ['-qfec', command, '/dev/null'], { cwd, timeout: 20_000, env: { TERM: 'xterm' } });
+    const answers: [RegExp, string][] = [
+      [/URL of the server.*: $/, 'http://localhost:5000'],
+      [/instrument\(io\).*: $/, 'y'],
+      [/Room.*: $/, ''],
+    ];
+    let seen = '';
+    child.stdout.on('data', (data) => {
+      seen += data;
+      const [question, answer] = answers[0] ?? [/$^/, ''];
+      if (!question.test(stripped(seen))) return;
+      answers.shift();
+      seen = '';
+      child.stdin.write(`${answer}\r`);
+    });
+    await child;
+    assert.deepEqual(answers, []);
+    const text = readFileSync(join(cwd, 'capacity.yml'), 'utf8');
+    assert.match(text, /target: "http:\/\/localhost:5000\/"/);
+    assert.match(text, /urls: \["http:\/\/localhost:3200"\]/);
+    assert.match(text, /room: "capacity"/);
+  });
+});
+
+/** Without what moves the cursor. */
+function stripped(output: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it takes away
+  return output.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '');
+}

@@ -1,0 +1,102 @@
+/** `npx socketio-capacity repeat` with real runs, against a server that is up. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it, type TestContext } from 'node:test';
+import { execa } from 'execa';
+import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { cli } from '../helpers/cli.ts';
+import { quickScript } from '../helpers/run.ts';
+import { eventually } from '../helpers/stack.ts';
+
+const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
+const app = await startApp();
+after(() => app.close());
+
+/** In a folder of its own, a process group of its own, and without a terminal. */
+function startRepeat(t: TestContext, options: object, args: string[]) {
+  const cwd = mkdtempSync(join(tmpdir(), 'repeat-'));
+  const script = quickScript({ target: app.url }, { control: { urls: [app.controlUrl], token: TOKEN }, ...options });
+  writeFileSync(join(cwd, 'quick.yml'), JSON.stringify(script));
+  const child = execa(process.execPath, [CLI, 'repeat', 'quick.yml', ...args], {
+    cwd,
+    detached: true,
+    reject: false,
+    all: true,
+    timeout: 90_000,
+    env: { ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', SOCKETIO_CAPACITY_HOME: join(cwd, 'home') },
+  });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await child;
+    rmSync(cwd, { recursive: true, force: true });
+  });
+  return { cwd, child };
+}
+
+function readSeries(path: string): Repeat {
+  return repeatSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+}
+
+function listing(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+describe('npx socketio-capacity repeat', () => {
+  it('runs Artillery so many times, with its own arguments, and keeps the spread', async (t) => {
+    const { cwd, child } = startRepeat(t, { hold: 0 }, ['--times', '2', '--results', 'kept', '--', '--quiet']);
+    const { exitCode, all = '', stdout } = await child;
+    const path = join(cwd, /Series: (.*)$/m.exec(stdout)?.[1] ?? 'none');
+    assert.match(path, /\/kept\/[\dT-]+-quick-x2\/repeat\.json$/);
+    const { runs, figures, times } = readSeries(path);
+    assert.equal(runs.length, 2, all);
+    // A machine that other tests keep busy makes a run suspect, which is no fault of the series.
+    for (const run of runs) assert.equal(run.exitCode, run.status === 'VALID' ? 0 : EXIT_CODES.suspect, all);
+    assert.equal(exitCode, Math.max(...runs.map((run) => run.exitCode)), all);
+    assert.equal(times, 2);
+    assert.deepEqual(figures['connections.peak'], {
+      runs: 2,
+      mean: 10,
+      min: 10,
+      max: 10,
+      deviation: 0,
+      low95: 10,
+      high95: 10,
+    });
+    assert.match(stdout, /One way p50, ms +[\d.]+ +[\d.]+/);
+    assert.equal(existsSync(join(cwd, 'results')), false);
+    // And what it leaves is what compare reads.
+    const compared = await cli(cwd, 'compare', path, join(path, '..', runs[0]?.result ?? ''));
+    assert.equal(compared.code, 0, compared.stderr);
+    assert.match(compared.stdout, /One way p50, ms .* no difference seen\n/);
+  });
+
+  it('ends with the run under way on Ctrl-C', async (t) => {
+    const { cwd, child } = startRepeat(t, { hold: 20 }, ['--times', '5']);
+    const folder = join(cwd, 'results');
+    const latest = () => join(folder, listing(folder)[0] ?? 'none', 'latest/result.json');
+    const holds = () => existsSync(latest()) && /: hold"/.test(readFileSync(latest(), 'utf8'));
+    await eventually('the hold of the first run', holds, 40_000);
+    process.kill(-(child.pid as number), 'SIGINT');
+    const { exitCode, all } = await child;
+    assert.equal(exitCode, 130, all);
+    const series = readSeries(join(folder, listing(folder)[0] ?? '', 'repeat.json'));
+    assert.deepEqual(
+      series.runs.map(({ exitCode: code, status }) => [code, status]),
+      [[130, 'INVALID']],
+    );
+    assert.deepEqual(series.figures, {});
+  });
+
+  it('does not repeat what is refused', async (t) => {
+    const { cwd, child } = startRepeat(t, { no: 'such option' }, ['--json']);
+    const { exitCode, stdout, stderr } = await child;
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /CONFIG_INVALID/);
+    assert.deepEqual((JSON.parse(stdout) as Repeat).runs, [{ exitCode: 2, result: null, status: null }]);
+    assert.deepEqual(listing(join(cwd, 'results')), []);
+  });
+});

@@ -1,0 +1,57 @@
+/** What a run leaves beside its result, and what its live view says while it goes on. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, it } from 'node:test';
+import { REPORT_FILES } from '../../plugin/hook/report-files.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { quickScript, startRun } from '../helpers/run.ts';
+import { eventually } from '../helpers/stack.ts';
+
+const app = await startApp();
+after(() => app.close());
+
+it('a run shows itself live, and leaves all report files with its thresholds in them', async (t) => {
+  const control = { urls: [app.controlUrl], token: TOKEN };
+  const script = quickScript(
+    {
+      target: app.url,
+      ensure: {
+        thresholds: [{ 'connections.failed': 1 }],
+        conditions: [{ expression: 'connections.peak > 100', strict: false }],
+      },
+    },
+    { control, live: true },
+  );
+  Object.assign(script.config.plugins, { ensure: {} });
+  const run = startRun(t, { script });
+  const live = await eventually('the live view', () => /Live view: (http:\S+)/.exec(run.output())?.[1]);
+  const connected = /^socketio_capacity_connections\{[^}]*\} (\d+)$/m;
+  await eventually('10 connections in the metrics', async () => {
+    const text = await fetch(`${live}metrics`).then((response) => response.text());
+    return connected.exec(text)?.[1] === '10';
+  });
+  assert.equal(await run.ended, 0, run.output());
+
+  const folder = join(run.directory, 'results/latest');
+  const reports = REPORT_FILES.map(([name]) => name);
+  assert.deepEqual(readdirSync(folder).sort(), [...reports, 'record.ndjson', 'result.json'].sort());
+  for (const name of reports) assert.match(run.output(), new RegExp(`Result: .*${name.replace('.', '\\.')}`));
+  assert.deepEqual(run.result()?.thresholds, [
+    { expression: 'connections.failed < 1', met: true, strict: true },
+    { expression: 'connections.peak > 100', met: false, strict: false },
+  ]);
+  const junit = readFileSync(join(folder, 'junit.xml'), 'utf8');
+  assert.match(junit, /tests="3" failures="0" errors="0" skipped="1"/);
+  const samples = readFileSync(join(folder, 'samples.csv'), 'utf8').trim().split('\n');
+  assert.equal(samples.length, 1 + (run.result()?.samples.length ?? 0));
+});
+
+it('a run whose live port is taken is refused before any load', async (t) => {
+  const control = { urls: [app.controlUrl], token: TOKEN };
+  const port = Number(new URL(app.url).port);
+  const run = startRun(t, { script: quickScript({ target: app.url }, { control, live: { port } }) });
+  assert.equal(await run.ended, 2, run.output());
+  assert.match(run.output(), /LIVE_PORT_TAKEN/);
+  assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
+});

@@ -1,0 +1,37 @@
+/** A generator that stands still: the run says that it was the generator, and ends with the exit code for doubt. */
+import assert from 'node:assert/strict';
+import { after, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { quickScript, startRun, strays } from '../helpers/run.ts';
+
+/** Several broadcasts fall into it. */
+const STALL_MS = 1000;
+const broadcasts = { count: 10, interval: 0.3 };
+
+const app = await startApp();
+after(() => app.close());
+
+it('a stalled fleet process makes the run SUSPECT, and names the generator', async (t) => {
+  const control = { urls: [app.controlUrl], token: TOKEN };
+  const run = startRun(t, { script: quickScript({ target: app.url }, { control, broadcasts }) });
+  // The stage begins with questions to the fleet, which would wait for a stopped process before anything is sent.
+  await run.noted('broadcast');
+  const fleet = strays(run).find((process) => /fleet.process/.test(process));
+  const pid = Number.parseInt(fleet ?? '', 10);
+  assert.ok(pid > 0, `no fleet process among:\n${strays(run).join('\n')}`);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await delay(STALL_MS);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  assert.equal(await run.ended, EXIT_CODES.suspect, run.output());
+  const result = run.result();
+  assert.equal(result?.verdict.status, 'SUSPECT');
+  const reason = result.verdict.reasons.find(({ code }) => code === 'GENERATOR_QUEUES');
+  assert.match(reason?.message ?? run.output(), /waited in the generator/);
+  assert.ok((result.latency.behindSentinelMs?.max ?? 0) > STALL_MS / 2);
+  assert.equal(result.delivery?.coverage, 1, 'late is not lost');
+});

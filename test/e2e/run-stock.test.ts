@@ -1,0 +1,51 @@
+/** Environment `stock`: the same flow on Artillery's own engines, measured from the server's side. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { freePorts } from '../../server/stack/ports.ts';
+import { goodResult, quickScript, startRun, strays } from '../helpers/run.ts';
+
+describe('environment stock', { concurrency: 2 }, () => {
+  for (const engine of ['socketio', 'socketio-v3']) {
+    it(`measures the server under engine ${engine}, without a ledger, and says so`, async (t) => {
+      const [port] = await freePorts(1);
+      const script = quickScript({
+        target: `http://127.0.0.1:${port}`,
+        plugins: {
+          'socketio-capacity': {
+            profile: 'embedded',
+            singleRoundTrips: 2,
+            hold: 30,
+            broadcasts: { count: 100, interval: 0.2 },
+            drain: { quiet: 0.3 },
+          },
+          ensure: {},
+        },
+        ensure: {
+          thresholds: [{ 'connections.failed': 1 }],
+          conditions: [{ expression: 'socketio.delivery.coverage >= 1', strict: true }],
+        },
+        environments: { stock: { ensure: { conditions: null } } },
+      });
+      const run = startRun(t, {
+        script,
+        args: ['-e', 'stock'],
+        env: { STOCK_ENGINE: engine === 'socketio' ? '' : engine, HOLD: '0.5', BROADCASTS: '3' },
+      });
+      const result = await goodResult(run);
+      assert.equal(result.run.engine, engine);
+      assert.equal(result.run.complete, true);
+      assert.equal(result.delivery, null);
+      assert.equal(result.connections.peak, 10);
+      assert.deepEqual(
+        result.memory.plateaus.map(({ connections }) => connections),
+        [0, 5, 10],
+      );
+      assert.ok(result.memory.perConnectionBytes.workerRss);
+      assert.ok(result.memory.residualBytes.workerRss !== undefined, 'they leave when they are told to');
+      assert.equal(result.latency.roundTripHalfMs.underLoad?.count, 3, 'BROADCASTS is honoured');
+      assert.equal(result.environment.settings.hold, 0.5, 'HOLD is honoured');
+      assert.match(run.output(), /no ledger|not counted|keeps no/i);
+      assert.deepEqual(strays(run), []);
+    });
+  }
+});

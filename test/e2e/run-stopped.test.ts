@@ -1,0 +1,127 @@
+/** Runs that end early: by Ctrl-C in each stage, by SIGKILL, or because the deployment breaks. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it, type TestContext } from 'node:test';
+import type { Result } from '../../protocol/result.ts';
+import { freePorts } from '../../server/stack/ports.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
+import { eventually } from '../helpers/stack.ts';
+
+const app = await startApp();
+after(() => app.close());
+
+/** On a server that is up, with time in each stage to stop it there. */
+function slowRun(t: TestContext): StartedRun {
+  const script = quickScript(
+    { target: app.url },
+    {
+      control: { urls: [app.controlUrl], token: TOKEN },
+      room: `stopped-${Math.random()}`,
+      hold: 3,
+      broadcasts: { count: 30, interval: 0.2 },
+    },
+  );
+  return startRun(t, { script });
+}
+
+/** With a stack of its own, broadcasts for long enough to break it. */
+async function stackRun(t: TestContext, env: Record<string, string> = {}): Promise<StartedRun> {
+  const [port] = await freePorts(1);
+  const broadcasts = { count: 20, interval: 0.2 };
+  return startRun(t, { script: quickScript({ target: `http://127.0.0.1:${port}` }, { broadcasts }), env });
+}
+
+async function assertNothingLeft(run: StartedRun): Promise<void> {
+  await eventually('end of all processes', () => strays(run).length === 0);
+  assert.deepEqual(filesIn(run.stateDir), [], 'the stack’s state is gone');
+}
+
+function filesIn(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: 'utf8' }) : [];
+}
+
+function assertIncomplete(run: StartedRun, message: RegExp): Result {
+  const result = run.result();
+  assert.ok(result, run.output());
+  assert.equal(result.run.complete, false);
+  assert.equal(result.verdict.status, 'INVALID');
+  const reason = result.verdict.reasons.find(({ code }) => code === 'RUN_INCOMPLETE');
+  assert.match(reason?.message ?? '', message);
+  assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
+  return result;
+}
+
+describe('Ctrl-C', { concurrency: 2 }, () => {
+  it('while the stack starts leaves nothing but a line', async (t) => {
+    const run = await stackRun(t);
+    await eventually('a first process of the stack', () => run.stack()?.redisPid);
+    run.interrupt();
+    assert.equal(await run.ended, 130, run.output());
+    assert.deepEqual(strays(run), [], 'also the stack is gone when the prompt comes back');
+    assert.match(run.output(), /Stopped before anything was measured/);
+    assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
+    assert.deepEqual(filesIn(run.stateDir), []);
+  });
+
+  for (const stage of ['baseline', 'ramp', 'hold', 'broadcasts'] as const) {
+    it(`during ${stage} keeps what was measured until then`, async (t) => {
+      const run = slowRun(t);
+      await run.reached(stage);
+      run.interrupt();
+      assert.equal(await run.ended, 130, run.output());
+      const result = assertIncomplete(run, new RegExp(`stopped by the user: ${stage}`));
+      assert.ok(result.memory.plateaus.length >= { baseline: 0, ramp: 1, hold: 2, broadcasts: 2 }[stage], 'plateaus');
+      if (stage === 'broadcasts') {
+        assert.equal(result.connections.peak, 10);
+        assert.ok(result.delivery);
+        const { expected, received, lostConnected, lostDisconnected } = result.delivery;
+        assert.equal(expected, received + lostConnected + lostDisconnected);
+      }
+      assert.match(run.output(), /Result: results\//);
+      await assertNothingLeft(run);
+    });
+  }
+});
+
+describe('a run whose end nobody could foresee', { concurrency: 2 }, () => {
+  it('by SIGKILL leaves its record, and takes the stack along', async (t) => {
+    const run = await stackRun(t);
+    await run.reached('broadcasts');
+    run.child.kill('SIGKILL');
+    await run.ended;
+    const result = assertIncomplete(run, /killed, or still goes on: broadcasts/);
+    assert.equal(result.connections.peak, 10);
+    assert.ok(readFileSync(join(run.directory, 'results/latest/record.ndjson'), 'utf8').includes('"type":"plateau"'));
+    await assertNothingLeft(run);
+  });
+
+  it('by a worker that dies names the worker', async (t) => {
+    const run = await stackRun(t);
+    await run.reached('broadcasts');
+    const [worker] = run.stack()?.workers ?? [];
+    assert.ok(worker && worker.pid > 0);
+    process.kill(worker.pid, 'SIGKILL');
+    assert.equal(await run.ended, 4, run.output());
+    const result = run.result();
+    assert.equal(result?.verdict.status, 'INVALID');
+    const restarted = result.verdict.reasons.find(({ code }) => code === 'WORKER_RESTARTED');
+    assert.match(restarted?.message ?? run.output(), new RegExp(`^${worker.id} restarted`));
+    assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
+    await assertNothingLeft(run);
+  });
+
+  it('by a Redis that dies says so', async (t) => {
+    const run = await stackRun(t, { WORKERS: '2' });
+    await run.reached('broadcasts');
+    const redisPid = run.stack()?.redisPid;
+    assert.ok(redisPid);
+    process.kill(redisPid, 'SIGKILL');
+    assert.equal(await run.ended, 4, run.output());
+    const reasons = run.result()?.verdict.reasons ?? [];
+    assert.match(JSON.stringify(reasons), /Redis/, run.output());
+    assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
+    await assertNothingLeft(run);
+  });
+});

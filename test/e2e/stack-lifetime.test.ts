@@ -1,0 +1,189 @@
+/** Who ends a stack, and what is left of it: nothing, in every case but the one that was asked for. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
+import { readState, type StackState, writeState } from '../../server/stack/state.ts';
+import { eventually, living, processesOf, tempStateDir } from '../helpers/stack.ts';
+
+const OWNER = join(import.meta.dirname, '../fixtures/stack-owner.ts');
+
+function embedded(stateDir: string): StackOptions {
+  return { profile: 'embedded', port: 0, connections: 10, stateDir };
+}
+
+function full(stateDir: string): StackOptions {
+  return { profile: 'full', port: 0, connections: 10, workers: 1, stateDir };
+}
+
+function startOwner(t: TestContext, options: StackOptions, env: NodeJS.ProcessEnv = {}): ChildProcess {
+  const owner = fork(OWNER, [JSON.stringify(options)], { env: { ...process.env, ...env } });
+  t.after(() => owner.kill('SIGKILL'));
+  return owner;
+}
+
+async function startedBy(owner: ChildProcess): Promise<StackState> {
+  const [state] = await Promise.race([
+    once(owner, 'message'),
+    once(owner, 'exit').then(([code]) => Promise.reject(new Error(`the owner ended with ${code}`))),
+  ]);
+  assert.ok(living(state).length > 0);
+  return state;
+}
+
+test('a killed owner takes its stack along', async (t) => {
+  const stateDir = tempStateDir(t);
+  const home = join(stateDir, '../home');
+  mkdirSync(home);
+  const owner = startOwner(t, full(stateDir), { HOME: home });
+  const state = await startedBy(owner);
+  assert.equal(state.ownerPid, owner.pid);
+  owner.kill('SIGKILL');
+  await eventually('end of every process', () => living(state).length === 0);
+  await eventually('end of the files', () => !existsSync(stateDir));
+  assert.deepEqual(readdirSync(home), [], 'the user’s own ~/.pm2 is not touched');
+});
+
+test('an owner killed half-way through the start leaves nothing', async (t) => {
+  const stateDir = tempStateDir(t);
+  const owner = startOwner(t, full(stateDir));
+  const state = await eventually('a first process', () => {
+    const now = readState(stateDir);
+    return typeof now === 'object' && now.redisPid ? now : undefined;
+  });
+  assert.equal(state.phase, 'starting');
+  owner.kill('SIGKILL');
+  await eventually('end of every process', () => living(state).length === 0);
+  await eventually('end of the files', () => !existsSync(stateDir));
+});
+
+test('the next run waits for the last one’s stack to go', async (t) => {
+  const stateDir = tempStateDir(t);
+  const owner = startOwner(t, embedded(stateDir));
+  const old = await startedBy(owner);
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  const stack = await startStack(embedded(stateDir));
+  assert.deepEqual(living(old), []);
+  assert.notEqual(stack.state.token, old.token);
+  await stack.close();
+  assert.equal(existsSync(stateDir), false);
+});
+
+test('a persistent stack outlives its starter, and is embedded without nginx and Redis', async (t) => {
+  const stateDir = tempStateDir(t);
+  const owner = startOwner(t, { ...embedded(stateDir), persistent: true });
+  const state = await startedBy(owner);
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+
+  const found = await findStack(stateDir);
+  assert.equal(found.status, 'up');
+  assert.equal(state.profile, 'embedded');
+  assert.deepEqual([state.nginxPid, state.redisPid, state.redisUrl, state.ownerPid], Array(4).fill(undefined));
+  assert.equal(state.workers.length, 1);
+  const response = await fetch(`${state.target}/socket.io/?EIO=4&transport=polling`);
+  assert.equal(response.status, 200);
+  if (found.status === 'up') await found.stack.close();
+  assert.deepEqual(living(state), []);
+});
+
+test('a stale stack is recognised and cleaned, its orphans too', async (t) => {
+  const stateDir = tempStateDir(t);
+  const { state } = await startStack({ ...full(stateDir), persistent: true });
+  assert.ok(state.nginxPid && state.pm2Pid);
+  process.kill(state.nginxPid, 'SIGKILL');
+  process.kill(state.pm2Pid, 'SIGKILL');
+  await eventually('a stale stack', async () => (await findStack(stateDir)).status === 'stale');
+  const found = await findStack(stateDir);
+  assert.ok(found.status === 'stale');
+  assert.match(found.reason, /is gone/);
+  await found.clean();
+  assert.deepEqual(living(state), []);
+  assert.equal(existsSync(stateDir), false);
+});
+
+test('a process that got a dead one’s pid is left alone', async (t) => {
+  const stateDir = tempStateDir(t);
+  const bystander = spawn('sleep', ['60']);
+  t.after(() => bystander.kill('SIGKILL'));
+  await once(bystander, 'spawn');
+  const { pid = 0 } = bystander;
+  const { state } = await startStack({ ...full(stateDir), persistent: true });
+  const real = processesOf(state);
+  // As if Redis had died and the system had given its pid away.
+  const told = { ...state, redisPid: pid, startTimes: { ...state.startTimes, [pid]: '1' } };
+  writeState(stateDir, told);
+  const found = await findStack(stateDir);
+  assert.ok(found.status === 'stale');
+  await found.clean();
+  assert.doesNotThrow(() => process.kill(pid, 0));
+  assert.equal(bystander.exitCode ?? bystander.signalCode, null);
+  // The test's own: the state no longer named it.
+  process.kill(state.redisPid ?? 0, 'SIGTERM');
+  await eventually('end of the rest', () => living(state).length === 0);
+  assert.ok(real.length > 0);
+});
+
+test('a taken port is said before anything starts', async (t) => {
+  const stateDir = tempStateDir(t);
+  const server = createServer().listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await assert.rejects(startStack({ ...embedded(stateDir), port }), { code: 'PORT_TAKEN' });
+  assert.equal(existsSync(stateDir), false);
+});
+
+test('a Redis that does not answer is named without its password', async (t) => {
+  const stateDir = tempStateDir(t);
+  const redisUrl = 'redis://:secret@127.0.0.1:1';
+  await assert.rejects(startStack({ ...full(stateDir), redisUrl }), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'REDIS_FAILED');
+    assert.match(error.message, /127\.0\.0\.1:1/);
+    assert.doesNotMatch(error.message, /secret/);
+    return true;
+  });
+  assert.equal(existsSync(stateDir), false);
+});
+
+test('a worker that cannot start shows the end of its log, and nothing stays', async (t) => {
+  const stateDir = tempStateDir(t);
+  process.env.CAPACITY_PING_INTERVAL_MS = 'soon';
+  t.after(() => delete process.env.CAPACITY_PING_INTERVAL_MS);
+  let pm2Home = '';
+  await assert.rejects(startStack(embedded(stateDir)), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'WORKER_FAILED');
+    assert.match(error.message, /CAPACITY_PING_INTERVAL_MS/);
+    pm2Home = join(stateDir, 'pm2');
+    return true;
+  });
+  assert.equal(existsSync(stateDir), false);
+  assert.deepEqual(daemonsOf(pm2Home), []);
+});
+
+test('a damaged state file is stale, and goes', async (t) => {
+  const stateDir = tempStateDir(t);
+  mkdirSync(stateDir);
+  writeFileSync(join(stateDir, 'state.json'), '{"version": 1');
+  const found = await findStack(stateDir);
+  assert.ok(found.status === 'stale');
+  await found.clean();
+  assert.equal((await findStack(stateDir)).status, 'down');
+});
+
+function daemonsOf(pm2Home: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(pm2Home);
+      } catch {
+        return false;
+      }
+    });
+}

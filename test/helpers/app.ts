@@ -1,0 +1,54 @@
+import { type EventEmitter, once } from 'node:events';
+import { pino } from 'pino';
+import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
+import { CONTROL_NAMESPACE, type ControlReply } from '../../protocol/events.ts';
+import { type App, createApp } from '../../server/app.ts';
+import { parseConfig } from '../../server/config.ts';
+
+export const TOKEN = 'token-of-the-tests';
+
+export interface TestApp extends App {
+  port: number;
+  controlPort: number;
+  url: string;
+  controlUrl: string;
+}
+
+/** Starts a worker of ours on free ports. `environment` as its process would have it. */
+export async function startApp(environment: Record<string, string> = {}): Promise<TestApp> {
+  const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
+  const app = createApp(config, pino({ level: 'silent' }));
+  const { port, controlPort } = await app.start();
+  return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl: `http://127.0.0.1:${controlPort}` };
+}
+
+/** An official client, connected, on a connection of its own. Rejects with its `connect_error`. */
+export async function connectClient(
+  url: string,
+  options: Partial<ManagerOptions & SocketOptions> = {},
+): Promise<Socket> {
+  const socket = connect(url, { forceNew: true, reconnection: false, transports: ['websocket'], ...options });
+  const failed = onceOf(socket, 'connect_error').then(([error]) => {
+    socket.disconnect();
+    throw error;
+  });
+  await Promise.race([onceOf(socket, 'connect'), failed]);
+  return socket;
+}
+
+/** `once` for the official client and what it is made of: their types are not Node's, though their methods are. */
+export function onceOf(emitter: object, event: string): Promise<unknown[]> {
+  return once(emitter as EventEmitter, event);
+}
+
+/** A client of the control namespace; the test disconnects it. */
+export function connectControl(controlPort: number, token = TOKEN): Promise<Socket> {
+  return connectClient(`http://127.0.0.1:${controlPort}${CONTROL_NAMESPACE}`, { auth: { token } });
+}
+
+/** Sends a control request. @returns the value; throws `code: message` when the server says no */
+export async function ask<T>(control: Socket, request: string, ...args: unknown[]): Promise<T> {
+  const reply: ControlReply<T> = await control.timeout(10_000).emitWithAck(request, ...args);
+  if (!reply.ok) throw new Error(`${reply.code}: ${reply.message}`);
+  return reply.value;
+}

@@ -1,0 +1,40 @@
+/**
+ * The browser of the tests. `npm test` runs this file first: it installs Debian's chromium where there is none and it
+ * may. Exit codes: 0 there is one, or nobody insists on it; 4 there is none in CI.
+ */
+import { pathToFileURL } from 'node:url';
+import { execa } from 'execa';
+import { findTool } from '../../server/stack/tools.ts';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/** @returns the program's path: what CHROMIUM names, or one of the usual; undefined when there is none */
+export function findChromium(): string | undefined {
+  return process.env.CHROMIUM ?? NAMES.map((name) => findTool(name)).find(Boolean);
+}
+
+/** For `skip` of tests that need it: in CI they fail instead of being left out. */
+export const noChromium =
+  findChromium() === undefined && !process.env.CI && 'no chromium: install it, or name it with CHROMIUM=<path>';
+
+async function setUp(): Promise<number> {
+  const found = findChromium();
+  if (found) {
+    console.log(`chromium found: ${found}`);
+    return 0;
+  }
+  const aptGet = findTool('apt-get');
+  if (aptGet && process.getuid?.() === 0) {
+    console.log('Installing chromium with apt-get, for the tests of the pages.');
+    const env = { DEBIAN_FRONTEND: 'noninteractive' };
+    await execa(aptGet, ['update', '-q'], { env, reject: false });
+    await execa(aptGet, ['install', '-y', '-q', '--no-install-recommends', 'chromium'], { env, reject: false });
+    if (findChromium()) return 0;
+  }
+  console.log('No chromium, and it cannot be installed from here: apt-get install chromium, or CHROMIUM=<path>.');
+  if (process.env.CI) return 4;
+  console.log('The tests of the pages are left out.');
+  return 0;
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) process.exitCode = await setUp();

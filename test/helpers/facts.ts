@@ -1,0 +1,75 @@
+/** Facts and fleets' reports, made up for tests of what is computed from them. */
+
+import { type HookConfig, parseHookConfig } from '../../plugin/hook/config.ts';
+import { type Facts, newFacts } from '../../plugin/hook/facts.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
+import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast } from '../../protocol/link.ts';
+
+export function hookConfig(options: object = {}, config: object = {}, env: NodeJS.ProcessEnv = {}): HookConfig {
+  const script = {
+    config: {
+      target: 'http://127.0.0.1:8080',
+      phases: [{ duration: 2, arrivalRate: 5, rampTo: 5 }],
+      plugins: { 'socketio-capacity': options },
+      ...config,
+    },
+    scenarios: [{ engine: 'socketio-capacity' }],
+  };
+  return parseHookConfig(script, env);
+}
+
+/** Of a run in which nothing has happened yet. */
+export function facts(changes: Partial<Facts> = {}): Facts {
+  return { ...newFacts('test', hookConfig()), ...changes };
+}
+
+export function encoded(valuesUs: number[]): string {
+  const histogram = createHistogram();
+  for (const us of valuesUs) recordUs(histogram, us);
+  return encodeHistogram(histogram);
+}
+
+/** One fleet process's page on one broadcast: everybody got it, unless said otherwise. */
+export function page(seq: number, latenciesUs: number[], changes: Partial<FrozenBroadcast> = {}): FrozenBroadcast {
+  return {
+    seq,
+    expected: latenciesUs.length,
+    received: latenciesUs.length,
+    lostConnected: 0,
+    lostDisconnected: 0,
+    duplicates: 0,
+    reordered: 0,
+    unexpected: 0,
+    latencyUs: { local: encoded(latenciesUs), cross: encoded([]) },
+    firstUs: Math.min(...latenciesUs),
+    lastUs: Math.max(...latenciesUs),
+    ...changes,
+  };
+}
+
+export function sent(seq: number, expected: number) {
+  return { seq, expected, sentAtUs: seq * 1000 + 5, stampedAtUs: 0, via: 0, intendedAtUs: seq * 1000, worker: 'w0' };
+}
+
+export function snapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
+  const connectUs = Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, encoded([])]));
+  return {
+    processes: [],
+    engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
+    attempts: 0,
+    opened: 0,
+    connected: 0,
+    failures: {},
+    retries: 0,
+    reconnects: 0,
+    disconnects: {},
+    perWorker: {},
+    connectUs: connectUs as FleetSnapshot['connectUs'],
+    openings: { startUs: 0, intervalUs: 100_000, counts: [] },
+    receipts: { received: 0, duplicates: 0, late: 0, early: 0 },
+    ignoredEvents: 0,
+    receivedBytes: 0,
+    sentBytes: 0,
+    ...changes,
+  };
+}

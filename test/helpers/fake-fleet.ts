@@ -1,0 +1,120 @@
+import type { ClientOptions } from '../../plugin/fleet/client.ts';
+import type { FleetConnection } from '../../plugin/fleet/fleet.ts';
+import { FleetError } from '../../plugin/fleet/fleet-error.ts';
+import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
+
+/** A fleet without processes or sockets: the test is the server. */
+export class FakeFleet {
+  readonly connections: FakeConnection[] = [];
+  /** Cause of the next attempts' failures, one each. */
+  readonly failures: string[] = [];
+  /** Answers an emit that asks for an acknowledgement; undefined leaves it unanswered. */
+  onAck: (event: string, args: unknown[]) => unknown[] | undefined = () => undefined;
+  /** Sees every emit; a place to send events back. */
+  onEmit: (connection: FakeConnection, namespace: string, event: string, args: unknown[]) => void = () => {};
+  onOpen: (connection: FakeConnection, namespace: string) => void = () => {};
+  closed = false;
+
+  connection(): FakeConnection {
+    const connection = new FakeConnection(this);
+    this.connections.push(connection);
+    return connection;
+  }
+
+  /** The connection of the only virtual user. */
+  get only(): FakeConnection {
+    const [connection] = this.connections;
+    if (!connection || this.connections.length > 1) throw new Error(`${this.connections.length} connections, not one`);
+    return connection;
+  }
+
+  get sent(): unknown[][] {
+    return this.connections.flatMap((connection) => connection.sent);
+  }
+
+  status() {
+    const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
+    return { connecting: 0, connected, joining: 0, joined: 0, received: 0 };
+  }
+
+  async snapshot() {
+    return mergeSnapshots([]);
+  }
+
+  async freeze() {
+    return [];
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+export class FakeConnection implements FleetConnection {
+  readonly #fleet: FakeFleet;
+  readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
+  #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
+  namespaces: string[] = [];
+  readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
+  /** Namespace, event, arguments. */
+  readonly sent: unknown[][] = [];
+  closed = false;
+
+  constructor(fleet: FakeFleet) {
+    this.#fleet = fleet;
+  }
+
+  get listenerCount(): number {
+    return this.#listeners.size;
+  }
+
+  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<number> {
+    this.overrides.push(overrides);
+    await Promise.resolve();
+    const cause = this.#fleet.failures.shift();
+    if (cause) throw new FleetError(cause, `refused: ${cause}`);
+    this.namespaces.push(namespace);
+    this.#fleet.onOpen(this, namespace);
+    return monotonicUs();
+  }
+
+  emit(namespace: string, event: string, args: unknown[]): void {
+    this.sent.push([namespace, event, ...args]);
+    this.#fleet.onEmit(this, namespace, event, args);
+  }
+
+  emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
+    this.emit(namespace, event, args);
+    const answer = this.#fleet.onAck(event, args);
+    if (answer) return Promise.resolve(answer);
+    return new Promise((_, reject) => {
+      setTimeout(() => reject(new FleetError('ack_timeout', 'no acknowledgement')), timeoutMs);
+    });
+  }
+
+  on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void {
+    const entry = { key: `${namespace} ${event}`, listener };
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  onDrop(listener: (reason: string, namespace: string | undefined) => void): void {
+    this.#onDrop = listener;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.namespaces = [];
+  }
+
+  /** An event from the server. */
+  deliver(namespace: string, event: string, ...args: unknown[]): void {
+    for (const { key, listener } of [...this.#listeners]) if (key === `${namespace} ${event}`) listener(args);
+  }
+
+  drop(reason: string, namespace?: string): void {
+    this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
+    this.#onDrop(reason, namespace);
+  }
+}

@@ -1,0 +1,106 @@
+/** A light connection without a network: the test plays the server, byte by byte. */
+import { createHash } from 'node:crypto';
+import type { ClientOptions } from '../../plugin/fleet/client.ts';
+import { LightClients } from '../../plugin/fleet/light/clients.ts';
+import type { EngineConnection } from '../../plugin/fleet/light/engine.ts';
+import { clientOptions, RecordingSink } from './recording-sink.ts';
+
+export const TEXT = 1;
+export const BINARY = 2;
+export const CLOSE = 8;
+export const PING = 9;
+export const OPEN_PACKET =
+  '0{"sid":"w0-abc","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}';
+export const CONNECT_PACKET = '40{"sid":"s1"}';
+
+/** A frame as a server sends it: unmasked. */
+export function serverFrame(opcode: number, payload: string | Uint8Array, isFinal = true): Buffer {
+  const body = Buffer.from(payload);
+  const head = Buffer.alloc(body.length < 126 ? 2 : body.length < 65_536 ? 4 : 10);
+  head[0] = (isFinal ? 0x80 : 0) | opcode;
+  head[1] = head.length === 2 ? body.length : head.length === 4 ? 126 : 127;
+  if (head.length === 4) head.writeUInt16BE(body.length, 2);
+  if (head.length === 10) head.writeBigUInt64BE(BigInt(body.length), 2);
+  return Buffer.concat([head, body]);
+}
+
+export function text(payload: string): Buffer {
+  return serverFrame(TEXT, payload);
+}
+
+export interface FakeConnection {
+  connection: EngineConnection;
+  sink: RecordingSink;
+  /** Everything the client has written. */
+  sent: Buffer[];
+  /** `open` until the client ends or destroys the wire. */
+  wire: { state: 'open' | 'ended' | 'destroyed' };
+  /** The server's answer that fits this connection's key. */
+  upgrade: Buffer;
+  feed(bytes: Buffer): void;
+}
+
+/** A connection that has sent its upgrade request. */
+export function fakeConnection(
+  namespaces = ['/'],
+  options: Partial<ClientOptions> = {},
+  sink = new RecordingSink(),
+): FakeConnection {
+  const sent: Buffer[] = [];
+  const wire: FakeConnection['wire'] = { state: 'open' };
+  const clients = new LightClients(() => ({
+    write: (bytes) => sent.push(Buffer.from(bytes)),
+    end: (bytes?: Uint8Array) => {
+      if (bytes) sent.push(Buffer.from(bytes));
+      wire.state = 'ended';
+    },
+    destroy: () => {
+      wire.state = 'destroyed';
+    },
+  }));
+  const connection = clients.create(0, clientOptions(options), sink) as EngineConnection;
+  for (const namespace of namespaces) connection.connect(namespace);
+  connection.onTcpOpen();
+  connection.onWireOpen();
+  const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(sent[0]))?.[1] ?? '';
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  const upgrade = Buffer.from(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
+  const feed = (bytes: Buffer) => connection.feed(bytes, 0, bytes.length);
+  return { connection, sink, sent, wire, upgrade, feed };
+}
+
+/** A connection whose namespace `/` is connected. Its reports so far are forgotten. */
+export function openConnection(options: Partial<ClientOptions> = {}): FakeConnection {
+  const fake = fakeConnection(['/'], options);
+  fake.feed(Buffer.concat([fake.upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]));
+  fake.sink.reports.length = 0;
+  fake.sent.length = 0;
+  return fake;
+}
+
+/** @returns the payloads of the client's frames, unmasked, text as strings */
+export function clientFrames(sent: Buffer[]): { opcode: number; payload: string | Buffer }[] {
+  const bytes = Buffer.concat(sent);
+  const frames = [];
+  for (let at = 0; at < bytes.length; ) {
+    const opcode = bytes.readUInt8(at) & 0x0f;
+    const second = bytes.readUInt8(at + 1);
+    if (second < 0x80) throw new Error('a frame of the client is not masked');
+    let size = second & 0x7f;
+    at += 2;
+    if (size === 126) {
+      size = bytes.readUInt16BE(at);
+      at += 2;
+    } else if (size === 127) {
+      size = Number(bytes.readBigUInt64BE(at));
+      at += 8;
+    }
+    const mask = bytes.subarray(at, at + 4);
+    const payload = bytes.subarray(at + 4, at + 4 + size).map((byte, i) => byte ^ mask.readUInt8(i % 4));
+    frames.push({ opcode, payload: opcode === TEXT ? String(Buffer.from(payload)) : Buffer.from(payload) });
+    at += 4 + size;
+  }
+  return frames;
+}

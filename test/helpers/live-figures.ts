@@ -1,0 +1,29 @@
+import type { LiveFigures } from '../../plugin/hook/live-view/figures.ts';
+
+const MB = 1024 * 1024;
+
+/** A run of which everything is known, with that many connections. */
+export function liveFigures(connections: number, changes: Partial<LiveFigures> = {}): LiveFigures {
+  return {
+    run: '2026-01-02T03-04-05-5k',
+    scenario: '5k',
+    seconds: connections / 100,
+    stage: 'ramp',
+    connections: { now: connections, target: 5000, failed: 2, ratePerSec: 500 },
+    broadcasts: { planned: 20, sent: 2, expected: 2 * connections, received: Math.max(0, 2 * connections - 1) },
+    lastBroadcasts: [
+      { seq: 2, worker: 'w1', members: connections, sendDelayMs: 0.2, sentinelMs: null },
+      { seq: 1, worker: 'w0', members: connections, sendDelayMs: 0.1, sentinelMs: 12.5 },
+    ],
+    layers: {
+      worker: { rssBytes: 200 * MB, pssBytes: 100 * MB + connections * 15_000, cpuPercent: 50 },
+      nginx: { rssBytes: 30 * MB, cpuPercent: 12.5 },
+    },
+    system: { usedBytes: 900 * MB, cpuPercent: 40 },
+    loops: [
+      { name: 'conductor', utilization: 0.1, delayP99Ms: 1 },
+      { name: 'w0', utilization: 0.5, delayP99Ms: 4 },
+    ],
+    ...changes,
+  };
+}

@@ -1,0 +1,88 @@
+/** A server that keeps the wire contract except for the lies it is told to tell, and says exactly which it told. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Server, type Socket } from 'socket.io';
+import { monotonicUs } from '../../protocol/clock.ts';
+import { EVENTS } from '../../protocol/events.ts';
+
+/** How many of the room's members suffer each lie, per broadcast. The victims of different lies are different. */
+export interface Lies {
+  drop?: number;
+  /** Sent twice. */
+  duplicate?: number;
+  /** Sent after `lateMs`. */
+  late?: number;
+  lateMs?: number;
+  /** Sent after the next broadcast. */
+  reorder?: number;
+  /** Sent to this many connections that never joined the room. */
+  strangers?: number;
+  /** Closes the connections of this many members instead of sending. */
+  kick?: number;
+}
+
+export interface LyingServer {
+  url: string;
+  /** @returns when it says it sent */
+  broadcast(seq: number, lies?: Lies): number;
+  members(): number;
+  close(): Promise<void>;
+}
+
+const ROOM = 'capacity';
+
+export async function startLyingServer(): Promise<LyingServer> {
+  const http = createServer();
+  const io = new Server(http, { serveClient: false });
+  const members: Socket[] = [];
+  const timers = new Set<NodeJS.Timeout>();
+  let heldBack: (() => void)[] = [];
+  io.on('connection', (socket) => {
+    socket.on(EVENTS.joinRoom, (_room, ack) => {
+      members.push(socket);
+      ack?.({ room: ROOM, worker: 'w0', members: members.length });
+    });
+    socket.on('disconnect', () => {
+      const index = members.indexOf(socket);
+      if (index >= 0) members.splice(index, 1);
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const later = (ms: number, work: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      work();
+    }, ms);
+    timers.add(timer);
+  };
+
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    members: () => members.length,
+    broadcast(seq, { drop = 0, duplicate = 0, late = 0, lateMs = 0, reorder = 0, strangers = 0, kick = 0 } = {}) {
+      const message = { seq, sentAtUs: monotonicUs(), worker: 'w0', data: 'x'.repeat(1000) };
+      const send = (socket: Socket) => socket.emit(EVENTS.broadcast, message);
+      const overdue = heldBack;
+      heldBack = [];
+      const victims = [...members];
+      for (const socket of victims.splice(0, duplicate)) {
+        send(socket);
+        send(socket);
+      }
+      for (const socket of victims.splice(0, late)) later(lateMs, () => send(socket));
+      for (const socket of victims.splice(0, reorder)) heldBack.push(() => send(socket));
+      for (const socket of victims.splice(0, kick)) socket.disconnect(true);
+      victims.splice(0, drop);
+      for (const socket of victims) send(socket);
+      for (const sendOverdue of overdue) sendOverdue();
+      const outside = [...io.sockets.sockets.values()].filter((socket) => !members.includes(socket));
+      for (const socket of outside.slice(0, strangers)) send(socket);
+      return message.sentAtUs;
+    },
+    async close() {
+      for (const timer of timers) clearTimeout(timer);
+      io.disconnectSockets(true);
+      await io.close();
+    },
+  };
+}

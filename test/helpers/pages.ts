@@ -1,0 +1,68 @@
+/** Reads Markdown pages as far as tests need it: sections, first columns of tables, code blocks, links. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '../..');
+
+export interface Section {
+  /** Without its number signs, with its backticks. */
+  heading: string;
+  level: number;
+  text: string;
+}
+
+export function page(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** @returns one entry per heading, each with the text up to the next one of any level */
+export function sections(markdown: string): Section[] {
+  const parts = withoutCode(markdown).split(/^(#{1,6}) (.*)$/m);
+  return Array.from({ length: (parts.length - 1) / 3 }, (_, index) => ({
+    level: (parts[index * 3 + 1] as string).length,
+    heading: parts[index * 3 + 2] as string,
+    text: parts[index * 3 + 3] as string,
+  }));
+}
+
+/** @throws Error when there is no such section */
+export function section(markdown: string, heading: string): string {
+  const found = sections(markdown).find((one) => one.heading === heading);
+  if (!found) throw new Error(`no section "${heading}"`);
+  return found.text;
+}
+
+/** @returns what stands in backticks in the first column of the text's tables; rows and lists within one flattened */
+export function firstColumn(text: string): string[] {
+  const rows = [...text.matchAll(/^\|(?<cell>(?:\\\||[^|])*)\|/gm)];
+  return rows.flatMap(({ groups }) =>
+    [...(groups?.cell ?? '').matchAll(/`([^`]+)`/g)].map((code) => code[1] as string),
+  );
+}
+
+/** @returns the contents of the fenced blocks of that language */
+export function codeBlocks(markdown: string, language: string): string[] {
+  return [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+    .filter(([, found]) => found === language)
+    .map(([, , code]) => code as string);
+}
+
+/** @returns targets of Markdown links, those outside of the site left out */
+export function links(markdown: string): string[] {
+  return [...withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1] as string)
+    .filter((target) => !/^\w+:/.test(target));
+}
+
+/** @returns the id that VitePress gives a heading */
+export function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/`/g, '')
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '');
+}
+
+function withoutCode(markdown: string): string {
+  return markdown.replace(/^```[\s\S]*?^```$/gm, '');
+}

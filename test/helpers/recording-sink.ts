@@ -1,0 +1,82 @@
+/** A ClientSink that writes down every report, and lets a test wait for one. */
+import { EventEmitter, once } from 'node:events';
+import type { Client, ClientOptions, ClientSink, ConnectTimings } from '../../plugin/fleet/client.ts';
+
+export type Report =
+  | { on: 'open'; namespace: string; sessionId: string; timings: ConnectTimings | undefined }
+  | { on: 'refused'; namespace: string; message: string; data: unknown }
+  | { on: 'failed'; cause: string; message: string }
+  | { on: 'broadcast'; seq: number; sentAtUs: number; worker: string; receivedAtUs: number }
+  | { on: 'event'; namespace: string; event: string; args: unknown[] }
+  | { on: 'ignored' }
+  | { on: 'ack'; namespace: string; ackId: number; args: unknown[] }
+  | { on: 'closed'; reason: string; namespace: string | undefined };
+
+export class RecordingSink implements ClientSink {
+  readonly reports: Report[] = [];
+  receivedBytes = 0;
+  sentBytes = 0;
+  readonly #reported = new EventEmitter();
+
+  /** Waits until there are `count` reports of this kind. @returns the last of these */
+  async next<K extends Report['on']>(on: K, count = 1): Promise<Extract<Report, { on: K }>> {
+    for (;;) {
+      const found = this.all(on)[count - 1];
+      if (found) return found;
+      await once(this.#reported, 'report');
+    }
+  }
+
+  all<K extends Report['on']>(on: K): Extract<Report, { on: K }>[] {
+    return this.reports.filter((report): report is Extract<Report, { on: K }> => report.on === on);
+  }
+
+  onOpen(_client: Client, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void {
+    this.#add({ on: 'open', namespace, sessionId, timings });
+  }
+  onRefused(_client: Client, namespace: string, message: string, data: unknown): void {
+    this.#add({ on: 'refused', namespace, message, data });
+  }
+  onFailed(_client: Client, cause: string, message: string): void {
+    this.#add({ on: 'failed', cause, message });
+  }
+  onBroadcast(_client: Client, seq: number, sentAtUs: number, worker: string, receivedAtUs: number): void {
+    this.#add({ on: 'broadcast', seq, sentAtUs, worker, receivedAtUs });
+  }
+  onEvent(_client: Client, namespace: string, event: string, args: unknown[]): void {
+    this.#add({ on: 'event', namespace, event, args });
+  }
+  onIgnored(): void {
+    this.#add({ on: 'ignored' });
+  }
+  onAck(_client: Client, namespace: string, ackId: number, args: unknown[]): void {
+    this.#add({ on: 'ack', namespace, ackId, args });
+  }
+  onClosed(_client: Client, reason: string, namespace: string | undefined): void {
+    this.#add({ on: 'closed', reason, namespace });
+  }
+  onTraffic(receivedBytes: number, sentBytes: number): void {
+    this.receivedBytes += receivedBytes;
+    this.sentBytes += sentBytes;
+  }
+
+  #add(report: Report): void {
+    this.reports.push(report);
+    this.#reported.emit('report');
+  }
+}
+
+export function clientOptions(overrides: Partial<ClientOptions> = {}): ClientOptions {
+  return {
+    url: 'http://127.0.0.1',
+    path: '/socket.io/',
+    transports: ['websocket'],
+    query: {},
+    headers: {},
+    auth: undefined,
+    tls: {},
+    connectTimeoutMs: 5000,
+    localAddress: undefined,
+    ...overrides,
+  };
+}

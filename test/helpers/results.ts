@@ -1,0 +1,205 @@
+import { type Batch, type Result, resultSchema, type Summary } from '../../protocol/result.ts';
+
+const MB = 1024 * 1024;
+
+/** A made-up distribution around its median. */
+export function summaryOf(count: number, p50: number): Summary {
+  return {
+    count,
+    min: p50 / 2,
+    mean: p50 * 1.1,
+    p50,
+    p90: p50 * 2,
+    p95: p50 * 2.5,
+    p99: p50 * 4,
+    p999: p50 * 6,
+    max: p50 * 8,
+  };
+}
+
+export function perfectBatch(seq: number, receivers: number): Batch {
+  return {
+    seq,
+    serverMembers: receivers,
+    expected: receivers,
+    received: receivers,
+    lostConnected: 0,
+    lostDisconnected: 0,
+    duplicates: 0,
+    reordered: 0,
+    unexpected: 0,
+    sendDelayMs: 0.2,
+    firstMs: 1.25,
+    p50Ms: 12.5,
+    p99Ms: 40,
+    lastMs: 55.5,
+  };
+}
+
+/** Memory of `connections`, on a straight line with some noise. */
+function plateau(connections: number, noiseBytes: number) {
+  return {
+    connections,
+    workerRss: 130 * MB + connections * 16_000 + noiseBytes,
+    workerPss: 110 * MB + connections * 15_000 + noiseBytes,
+    workerHeapUsed: 20 * MB + connections * 9_000,
+    nginxPss: 9 * MB + connections * 2_000,
+    redisUsedMemory: 1.5 * MB,
+    systemUsed: 900 * MB + connections * 30_000 - noiseBytes,
+  };
+}
+
+function slope(bytes: number) {
+  return { slope: bytes, low95: bytes * 0.98, high95: bytes * 1.02, r2: 0.99964, naive: bytes * 1.2 };
+}
+
+/** A full run of 5,000 connections in which everything arrived; validated, and the caller's to change. */
+export function perfectResult(): Result {
+  const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
+  const result: Result = {
+    schemaVersion: 1,
+    run: {
+      id: '20260102-030405-5k',
+      scenario: 'scenarios/5k.yml',
+      startedAt: '2026-01-02T03:04:05.000Z',
+      endedAt: '2026-01-02T03:06:05.000Z',
+      target: 'http://127.0.0.1:8080',
+      profile: 'full',
+      engine: 'socketio-capacity',
+      complete: true,
+    },
+    verdict: { status: 'VALID', reasons: [] },
+    connections: {
+      target: 5000,
+      peak: 5000,
+      failed: 0,
+      failures: {},
+      retries: 0,
+      disconnects: {},
+      configuredRatePerSec: 500,
+      achievedRatePerSec: 499.2,
+      rampSeconds: 10.01,
+      connectMs: summaryOf(5000, 4.2),
+      stagesMs: { tcp: summaryOf(5000, 0.4) },
+      perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
+    },
+    delivery: {
+      payloadBytes: 1000,
+      broadcasts: 12,
+      expected: 60_000,
+      received: 60_000,
+      lostConnected: 0,
+      lostDisconnected: 0,
+      duplicates: 0,
+      reordered: 0,
+      unexpected: 0,
+      late: 0,
+      coverage: 1,
+      batches,
+    },
+    latency: {
+      oneWayMs: summaryOf(60_000, 12.5),
+      localMs: summaryOf(30_000, 11.5),
+      crossWorkerMs: summaryOf(30_000, 13.5),
+      completionMs: summaryOf(12, 55.5),
+      sendDelayMs: summaryOf(12, 0.2),
+      sentinelMs: summaryOf(12, 40),
+      behindSentinelMs: summaryOf(6, 0.5),
+      roundTripHalfMs: { underLoad: summaryOf(12, 14), single: summaryOf(20, 0.35) },
+      clocks: [],
+      histograms: {},
+    },
+    memory: {
+      perConnectionBytes: {
+        systemUsed: slope(30_000),
+        workerPss: slope(15_000),
+        workerRss: slope(16_000),
+        workerHeapUsed: slope(9_000),
+        nginxPss: slope(2_000),
+        redisUsedMemory: { slope: 0, low95: 0, high95: 0, r2: 1, naive: 0 },
+      },
+      sum: {
+        parts: ['workerPss', 'nginxPss', 'kernelSlab'],
+        partsPerConnectionBytes: 31_700,
+        systemPerConnectionBytes: 33_000,
+        systemLow95: 32_500,
+        systemHigh95: 33_500,
+        unexplainedPerConnectionBytes: 1300,
+        unexplainedShare: 1300 / 33_000,
+      },
+      peakBytes: { workerRss: 215 * MB, workerPss: 190 * MB, nginxPss: 19 * MB },
+      residualBytes: { workerRss: 12 * MB, workerPss: 11.5 * MB, nginxPss: 0.4 * MB, redisUsedMemory: -1000 },
+      afterBroadcastsBytes: { workerRss: 214 * MB },
+      plateaus: [
+        plateau(0, 0),
+        plateau(1250, 300_000),
+        plateau(2500, -200_000),
+        plateau(3750, 100_000),
+        plateau(5000, 0),
+      ],
+      absent: {
+        kernelSlab: '/proc/slabinfo is readable by root only',
+        pm2Pss: 'no process of it runs on this machine',
+        pm2Rss: 'no process of it runs on this machine',
+      },
+    },
+    cpu: {
+      nginx: { rampSecondsPerThousandConnects: 0.21, idlePercent: 0.4, broadcastMicrosecondsPerMessage: 3.1 },
+      worker: { rampSecondsPerThousandConnects: 0.52, idlePercent: 2.3, broadcastMicrosecondsPerMessage: 11.4 },
+      redis: { rampSecondsPerThousandConnects: 0.01, idlePercent: 0.1, broadcastMicrosecondsPerMessage: null },
+    },
+    generator: (['ramp', 'broadcasts'] as const).flatMap((window) => [
+      {
+        window,
+        part: 'artillery' as const,
+        index: 0,
+        utilization: 0.21,
+        delayP50Ms: 0.1,
+        delayP99Ms: 2.3,
+        delayMaxMs: 8,
+        cpuWaitShare: 0.06,
+      },
+      {
+        window,
+        part: 'fleet' as const,
+        index: 0,
+        utilization: 0.34,
+        delayP50Ms: 0.2,
+        delayP99Ms: 4.5,
+        delayMaxMs: 17,
+        cpuWaitShare: 0.12,
+      },
+    ]),
+    capacity: {
+      seedTheoreticalMax: 47_627,
+      memoryLimited: { budgetBytes: 2048 * MB, connections: 135_475, low95: 132_811, high95: 138_240 },
+      limits: [
+        { name: 'workerFileDescriptors', max: 40_000 },
+        { name: 'memoryBudget', max: 135_475 },
+      ],
+      lowest: 'workerFileDescriptors',
+    },
+    machine: {
+      cpuIdlePercent: { ramp: 62.5, broadcasts: 48 },
+      swappedInBytes: 0,
+      swappedOutBytes: 0,
+    },
+    sampling: { intervalMs: 1000, taken: 120, missed: 0, longestGapMs: 1012, failures: {} },
+    thresholds: [],
+    stages: [],
+    samples: [],
+    environment: {
+      versions: { node: 'v24.0.0' },
+      kernel: 'Linux 6.1',
+      cpu: 'a processor',
+      cpuCount: 2,
+      memoryBytes: 8192 * MB,
+      limits: { openFilesHard: 20_000 },
+      sysctls: { 'net.ipv4.ip_local_port_range': '32768 60999' },
+      configHash: '00',
+      settings: {},
+      gitCommit: null,
+    },
+  };
+  return resultSchema.parse(result);
+}

@@ -1,0 +1,194 @@
+/** Whole runs: `artillery run` with our engine and plugin, in a process group, folder and state folder of its own. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { type Result, resultSchema } from '../../protocol/result.ts';
+import { readState, type StackState } from '../../server/stack/state.ts';
+import { eventually, tempStateDir } from './stack.ts';
+
+const ownArtillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
+
+/** No run of the tests takes half as long. */
+const LIMIT_MS = 90_000;
+
+interface RunOptions {
+  /** JSON, which is YAML; or the text of the file. */
+  script: object | string;
+  env?: Record<string, string>;
+  args?: string[];
+  /** Artillery's start script. Default: this repository's. */
+  artillery?: string;
+  /** Shell commands to precede the run with. */
+  before?: string;
+  /** In a pseudo terminal of `script`. */
+  terminal?: boolean;
+}
+
+export interface StartedRun {
+  child: ChildProcess;
+  /** Results are in its folder `results`. */
+  directory: string;
+  stateDir: string;
+  /** Standard output and error so far, as they came. */
+  output(): string;
+  /** Exit code, once it has ended. */
+  ended: Promise<number | null>;
+  /** Ctrl-C: everything in the terminal's process group gets it. */
+  interrupt(): void;
+  /** The newest result, as far as it has been written. */
+  result(): Result | undefined;
+  stack(): StackState | undefined;
+  /** Waits until result.json tells that this stage is over, or under way. */
+  reached(stage: string): Promise<void>;
+  /** Waits until record.ndjson holds a line of this type. */
+  noted(type: string): Promise<void>;
+}
+
+/** 10 connections in two ramps and little of everything: about 10 s, and the stack's start. */
+export function quickScript(config: object = {}, options: object = {}, engineOptions: object = {}) {
+  const ramp = { duration: 1, arrivalRate: 5, rampTo: 5 };
+  return {
+    config: {
+      target: 'http://127.0.0.1:1',
+      engines: { 'socketio-capacity': engineOptions },
+      plugins: {
+        'socketio-capacity': {
+          warmUp: 20,
+          singleRoundTrips: 2,
+          hold: 0.2,
+          broadcasts: { count: 3, interval: 0.2 },
+          drain: { quiet: 0.3 },
+          ...options,
+        },
+      },
+      phases: [ramp, { pause: 2 }, ramp, { pause: 2 }],
+      ...config,
+    },
+    scenarios: [
+      { engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }] },
+    ],
+  };
+}
+
+/** Whatever the test leaves running ends after it. */
+export function startRun(
+  t: { after(cleanUp: () => Promise<void>): void },
+  { script, env = {}, args = [], artillery = ownArtillery, before = ':', terminal = false }: RunOptions,
+): StartedRun {
+  const stateDir = tempStateDir(t);
+  const directory = join(dirname(stateDir), 'run');
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'quick.yml'), typeof script === 'string' ? script : JSON.stringify(script));
+  const command = `exec "${process.execPath}" "${artillery}" run ${args.join(' ')} quick.yml`;
+  const child = spawn('sh', ['-c', `${before}; ${terminal ? `exec script -qfec '${command}' /dev/null` : command}`], {
+    cwd: directory,
+    detached: true,
+    env: {
+      ...process.env,
+      ARTILLERY_DISABLE_TELEMETRY: 'true',
+      NODE_OPTIONS: '',
+      SOCKETIO_CAPACITY_HOME: stateDir,
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (data) => {
+    output += data;
+  });
+  child.stderr.on('data', (data) => {
+    output += data;
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const timer = setTimeout(() => {
+    output += `\n(killed by the test after ${LIMIT_MS} ms)\n`;
+    kill(child, 'SIGKILL');
+  }, LIMIT_MS);
+  ended.then(() => clearTimeout(timer));
+  t.after(async () => {
+    kill(child, 'SIGKILL');
+    await ended;
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const result = () => {
+    const path = join(directory, 'results/latest/result.json');
+    return existsSync(path) ? resultSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
+  };
+  const whileRunning = async (what: string, happened: () => boolean | undefined) => {
+    let over = false;
+    ended.then(() => {
+      over = true;
+    });
+    await eventually(`${what}; so far:\n${output}`, () => over || happened(), 40_000);
+    if (over) throw new Error(`the run ended before ${what}:\n${output}`);
+  };
+  const record = () => {
+    const path = join(directory, 'results/latest/record.ndjson');
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  };
+  return {
+    child,
+    directory,
+    stateDir,
+    output: () => output,
+    ended,
+    interrupt: () => kill(child, 'SIGINT'),
+    result,
+    stack: () => {
+      const state = readState(stateDir);
+      return typeof state === 'object' ? state : undefined;
+    },
+    reached: (stage) =>
+      whileRunning(`stage ${stage}`, () =>
+        result()?.verdict.reasons.some(({ message }) => message.endsWith(`: ${stage}`)),
+      ),
+    noted: (type) => whileRunning(`a note of type ${type}`, () => record().includes(`"type":"${type}"`)),
+  };
+}
+
+/** What a run may be SUSPECT for only because other tests use the machine at the same time. */
+const BUSY_MACHINE = new Set([
+  'MACHINE_SATURATED',
+  'GENERATOR_LAGS',
+  'GENERATOR_QUEUES',
+  'RATE_NOT_REACHED',
+  'SAMPLER_GAPS',
+]);
+
+/** @returns the result of a run that went well: its verdict is VALID, or would be on a machine of its own */
+export async function goodResult(run: StartedRun): Promise<Result> {
+  const exitCode = await run.ended;
+  const result = run.result();
+  assert.ok(result, run.output());
+  const others = result.verdict.reasons.filter(({ code }) => !BUSY_MACHINE.has(code));
+  assert.deepEqual(others, [], run.output());
+  assert.equal(exitCode, result.verdict.status === 'VALID' ? 0 : EXIT_CODES.suspect, run.output());
+  return result;
+}
+
+/** Processes whose command line or environment names the run's folders. */
+export function strays({ stateDir }: StartedRun): string[] {
+  const folder = dirname(stateDir);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        const told = readFileSync(`/proc/${pid}/environ`, 'utf8') + readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        return told.includes(folder) && command !== '' ? [`${pid} ${command}`] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(pid as number), signal);
+  } catch {
+    // it has ended
+  }
+}

@@ -1,0 +1,63 @@
+import type { Deployment } from '../../plugin/hook/doctor/deployment.ts';
+import type { Load } from '../../plugin/hook/doctor/load.ts';
+import type { Machine } from '../../plugin/hook/doctor/machine.ts';
+import type { Situation } from '../../plugin/hook/doctor/situation.ts';
+
+interface Changes {
+  machine?: Partial<Machine>;
+  load?: Partial<Load>;
+  deployment?: Partial<Deployment>;
+}
+
+/** 32,000 connections at 500/s on a full stack that is still to start, on a machine of 2 cores with defaults. */
+export function situation({ machine, load, deployment }: Changes = {}): Situation {
+  return {
+    machine: {
+      openFiles: { soft: 20_000, hard: 20_000, ceiling: 2 ** 20 },
+      systemFiles: { max: 2_400_000, used: 1000 },
+      ephemeralPorts: { first: 32_768, last: 60_999 },
+      somaxconn: 4096,
+      synBacklog: Number.POSITIVE_INFINITY,
+      conntrack: null,
+      memoryAvailableBytes: 24 * 2 ** 30,
+      tcpMemoryBytes: 2.2 * 2 ** 30,
+      cores: 2,
+      artilleryWorkers: 1,
+      manyLoopbackAddresses: true,
+      missing: [],
+      ...machine,
+    },
+    load: {
+      target: 'http://127.0.0.1:8080',
+      connections: 32_000,
+      ratePerSec: 500,
+      broadcasts: { bytes: 1000, intervalSeconds: 2 },
+      client: 'light',
+      local: true,
+      localAddresses: [],
+      ...load,
+    },
+    deployment: {
+      kind: 'planned',
+      profile: 'full',
+      workers: null,
+      plannedFor: null,
+      starts: { nginx: true, redis: true },
+      proxyReadTimeoutSeconds: 90,
+      ping: { intervalMs: 25_000, timeoutMs: 20_000 },
+      workerRestartBytes: null,
+      ...deployment,
+    },
+  };
+}
+
+const FOREIGN: Partial<Deployment> = { kind: 'foreign', profile: null, starts: { nginx: false, redis: false } };
+
+/** The same load against somebody's server on another machine. */
+export function remote({ machine, load, deployment }: Changes = {}): Situation {
+  return situation({
+    machine,
+    load: { target: 'https://staging.example.com', local: false, ...load },
+    deployment: { ...FOREIGN, ...deployment },
+  });
+}

@@ -1,0 +1,80 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseConfig } from '../../plugin/engine/config.ts';
+import { Meter } from '../../plugin/engine/meter.ts';
+import { newTally, type Run } from '../../plugin/engine/run.ts';
+import { createScenarioFunction } from '../../plugin/engine/scenario.ts';
+import { Signals } from '../../plugin/engine/signals.ts';
+import type { Context, Helpers, Scenario, Script } from '../../plugin/engine/types.ts';
+import { validateScript } from '../../plugin/engine/validate.ts';
+import { FakeFleet } from './fake-fleet.ts';
+
+const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
+
+/** Artillery's own helpers, as it hands them to engines. */
+export const helpers: Helpers = await import(pathToFileURL(join(artillery, 'dist/lib/commons/engine_util.js')).href);
+
+export interface Outcome {
+  error: { code?: string; message?: string } | null;
+  vars: Record<string, unknown>;
+  /** Artillery's counts: `started`, callbacks. More than one of either breaks a run. */
+  started: number;
+  callbacks: number;
+  errors: unknown[];
+}
+
+/** One engine on a fake fleet, and its virtual users. */
+export class Bench {
+  readonly fleet = new FakeFleet();
+  readonly run: Run;
+  readonly counters: Record<string, number> = {};
+  readonly histograms: Record<string, number[]> = {};
+  readonly warnings: string[] = [];
+  readonly #script: Script;
+
+  /** @param options of `config.engines.socketio-capacity` */
+  constructor(options: Record<string, unknown> = {}, processor: Record<string, unknown> = {}, target?: string) {
+    this.#script = {
+      config: { target: target ?? 'http://127.0.0.1:1', engines: { 'socketio-capacity': options }, processor },
+    };
+    const parsed = parseConfig(this.#script);
+    if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+    this.run = {
+      config: parsed.config,
+      fleet: this.fleet,
+      helpers,
+      processor,
+      meter: new Meter(),
+      tally: newTally(),
+      signals: new Signals(),
+      warn: (message) => this.warnings.push(message),
+    };
+  }
+
+  /** Runs the flow once. Resolves at the callback; what comes later is still counted in the outcome. */
+  play(flow: unknown[], vars: Record<string, unknown> = {}, scenario: Scenario = {}): Promise<Outcome> {
+    const spec = { ...scenario, engine: 'socketio-capacity', flow };
+    const problems = validateScript({ ...this.#script, scenarios: [spec] });
+    if (problems.length > 0) throw new Error(JSON.stringify(problems));
+    const context: Context = { vars };
+    const outcome: Outcome = { error: null, vars, started: 0, callbacks: 0, errors: [] };
+    const events = {
+      emit: (event: string, name: unknown, value: number) => {
+        if (event === 'started') outcome.started++;
+        if (event === 'error') outcome.errors.push(name);
+        if (event === 'counter') this.counters[String(name)] = (this.counters[String(name)] ?? 0) + value;
+        if (event === 'histogram') this.histograms[String(name)] = [...(this.histograms[String(name)] ?? []), value];
+      },
+    };
+    this.run.meter.attach(events);
+    const virtualUser = createScenarioFunction(spec, events, this.run);
+    return new Promise((resolve) => {
+      virtualUser(context, (error) => {
+        outcome.callbacks++;
+        outcome.error = error as Outcome['error'];
+        resolve(outcome);
+      });
+    });
+  }
+}

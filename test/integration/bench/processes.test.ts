@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { ProcessTree } from '../../../bench/processes.ts';
+
+/** Burns CPU in a thread and in a child, tells the child's pid, then waits. */
+const PROGRAM = `
+  const { Worker } = require('node:worker_threads');
+  const { execFileSync, spawn } = require('node:child_process');
+  const burn = 'const end = process.cpuUsage().user + 150_000; while (process.cpuUsage().user < end);';
+  const child = spawn(process.execPath, ['-e', burn + 'console.log("burnt"); setInterval(() => {}, 1000)']);
+  new Worker(burn, { eval: true }).on('exit', () => child.stdout.on('data', () => console.log(child.pid)));
+  setInterval(() => {}, 1000);
+`;
+
+test('CPU time and memory of a process, its threads and its children', async (t) => {
+  const root = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const tree = new ProcessTree(root.pid as number);
+  t.after(() => tree.kill('SIGKILL'));
+  const [line] = await once(root.stdout, 'data');
+  assert.deepEqual(tree.pids(), [root.pid, Number(line)]);
+  // The thread has ended: what it used was not seen, what the child uses is.
+  assert.ok(tree.cpuUs() >= 150_000, `${tree.cpuUs()} µs`);
+  assert.ok(tree.cpuUs() < 5_000_000, `${tree.cpuUs()} µs`);
+  assert.ok(tree.pssBytes() > 10_000_000, `${tree.pssBytes()} bytes`);
+
+  const ended = once(root, 'exit');
+  const usedUs = tree.cpuUs();
+  tree.kill('SIGKILL');
+  await ended;
+  assert.ok(tree.cpuUs() >= usedUs, 'what ended processes have used stays counted');
+  assert.ok(!tree.pids().includes(root.pid as number));
+});

@@ -1,0 +1,54 @@
+/**
+ * The quick part of `npm run calibrate`. Counts are exact here as there. Times are compared with what the known server
+ * really did, but on a machine that does other things at the same time either process may wait for a core for some time
+ * slices in between: hence the wide bounds, which are still far below the delays that they tell apart.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { cells, type Section } from '../../../bench/calibrate/comparison.ts';
+import { connecting } from '../../../bench/calibrate/connecting.ts';
+import { delivery } from '../../../bench/calibrate/delivery.ts';
+import { latency } from '../../../bench/calibrate/latency.ts';
+import { memory } from '../../../bench/calibrate/memory.ts';
+import { roundTrip } from '../../../bench/calibrate/round-trip.ts';
+import { stall } from '../../../bench/calibrate/stall.ts';
+
+const TIME_BOUND = { absolute: 25 };
+
+function assertKept({ rows }: Section): void {
+  assert.ok(rows.some(({ ok }) => ok));
+  const missed = rows.filter(({ ok }) => ok === false).map((row) => cells(row).join(' | '));
+  assert.deepEqual(missed, []);
+}
+
+// Mostly they wait, each for processes of its own.
+describe('calibration', { concurrency: 3 }, () => {
+  it('memory: a Buffer of 16 KB per connection is found to the byte', async () => {
+    const size = { connections: 160, plateaus: 3, kilobytes: [16], warmUps: 0, cold: false };
+    assertKept(await memory({ ...size, kinds: ['buffer'], bound: { share: 0.02 } }));
+  });
+
+  it('latency: by worker', async () => {
+    assertKept(await latency({ receivers: 40, broadcasts: 2, cases: ['byWorker'], bound: TIME_BOUND }));
+  });
+
+  it('a generator and a server that stand still are told apart', async () => {
+    assertKept(await stall({ receivers: 20, stallMs: 300, bound: { absolute: 60 } }));
+  });
+
+  it('delivery: every lie in its own column, to the exact number', async () => {
+    assertKept(await delivery({ members: 60, victims: 4, processes: 2 }));
+  });
+
+  it('connecting: stages, rate and refusals by cause', async () => {
+    assertKept(await connecting({ connections: 60, ratePerSec: 200, refusals: 2, bound: TIME_BOUND }));
+  });
+
+  it('round trip ÷ 2 cannot tell a slow way there from a slow way back; the latency of receivers can', async () => {
+    const links = [
+      { downMs: 10, upMs: 110 },
+      { downMs: 110, upMs: 10 },
+    ];
+    assertKept(await roundTrip({ receivers: 5, broadcasts: 2, links, bound: TIME_BOUND }));
+  });
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { runArtillery } from '../../helpers/artillery.ts';
+import { RecordingServer } from '../../helpers/recording-server.ts';
+
+const ENGINE = 'socketio-capacity';
+
+async function startServer(t: TestContext): Promise<{ server: RecordingServer; target: string }> {
+  const server = new RecordingServer();
+  t.after(() => server.close());
+  return { server, target: await server.start() };
+}
+
+function script(target: string, flow: unknown[], options: object = {}, config: object = {}) {
+  return {
+    config: { target, phases: [{ duration: 1, arrivalCount: 2 }], engines: { [ENGINE]: options }, ...config },
+    scenarios: [{ engine: ENGINE, flow }],
+  };
+}
+
+describe('artillery run', { concurrency: 2 }, () => {
+  it('holds until the last phase ends and gives its metrics to the report', async (t) => {
+    const { server, target } = await startServer(t);
+    const flow = [
+      { emit: ['ask', 1], response: { on: 'answer' } },
+      // Sent by the server before it has heard anything.
+      { waitFor: { event: 'welcome', timeout: 1 } },
+      { emit: ['x'], acknowledge: true },
+      { hold: true },
+    ];
+    const phases = [{ duration: 1, arrivalCount: 2 }, { pause: 1 }];
+    const { exitCode, counters, summaries, output } = await runArtillery(script(target, flow, {}, { phases }));
+    assert.equal(exitCode, 0, output);
+    assert.equal(counters['vusers.completed'], 2, output);
+    assert.equal(counters['socketio.connects'], 2);
+    assert.equal(counters['socketio.emit'], 4);
+    for (const name of ['socketio.connect_time', 'socketio.response_time', 'socketio.ack_time']) {
+      assert.equal(summaries[name]?.count, 2, name);
+    }
+    assert.ok((summaries['vusers.session_length']?.max ?? 0) >= 1000, 'held through the pause');
+    assert.equal(server.log.filter((line) => line === 'disconnect /').length, 2);
+  });
+
+  it('counts refused connections, mistakes in a processor and drops, and goes on', async (t) => {
+    const { target } = await startServer(t);
+    const flow = [{ connect: true }, { function: 'maybe' }, { emit: ['kick'] }, { think: 1 }];
+    const { exitCode, counters, output } = await runArtillery(
+      script(target, flow, {}, { processor: './p.cjs', phases: [{ duration: 1, arrivalCount: 4 }] }),
+      {
+        'p.cjs': 'let n = 0; exports.maybe = (context, ee, next) => { if (n++ % 2) throw new Error("boom"); next(); }',
+      },
+    );
+    assert.equal(exitCode, 0, output);
+    assert.equal(counters['vusers.failed'], 4, output);
+    assert.equal(counters['errors.function_maybe'], 2);
+    assert.equal(counters['errors.disconnected_transport_close'], 2);
+    assert.equal(counters['socketio.disconnect.transport_close'], 2);
+    assert.equal(output.match(/boom/g)?.length, 1, 'told once, not for each virtual user');
+  });
+
+  it('refuses a script with mistakes in one message, before any load', async (t) => {
+    const { server, target } = await startServer(t);
+    const { exitCode, output } = await runArtillery(script(target, [{ emti: ['x'] }, { hold: 5 }], { timeot: 1 }));
+    assert.equal(exitCode, 1, output);
+    assert.match(output, /SCRIPT: the script has mistakes/);
+    assert.match(output, /config\.engines\.socketio-capacity\.timeot: unknown option, did you mean "timeout"\?/);
+    assert.match(output, /scenarios\[0\]\.flow\[0\]: unknown step "emti", did you mean "emit"\?/);
+    assert.match(output, /scenarios\[0\]\.flow\[1\]\.hold: write hold: true/);
+    assert.doesNotMatch(output, /TypeError|Phase started/);
+    assert.deepEqual(server.log, []);
+  });
+
+  it('names the cause when nobody listens', async () => {
+    const { exitCode, counters, output } = await runArtillery(script('http://127.0.0.1:1', [{ connect: true }]));
+    assert.equal(exitCode, 0, output);
+    assert.equal(counters['errors.ECONNREFUSED'], 2, output);
+    assert.equal(counters['vusers.failed'], 2);
+  });
+});

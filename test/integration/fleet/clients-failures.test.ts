@@ -1,0 +1,211 @@
+/** What stops or ends a connection has the same name with either client, and nothing hangs. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { after, suite, test } from 'node:test';
+import { Server } from 'socket.io';
+import type { ClientOptions } from '../../../plugin/fleet/client.ts';
+import { OPEN_PACKET, serverFrame, text } from '../../helpers/fake-wire.ts';
+import { lightClient, lightClientOnSockets, officialClient, pollingClient } from '../../helpers/fleet-clients.ts';
+import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
+
+const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
+const cert = pem('cert');
+
+const closers: (() => void)[] = [];
+after(() => {
+  for (const close of closers) close();
+});
+
+async function listen(server: NetServer): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server that speaks raw bytes. @returns its URL */
+async function rawServer(onRequest: (socket: Socket, request: string) => void): Promise<string> {
+  const server = createServer((socket) => socket.once('data', (data) => onRequest(socket, String(data))));
+  return `http://127.0.0.1:${await listen(server)}`;
+}
+
+function upgrade(request: string): string {
+  const key = /Sec-WebSocket-Key: (.*)\r\n/i.exec(request)?.[1];
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  return `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`;
+}
+
+/** A WebSocket server that sends these frames and then keeps silent. */
+function webSocketServer(...frames: Buffer[]): Promise<string> {
+  return rawServer((socket, request) => {
+    socket.write(upgrade(request));
+    for (const frame of frames) socket.write(frame);
+  });
+}
+
+for (const kind of [lightClient, lightClientOnSockets, officialClient, pollingClient]) {
+  const isLight = kind === lightClient || kind === lightClientOnSockets;
+  const isPolling = kind === pollingClient;
+  const start = (url: string, overrides: Partial<ClientOptions> = {}) => {
+    const sink = new RecordingSink();
+    const options = clientOptions({ url, transports: kind.transports, ...overrides });
+    const client = kind.create(0, options, sink);
+    client.connect('/');
+    return { client, sink };
+  };
+  const causeOf = async (url: string, overrides: Partial<ClientOptions> = {}) => {
+    const { sink } = start(url, overrides);
+    const { cause, message } = await sink.next('failed');
+    assert.ok(message.length > 0);
+    assert.equal(sink.reports.length, 1);
+    return cause;
+  };
+
+  suite(kind.name, () => {
+    test('nobody listens', async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      await new Promise((resolve) => server.close(resolve));
+      assert.equal(await causeOf(`http://127.0.0.1:${port}`), 'ECONNREFUSED');
+    });
+
+    test('a source address that is not ours, or none', async () => {
+      const url = await rawServer(() => {});
+      assert.equal(await causeOf(url, { localAddress: '192.0.2.1' }), 'EADDRNOTAVAIL');
+      assert.equal(await causeOf(url, { localAddress: 'nonsense' }), 'ERR_INVALID_IP_ADDRESS');
+    });
+
+    test('a URL that is none', async () => {
+      assert.equal(await causeOf('nonsense'), 'ERR_INVALID_URL');
+    });
+
+    test('an HTTP error', async () => {
+      const url = await rawServer((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n'));
+      assert.equal(await causeOf(url), 'http_502');
+    });
+
+    test('a connection closed without an answer', async () => {
+      const url = await rawServer((socket) => socket.end());
+      assert.equal(await causeOf(url), 'closed');
+    });
+
+    test('no answer', async () => {
+      const url = await rawServer(() => {});
+      assert.equal(await causeOf(url, { connectTimeoutMs: 100 }), isLight ? 'timeout_upgrade' : 'timeout_open');
+    });
+
+    test('a namespace that is never answered', async () => {
+      const http = createHttpServer();
+      const io = new Server(http);
+      io.use(() => {});
+      closers.push(() => io.close());
+      const url = `http://127.0.0.1:${await listen(http)}`;
+      assert.equal(await causeOf(url, { connectTimeoutMs: 100 }), 'timeout_namespace');
+    });
+
+    test('a server of something else', async () => {
+      const url = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'));
+      assert.equal(await causeOf(url), isPolling ? 'not_engineio' : 'http_200');
+    });
+
+    test('TLS', async () => {
+      const server = createHttpsServer({ cert, key: pem('key') });
+      const io = new Server(server);
+      closers.push(() => io.close());
+      const url = `https://127.0.0.1:${await listen(server)}`;
+      assert.equal(await causeOf(url), 'tls_DEPTH_ZERO_SELF_SIGNED_CERT');
+      const wrongName = { ca: cert, servername: 'other.example' };
+      assert.equal(await causeOf(url, { tls: wrongName }), 'tls_ERR_TLS_CERT_ALTNAME_INVALID');
+      for (const tls of [{ ca: cert }, { ca: cert, servername: 'localhost' }, { rejectUnauthorized: false }]) {
+        const { client, sink } = start(url, { tls, localAddress: '127.0.0.3' });
+        await sink.next('open');
+        client.close();
+        assert.equal((await sink.next('closed')).reason, 'io client disconnect');
+      }
+      assert.match(
+        await causeOf(url.replace('https', 'http')),
+        isPolling ? /^closed|^http_400/ : /^closed$|^http_400$/,
+      );
+    });
+
+    test('TLS to a server that has none', async () => {
+      const url = await rawServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+      assert.match(await causeOf(url.replace('http', 'https')), /^tls_/);
+    });
+
+    test('a certificate that is none', async () => {
+      const url = await rawServer(() => {});
+      assert.match(await causeOf(url.replace('http', 'https'), { tls: { cert: 'x', key: 'y' } }), /^tls_/);
+    });
+
+    if (isPolling) return;
+
+    test('an answer that is not HTTP, or no WebSocket handshake', async () => {
+      const notHttp = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH_9\r\n'));
+      assert.equal(await causeOf(notHttp), 'not_websocket');
+      const wrongAccept = await rawServer((socket, request) =>
+        socket.write(upgrade(request.replace('Key: ', 'Key: x'))),
+      );
+      assert.equal(await causeOf(wrongAccept), 'not_websocket');
+    });
+
+    test('a WebSocket that says nothing, closes, or is no Engine.IO', async () => {
+      assert.equal(await causeOf(await webSocketServer(), { connectTimeoutMs: 100 }), 'timeout_open');
+      assert.equal(await causeOf(await webSocketServer(serverFrame(8, Buffer.from([0x03, 0xf0])))), 'closed_1008');
+      assert.equal(await causeOf(await webSocketServer(text('hello'))), 'not_engineio');
+      assert.equal(await causeOf(await webSocketServer(Buffer.from([0xff, 0xff]))), 'not_websocket');
+    });
+
+    test('an Engine.IO server that is no Socket.IO', async () => {
+      assert.equal(await causeOf(await webSocketServer(text(OPEN_PACKET), text('4hello'))), 'not_socketio');
+      assert.equal(await causeOf(await webSocketServer(text(OPEN_PACKET), text('40'))), 'not_socketio');
+      assert.equal(
+        await causeOf(await webSocketServer(text(OPEN_PACKET)), { connectTimeoutMs: 100 }),
+        'timeout_namespace',
+      );
+    });
+
+    const connected = [text(OPEN_PACKET), text('40{"sid":"s"}')];
+
+    test('how an open connection ends', async () => {
+      const ends: [string, (server: Socket) => void][] = [
+        ['transport error', (server) => server.write(Buffer.from([0xff, 0xff]))],
+        ['parse error', (server) => server.write(text('4x'))],
+        ['transport close', (server) => server.write(serverFrame(8, ''))],
+        ['transport close', (server) => server.end()],
+        ['transport close', (server) => server.destroy()],
+        ['transport close', (server) => server.resetAndDestroy()],
+      ];
+      for (const [reason, end] of ends) {
+        let server: Socket | undefined;
+        const url = await rawServer((socket, request) => {
+          server = socket;
+          socket.write(Buffer.concat([Buffer.from(upgrade(request)), ...connected]));
+        });
+        const { sink } = start(url);
+        await sink.next('open');
+        assert.ok(server);
+        end(server);
+        assert.equal((await sink.next('closed')).reason, reason);
+        assert.equal(sink.reports.length, 2);
+      }
+    });
+
+    test('pings that stop coming', async () => {
+      const impatient = text('0{"sid":"a","upgrades":[],"pingInterval":50,"pingTimeout":50,"maxPayload":1000000}');
+      const { sink } = start(await webSocketServer(impatient, text('40{"sid":"s"}')));
+      assert.equal((await sink.next('closed')).reason, 'ping timeout');
+    });
+  });
+}

@@ -1,0 +1,240 @@
+/** Every client does the same to a Socket.IO server, and reports the same of it. */
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import { Server, type Socket } from 'socket.io';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import {
+  type ClientKindUnderTest,
+  lightClient,
+  lightClientOnSockets,
+  officialClient,
+  pollingClient,
+  upgradingClient,
+} from '../../helpers/fleet-clients.ts';
+import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
+
+/** What the server saw, in order, and how long to wait for it. */
+class ServerLog extends EventEmitter {
+  entries: unknown[][] = [];
+
+  add(...entry: unknown[]): void {
+    this.entries.push(entry);
+    this.emit('entry');
+  }
+
+  async until(what: string, count = 1): Promise<void> {
+    while (this.entries.filter(([kind]) => kind === what).length < count) await once(this, 'entry');
+  }
+}
+
+const log = new ServerLog();
+const http = createServer();
+const io = new Server(http, { pingInterval: 100, pingTimeout: 5000, maxHttpBufferSize: 1e7 });
+let url = '';
+
+function record(namespace: string) {
+  return (socket: Socket) => {
+    log.add(
+      'connection',
+      namespace,
+      socket.handshake.auth,
+      socket.handshake.query.token,
+      socket.handshake.headers['x-id'],
+    );
+    socket.onAny((event, ...args) => {
+      const answer = typeof args.at(-1) === 'function' ? args.pop() : undefined;
+      log.add('event', namespace, event, args, answer !== undefined);
+      answer?.(event, ...args);
+      if (event === 'send me') socket.emit(...(args as [string, ...unknown[]]));
+      if (event === 'ask me') socket.emit('question', () => log.add('answered'));
+      if (event === 'kick me') socket.disconnect(args[0]);
+    });
+    socket.on('disconnect', (reason) => log.add('disconnect', namespace, reason));
+  };
+}
+
+before(async () => {
+  io.engine.on('connection', (transport) => transport.on('close', () => log.add('transport closed')));
+  io.on('connection', record('/'));
+  io.of('/chat').on('connection', record('/chat'));
+  io.of('/members')
+    .use((socket, next) => {
+      if (socket.handshake.auth.password === 'open sesame') next();
+      else next(Object.assign(new Error('wrong password'), { data: { hint: 'ask Ali' } }));
+    })
+    .on('connection', record('/members'));
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+});
+
+after(() => io.close());
+beforeEach(() => {
+  log.entries = [];
+});
+
+/** The whole story of one client, told to server and sink. */
+async function story(kind: ClientKindUnderTest) {
+  const sink = new RecordingSink();
+  const options = { url, transports: kind.transports, query: { token: 'a b&c' }, headers: { 'X-Id': '7' } };
+  const client = kind.create(3, clientOptions({ ...options, auth: { password: 'open sesame' } }), sink);
+  client.interest = new Set(['plain', 'blob', 'question']);
+
+  client.connect('/');
+  const open = await sink.next('open');
+  assert.ok(open.sessionId.length > 0);
+  assert.ok(open.timings && open.timings.namespaceUs >= (open.timings.openUs ?? 0));
+  client.connect('/members');
+  await sink.next('open', 2);
+  client.connect('/chat');
+  await sink.next('open', 3);
+
+  client.emit('/', 'hello', [1, 'grüße 🎉', { deep: [null, true] }]);
+  client.emit('/chat', 'numbered', ['x'], 2 ** 40);
+  await sink.next('ack');
+  client.emit('/', 'binary', [Buffer.from([0, 1, 255]), { inside: Buffer.from('b') }], 8);
+  await sink.next('ack', 2);
+  client.emit('/', 'send me', ['plain', 'y'.repeat(70_000), { n: 1.5 }]);
+  await sink.next('event');
+  client.emit('/chat', 'send me', ['blob', Buffer.from([9, 8, 7]), 'and text']);
+  await sink.next('event', 2);
+  client.emit('/', 'send me', ['unwanted', 'payload']);
+  await sink.next('ignored');
+  client.emit('/', 'ask me', []);
+  await sink.next('event', 3);
+  client.emit('/', 'send me', ['broadcast', { seq: 5, sentAtUs: 123456789, worker: 'w2', data: 'x'.repeat(1000) }]);
+  const broadcast = await sink.next('broadcast');
+  assert.ok(Math.abs(monotonicUs() - broadcast.receivedAtUs) < 5_000_000);
+  client.emit('/', 'send me', ['broadcast', { other: 'shape' }]);
+  await sink.next('ignored', 2);
+  client.emit('/chat', 'kick me', [false]);
+  await sink.next('closed');
+  client.emit('/chat', 'not connected any more', []);
+  client.emit('/', 'still here', [], 9);
+  await sink.next('ack', 3);
+  client.close();
+  await sink.next('closed', 2);
+  await log.until('disconnect', 3);
+  return { log: log.entries.filter(([kind]) => kind !== 'transport closed'), reports: comparable(sink) };
+}
+
+/** Without what differs from run to run; Buffers and Uint8Arrays compare by their bytes. */
+function comparable(sink: RecordingSink): unknown[] {
+  return sink.reports.map((report) =>
+    JSON.parse(
+      JSON.stringify(report, (key, value) =>
+        ['sessionId', 'timings', 'receivedAtUs'].includes(key) ? undefined : value,
+      ),
+    ),
+  );
+}
+
+test('all clients tell the server the same, and report the same', async () => {
+  const light = await story(lightClient);
+  for (const kind of [lightClientOnSockets, officialClient, pollingClient, upgradingClient]) {
+    log.entries = [];
+    const other = await story(kind);
+    assert.deepEqual(other.log, light.log, kind.name);
+    assert.deepEqual(other.reports, light.reports, kind.name);
+  }
+  assert.deepEqual(light.log[0], ['connection', '/', { password: 'open sesame' }, 'a b&c', '7']);
+  assert.deepEqual(light.log.slice(-2), [
+    ['disconnect', '/', 'client namespace disconnect'],
+    ['disconnect', '/members', 'client namespace disconnect'],
+  ]);
+});
+
+for (const kind of [lightClient, lightClientOnSockets, officialClient, pollingClient, upgradingClient]) {
+  suite(kind.name, () => {
+    const start = (namespace: string, overrides = {}) => {
+      const sink = new RecordingSink();
+      const client = kind.create(0, clientOptions({ url, transports: kind.transports, ...overrides }), sink);
+      client.connect(namespace);
+      return { client, sink };
+    };
+
+    test('a refused first namespace is the only report', async () => {
+      const { sink } = start('/members', { auth: { password: 'guess' } });
+      const refused = await sink.next('refused');
+      assert.deepEqual(refused, {
+        on: 'refused',
+        namespace: '/members',
+        message: 'wrong password',
+        data: { hint: 'ask Ali' },
+      });
+      await log.until('transport closed');
+      assert.equal(sink.reports.length, 1);
+    });
+
+    test('a namespace that does not exist is refused, the others stay', async () => {
+      const { client, sink } = start('/');
+      await sink.next('open');
+      client.connect('/nowhere');
+      assert.equal((await sink.next('refused')).message, 'Invalid namespace');
+      client.emit('/', 'still here', [], 1);
+      await sink.next('ack');
+      client.destroy();
+    });
+
+    test('more than the kernel takes at once arrives whole and in order', async () => {
+      const { client, sink } = start('/');
+      await sink.next('open');
+      const sizes = [6_000_000, 10, 6_000_000, 10];
+      for (const size of sizes) client.emit('/', 'large', ['z'.repeat(size)]);
+      await log.until('event', sizes.length);
+      const arrived = log.entries
+        .filter(([kind]) => kind === 'event')
+        .map(([, , , args]) => (args as string[])[0]?.length);
+      assert.deepEqual(arrived, sizes);
+      client.destroy();
+    });
+
+    test('a disconnect by the server ends the connection', async () => {
+      for (const closeTransport of [true, false]) {
+        const { client, sink } = start('/');
+        await sink.next('open');
+        client.emit('/', 'kick me', [closeTransport]);
+        assert.deepEqual(await sink.next('closed'), {
+          on: 'closed',
+          reason: 'io server disconnect',
+          namespace: undefined,
+        });
+        assert.equal(sink.all('closed').length, 1);
+      }
+    });
+
+    test('pings are answered', async () => {
+      const { client, sink } = start('/');
+      await sink.next('open');
+      const [socket] = [...io.of('/').sockets.values()].slice(-1);
+      for (let i = 0; i < 2; i++) {
+        await new Promise<void>((resolve) => {
+          socket?.conn.on('packet', ({ type }) => type === 'pong' && resolve());
+        });
+      }
+      client.destroy();
+      await log.until('disconnect');
+      assert.deepEqual(sink.all('closed'), []);
+    });
+
+    test('destroy before and after the connection opened is silent', async () => {
+      const early = start('/');
+      early.client.destroy();
+      const late = start('/');
+      await late.sink.next('open');
+      late.client.destroy();
+      await log.until('disconnect');
+      assert.deepEqual(early.sink.reports, []);
+      assert.equal(late.sink.reports.length, 1);
+    });
+
+    test('close while connecting is a failed attempt', async () => {
+      const { client, sink } = start('/');
+      client.close();
+      assert.equal((await sink.next('failed')).cause, 'closed');
+    });
+  });
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
+import { startLyingServer } from '../../helpers/lying-server.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+test('a fleet process that dies takes its connections with it, all of them counted, and the others go on', async (t) => {
+  const server = await startLyingServer();
+  t.after(() => server.close());
+  const fleet = await Fleet.start(fleetSettings(server.url), 2);
+  t.after(() => fleet.close());
+  const connections = await joinAll(fleet, 20);
+  const reasons: string[] = [];
+  for (const connection of connections) connection.onDrop((reason) => reasons.push(reason));
+  await eventually('20 members', () => fleet.status().joined === 20);
+
+  const before = server.broadcast(1);
+  await eventually('20 receipts', () => fleet.status().received === 20);
+  const { processes } = await fleet.snapshot();
+  process.kill(processes[0]?.pid as number, 'SIGKILL');
+  await eventually('10 drops', () => reasons.length === 10);
+  assert.deepEqual(new Set(reasons), new Set(['fleet process died']));
+  await eventually('10 members left', () => server.members() === 10);
+
+  const after = server.broadcast(2);
+  await eventually('10 more receipts', () => fleet.status().received === 30);
+  const rows = await fleet.freeze([
+    { seq: 1, room: 'capacity', sentAtUs: before, intendedAtUs: before },
+    { seq: 2, room: 'capacity', sentAtUs: after, intendedAtUs: after },
+  ]);
+  const sum = (seq: number, key: 'expected' | 'received' | 'lostDisconnected') =>
+    rows.filter((row) => row.seq === seq).reduce((total, row) => total + row[key], 0);
+  assert.deepEqual([sum(1, 'expected'), sum(1, 'received'), sum(1, 'lostDisconnected')], [20, 10, 10]);
+  assert.deepEqual([sum(2, 'expected'), sum(2, 'received'), sum(2, 'lostDisconnected')], [10, 10, 0]);
+
+  const snapshot = await fleet.snapshot();
+  assert.equal(snapshot.connected, 10);
+  assert.equal(snapshot.disconnects['fleet process died'], 10);
+  assert.deepEqual(
+    snapshot.processes.map(({ alive }) => alive),
+    [false, true],
+  );
+  await fleet.connection().open('/');
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import type { Socket } from 'socket.io';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import { startApp, type TestApp } from '../../helpers/app.ts';
+import { fleetSettings } from '../../helpers/fleet.ts';
+
+let app: TestApp;
+let fleet: Fleet;
+before(async () => {
+  app = await startApp();
+  app.io.of('/closed').use((_socket, next) => next(new Error('closed')));
+  fleet = await Fleet.start(fleetSettings(app.url), 1);
+});
+after(async () => {
+  await fleet.close();
+  await app.close();
+});
+
+test('what is emitted while the namespace opens is sent as soon as it is open, in order', async () => {
+  const arrived: unknown[] = [];
+  app.io.once('connection', (socket: Socket) => socket.onAny((...event) => arrived.push(event)));
+  const connection = fleet.connection();
+  const opened = connection.open('/');
+  connection.emit('/', 'first', [1]);
+  connection.emit('/', 'join_room', ['early']);
+  await opened;
+  await connection.emitWithAck('/', 'join_room', ['late'], 5000);
+  assert.deepEqual(
+    arrived.map((event) => (event as unknown[]).slice(0, 2)),
+    [
+      ['first', 1],
+      ['join_room', 'early'],
+      ['join_room', 'late'],
+    ],
+  );
+});
+
+test('what was emitted for a namespace that is refused is forgotten', async () => {
+  const connection = fleet.connection();
+  const connected = once(app.io, 'connection');
+  await connection.open('/');
+  const [socket] = (await connected) as [Socket];
+  const refused = connection.open('/closed');
+  connection.emit('/closed', 'unheard', []);
+  await assert.rejects(refused, { code: 'namespace_refused' });
+  const arrived: unknown[] = [];
+  socket.onAny((event) => arrived.push(event));
+  await connection.emitWithAck('/', 'join_room', ['room'], 5000);
+  assert.deepEqual(arrived, ['join_room']);
+});

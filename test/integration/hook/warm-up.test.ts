@@ -1,0 +1,78 @@
+/** The short connections before the baseline: how many, that they leave nothing, and what a server that refuses them gets. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { RunContext } from '../../../plugin/hook/context.ts';
+import { ControlClients } from '../../../plugin/hook/samplers/index.ts';
+import { warmUp } from '../../../plugin/hook/warm-up.ts';
+import { startApp, TOKEN } from '../../helpers/app.ts';
+import { facts, hookConfig } from '../../helpers/facts.ts';
+
+async function start(t: TestContext, warmUpConnections: number, signal = new AbortController().signal) {
+  const app = await startApp();
+  t.after(() => app.close());
+  const control = await ControlClients.connect([app.controlUrl], TOKEN);
+  t.after(() => control.close());
+  const seen = { connections: 0, rooms: new Set<string>(), together: 0 };
+  app.io.on('connection', () => {
+    seen.connections++;
+    seen.together = Math.max(seen.together, app.io.engine.clientsCount);
+  });
+  app.io.of('/').adapter.on('create-room', (room) => seen.rooms.add(room));
+  const [stats] = await control.stats();
+  assert.ok(stats);
+  const measured = facts({ workersAtStart: [{ worker: stats.worker, pid: stats.pid }] });
+  const client = { target: app.url, path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
+  const context = {
+    config: hookConfig({ warmUp: warmUpConnections }),
+    facts: measured,
+    control,
+    client: { ...client, rejectUnauthorized: true },
+    record: { append: () => {} },
+    signal,
+  } as unknown as RunContext;
+  const connectionsNow = async () => (await control.stats())[0]?.connections;
+  return { app, context, seen, facts: measured, control, connectionsNow };
+}
+
+test('so many for each worker, a few at a time, in a room of their own, and all gone', async (t) => {
+  const { context, seen, facts, control, connectionsNow } = await start(t, 60);
+  await warmUp(context);
+  assert.equal(seen.connections, 60);
+  assert.ok(seen.together <= 20, `${seen.together} at once`);
+  assert.ok(seen.rooms.has('capacity:warm-up') && !seen.rooms.has('capacity'));
+  assert.ok(((await control.stats())[0]?.broadcasts ?? 0) > 0);
+  assert.equal(await connectionsNow(), 0);
+  assert.deepEqual(facts.remarks, []);
+});
+
+test('none when none are asked for', async (t) => {
+  const { context, seen } = await start(t, 0);
+  await warmUp(context);
+  assert.equal(seen.connections, 0);
+});
+
+test('a server that refuses them makes the run SUSPECT, and is left alone', async (t) => {
+  const { app, context, seen, facts, connectionsNow } = await start(t, 1000);
+  app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
+  await warmUp(context);
+  const [remark] = facts.remarks;
+  assert.equal(remark?.code, 'WARM_UP_FAILED');
+  assert.match(remark.message, /enough/);
+  assert.equal(seen.connections, 30);
+  assert.equal(await connectionsNow(), 0);
+});
+
+test('Ctrl-C ends it, and nothing stays connected', async (t) => {
+  const abort = new AbortController();
+  const { app, context, seen, facts } = await start(t, 100_000, abort.signal);
+  app.io.on('connection', () => {
+    if (seen.connections === 30) abort.abort();
+  });
+  await warmUp(context);
+  assert.ok(seen.connections < 60);
+  assert.deepEqual(facts.remarks, []);
+  for (let turn = 0; turn < 500 && app.io.engine.clientsCount > 0; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.equal(app.io.engine.clientsCount, 0);
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createClient } from 'redis';
+import { RedisReader } from '../../../plugin/hook/samplers/redis.ts';
+import { freePort, startRedis, type TestRedis } from '../../helpers/redis.ts';
+
+/** A client that outlives its server, as cleaning up goes in the order of opening. */
+async function connectedTo(redis: TestRedis) {
+  const client = createClient({ url: redis.url, socket: { reconnectStrategy: false } });
+  client.on('error', () => {});
+  return client.connect();
+}
+
+test('memory, clients and subscriptions of a Redis', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  const subscriber = await connectedTo(redis);
+  t.after(() => subscriber.isOpen && subscriber.destroy());
+  await subscriber.subscribe('a', () => {});
+  await subscriber.subscribe('b', () => {});
+  await subscriber.pSubscribe('c*', () => {});
+  const reader = new RedisReader(redis.url);
+  t.after(() => reader.close());
+  await reader.ready();
+
+  const reading = await reader.read();
+  assert.ok(reading);
+  assert.ok(reading.usedMemoryBytes > 100_000 && reading.rssBytes > 1_000_000);
+  // Redis sums it up in the background, from time to time.
+  assert.ok(reading.clientsNormalBytes >= 0);
+  assert.equal(reading.connectedClients, 2);
+  assert.equal(reading.pubSubClients, 1);
+  assert.ok(reading.pubSubTotalBytes > 0);
+  assert.equal(reading.pubSubOutputBytes, 0);
+  assert.deepEqual([reading.pubSubChannels, reading.pubSubPatterns], [2, 1]);
+  const later = await reader.read();
+  assert.ok(later && later.netOutputBytes > reading.netOutputBytes);
+  assert.equal(reader.failures, 0);
+});
+
+test('nobody there: no reading, counted with the reason, and no crash', async () => {
+  const reader = new RedisReader(`redis://127.0.0.1:${await freePort()}`);
+  await reader.ready();
+  assert.equal(await reader.read(), undefined);
+  assert.equal(await reader.read(), undefined);
+  assert.equal(reader.failures, 2);
+  assert.match(reader.lastFailure ?? '', /ECONNREFUSED/);
+  reader.close();
+  reader.close();
+});
+
+test('a Redis that goes away and comes back on its port is read again', async (t) => {
+  const first = await startRedis();
+  const reader = new RedisReader(first.url);
+  t.after(() => reader.close());
+  await reader.ready();
+  assert.ok(await reader.read());
+  await first.close();
+  assert.equal(await reader.read(), undefined);
+  const second = await startRedis(first.port);
+  t.after(() => second.close());
+  let reading = await reader.read();
+  for (let attempt = 0; attempt < 50 && reading === undefined; attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    reading = await reader.read();
+  }
+  assert.ok(reading);
+  assert.ok(reader.failures >= 1);
+});
+
+test('a Redis that does not answer costs one second, not the run', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  const reader = new RedisReader(redis.url);
+  t.after(() => reader.close());
+  await reader.ready();
+  const other = await connectedTo(redis);
+  t.after(() => other.isOpen && other.destroy());
+  await other.sendCommand(['CLIENT', 'PAUSE', '10000', 'ALL']);
+  const beganMs = performance.now();
+  assert.equal(await reader.read(), undefined);
+  assert.ok(performance.now() - beganMs < 3000);
+  assert.match(reader.lastFailure ?? '', /no answer within/);
+});

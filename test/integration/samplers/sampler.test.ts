@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { Sampler, type SamplerSources } from '../../../plugin/hook/samplers/sampler.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
+
+const MB = 1024 * 1024;
+const linux = process.platform === 'linux';
+
+/** Holds 32 MB and burns a core, after it has said that it is up. */
+async function startBurner(t: TestContext): Promise<ChildProcess & { pid: number }> {
+  const program = `const held = Buffer.alloc(32 * ${MB}, 1); process.stdout.write('up', () => { while (held); });`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return child as ChildProcess & { pid: number };
+}
+
+function startSampler(t: TestContext, sources: Partial<SamplerSources>): Sampler {
+  const sampler = new Sampler({ pids: () => ({}), connections: () => 0, intervalMs: 50, ...sources });
+  t.after(() => sampler.close());
+  return sampler;
+}
+
+/** Rows come without an event; bounded by the test runner's patience with 10 s. */
+async function rowsOf(sampler: Sampler, count: number) {
+  for (let turn = 0; turn < 1000 && sampler.samples.length < count; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.ok(sampler.samples.length >= count, `${sampler.samples.length} rows instead of ${count}`);
+  return sampler.samples;
+}
+
+const stats = (figures: Partial<WorkerStats>) =>
+  ({ rssBytes: 0, heapUsedBytes: 0, externalBytes: 0, ...figures }) as WorkerStats;
+
+test('rows: memory and CPU of the layers that are there, connections, the machine', async (t) => {
+  const burner = await startBurner(t);
+  let connections = 0;
+  const sampler = startSampler(t, {
+    pids: () => ({ worker: [burner.pid], artillery: [process.pid], nginx: [] }),
+    connections: () => connections++,
+    intervalMs: 200,
+  });
+  sampler.start();
+  const rows = await rowsOf(sampler, 4);
+  assert.equal(rows[0]?.t, Math.min(...rows.map((row) => row.t)));
+  assert.ok((rows[0]?.t ?? 1) < 0.2);
+  assert.equal(rows[0]?.worker?.cpuPercent, undefined);
+  assert.deepEqual(
+    rows.slice(0, 4).map((row) => row.connections),
+    [0, 1, 2, 3],
+  );
+  for (const row of rows) {
+    assert.ok((row.worker?.rssBytes ?? 0) > 32 * MB);
+    assert.ok((row.artillery?.rssBytes ?? 0) > 0);
+    assert.equal(row.nginx, undefined);
+    assert.equal(row.redis, undefined);
+  }
+  if (!linux) return;
+  const cpuPercents = rows.slice(1).map((row) => row.worker?.cpuPercent ?? 0);
+  assert.ok(Math.max(...cpuPercents) > 20, `a process that burns a core used ${cpuPercents} %`);
+  assert.ok(rows.some((row) => (row.worker?.pssBytes ?? 0) > 32 * MB));
+  assert.ok(rows.slice(1).every((row) => (row.system?.usedBytes ?? 0) > 0));
+});
+
+test('the schedule is absolute, and what it misses is counted', async (t) => {
+  let blocked = false;
+  const sampler = startSampler(t, {
+    connections: () => {
+      if (sampler.samples.length !== 2 || blocked) return 0;
+      blocked = true;
+      const untilMs = performance.now() + 180;
+      while (performance.now() < untilMs);
+      return 0;
+    },
+  });
+  sampler.start();
+  const rows = await rowsOf(sampler, 8);
+  const health = sampler.health();
+  assert.ok(health.missed >= 2, `missed ${health.missed}`);
+  assert.ok(health.longestGapMs >= 180, `longest gap ${health.longestGapMs} ms`);
+  assert.equal(health.taken, sampler.samples.length);
+  assert.deepEqual(health.failures, {});
+  assert.ok(health.busyMs >= 180 && health.busyPercent > 0);
+  // Rows follow their due times closely, although single ones may be held up on a busy machine. A schedule that
+  // counted from the last row would stay 30 ms off after the 180 ms.
+  const afterDueMs = rows.map((row) => (row.t * 1000 + 2) % 50).toSorted((a, b) => a - b);
+  assert.ok((afterDueMs[rows.length >> 1] ?? 50) < 20, `${afterDueMs} ms after the due times`);
+});
+
+test('a reading names every layer or says why not', async (t) => {
+  const burner = await startBurner(t);
+  const redis = {
+    failures: 0,
+    lastFailure: undefined,
+    read: async () => ({
+      usedMemoryBytes: 1,
+      rssBytes: 2,
+      clientsNormalBytes: 3,
+      connectedClients: 1,
+      pubSubClients: 1,
+      pubSubOutputBytes: 4,
+      pubSubTotalBytes: 5,
+      pubSubChannels: 0,
+      pubSubPatterns: 0,
+      netOutputBytes: 0,
+    }),
+  };
+  const workers = {
+    stats: async () => [stats({ heapUsedBytes: 10, externalBytes: 1 }), stats({ heapUsedBytes: 20, externalBytes: 2 })],
+  };
+  const sampler = startSampler(t, {
+    pids: () => ({ worker: [burner.pid], nginx: [burner.pid, 2 ** 30] }),
+    redis,
+    workers,
+  });
+  const reading = await sampler.reading();
+  const absent = sampler.absent();
+  assert.ok((reading.workerRss ?? 0) > 32 * MB);
+  assert.deepEqual([reading.workerHeapUsed, reading.workerExternal], [30, 3]);
+  assert.deepEqual([reading.redisUsedMemory, reading.redisRss, reading.redisClientBuffers], [1, 2, 5]);
+  assert.match(absent.nginxPss ?? '', /1 of its 2 processes are gone/);
+  assert.match(absent.fleetPss ?? '', /no process/);
+  assert.equal(absent.redisRss, undefined);
+  const names = [
+    'workerRss',
+    'workerPss',
+    'workerHeapUsed',
+    'workerExternal',
+    'pm2Pss',
+    'pm2Rss',
+    'nginxPss',
+    'nginxRss',
+  ];
+  names.push('redisUsedMemory', 'redisRss', 'redisClientBuffers', 'kernelTcp', 'kernelSlab', 'systemUsed');
+  names.push('fleetPss', 'artilleryPss');
+  for (const name of names) {
+    assert.notEqual(name in reading, name in absent, `${name} must be either there or explained`);
+  }
+});
+
+test('sources that fail leave a reading of the rest', async (t) => {
+  const sampler = startSampler(t, {
+    pids: () => Promise.reject(new Error('no pids')),
+    redis: { failures: 3, lastFailure: 'ECONNREFUSED', read: async () => undefined },
+    workers: { stats: () => Promise.reject(new Error('worker is gone')) },
+  });
+  const reading = await sampler.reading();
+  const absent = sampler.absent();
+  assert.match(absent.workerHeapUsed ?? '', /worker is gone/);
+  assert.match(absent.redisUsedMemory ?? '', /ECONNREFUSED/);
+  assert.equal(sampler.health().lastFailure, 'no pids');
+  assert.deepEqual(sampler.health().failures, { processes: 1, redis: 3 });
+  if (linux) assert.ok((reading.systemUsed ?? 0) > 0);
+});
+
+test('CPU time by difference, also over the death of a process', { skip: !linux }, async (t) => {
+  const burner = await startBurner(t);
+  const sampler = startSampler(t, { pids: () => ({ worker: [burner.pid] }) });
+  const before = await sampler.cpu();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const during = await sampler.cpu();
+  const used = (during.worker ?? 0) - (before.worker ?? 0);
+  assert.ok(used > 50_000 && used < 2_000_000, `${used}`);
+  assert.ok((during.system ?? 0) > (before.system ?? 0));
+  burner.kill('SIGKILL');
+  await once(burner, 'exit');
+  const after = await sampler.cpu();
+  assert.ok((after.worker ?? 0) >= (during.worker ?? 0));
+});
+
+test('close ends the rows, twice is once, and without start it is nothing', async (t) => {
+  const sampler = startSampler(t, {});
+  sampler.start();
+  await rowsOf(sampler, 2);
+  await Promise.all([sampler.close(), sampler.close()]);
+  const { length } = sampler.samples;
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  assert.equal(sampler.samples.length, length);
+  await startSampler(t, {}).close();
+});
+
+test("a deployment on another machine: this one's kernel is none of its layers", async (t) => {
+  const sampler = startSampler(t, { ownMachineOnly: true });
+  const bytes = await sampler.reading();
+  const kernel = ['kernelTcp', 'kernelSlab', 'kernelPageTables', 'systemUsed', 'systemHeld'];
+  assert.deepEqual(
+    Object.keys(bytes).filter((layer) => kernel.includes(layer)),
+    [],
+  );
+  for (const layer of kernel) assert.match(sampler.absent()[layer] ?? '', /another machine/);
+});

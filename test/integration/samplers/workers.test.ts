@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Server } from 'socket.io';
+import { ControlClients } from '../../../plugin/hook/samplers/workers.ts';
+import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
+import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
+import { freePort } from '../../helpers/redis.ts';
+
+/** A Socket.IO server without the contract, to which a test gives its own idea of it. */
+async function startBare(t: TestContext, setUp: (io: Server) => void = () => {}) {
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const io = new Server(http);
+  setUp(io);
+  t.after(() => io.close());
+  return { io, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
+}
+
+test('statistics, garbage collection, members, broadcast and time of two workers', async (t) => {
+  const apps = await Promise.all([startApp(), startApp()]);
+  t.after(() => Promise.all(apps.map((app) => app.close())));
+  const control = await ControlClients.connect(
+    apps.map((app) => app.controlUrl),
+    TOKEN,
+  );
+  t.after(() => control.close());
+  const clients = await Promise.all(apps.flatMap((app) => [connectClient(app.url), connectClient(app.url)]));
+  t.after(() => {
+    for (const client of clients) client.disconnect();
+  });
+  for (const client of clients) await client.emitWithAck('join_room', 'r');
+
+  assert.deepEqual(
+    (await control.stats()).map((stats) => stats.connections),
+    [2, 2],
+  );
+  await control.gc();
+
+  const arrived = new Promise<Broadcast>((resolve) => clients[2]?.once('broadcast', resolve));
+  const sent = await control.broadcast({ room: 'r', bytes: 10, seq: 7 }, 1);
+  assert.equal(sent.seq, 7);
+  const message = await arrived;
+  assert.equal(message.seq, 7);
+  assert.equal(message.worker, sent.worker);
+  await assert.rejects(control.broadcast({ room: 'r', bytes: 10, seq: 8 }, 2), RangeError);
+
+  for (const { offsetUs, uncertaintyUs } of await control.time()) {
+    assert.ok(Math.abs(offsetUs) <= uncertaintyUs + 1000, `one clock on one host, but ${offsetUs} us apart`);
+    assert.ok(uncertaintyUs < 1_000_000);
+  }
+});
+
+test('a wrong token', async (t) => {
+  const app = await startApp();
+  t.after(() => app.close());
+  await assert.rejects(ControlClients.connect([app.controlUrl], 'wrong'), { code: 'BAD_TOKEN' });
+});
+
+test('nobody there, also when the other worker is', async (t) => {
+  const app = await startApp();
+  t.after(() => app.close());
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const attempt = ControlClients.connect([app.controlUrl, url], TOKEN);
+  await assert.rejects(attempt, (error: Error & { code: string }) => {
+    assert.equal(error.code, 'CONTROL_UNREACHABLE');
+    assert.match(error.message, new RegExp(`${url}.*ECONNREFUSED`));
+    return true;
+  });
+});
+
+test('a server without the control namespace', async (t) => {
+  const { url } = await startBare(t);
+  await assert.rejects(ControlClients.connect([url], TOKEN), { code: 'CONTROL_MISSING' });
+});
+
+test('a refused request keeps its code and names the worker', async (t) => {
+  const { url } = await startBare(t, (io) =>
+    io.of(CONTROL_NAMESPACE).on('connection', (socket) => {
+      socket.on('gc', (reply) => reply({ ok: false, code: 'NO_GC', message: 'not started with --expose-gc' }));
+    }),
+  );
+  const control = await ControlClients.connect([url], TOKEN);
+  t.after(() => control.close());
+  await assert.rejects(control.gc(), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'NO_GC');
+    assert.ok(error.message.includes(url) && error.message.includes('--expose-gc'));
+    return true;
+  });
+});
+
+test('no answer in time', async (t) => {
+  const { url } = await startBare(t, (io) => io.of(CONTROL_NAMESPACE));
+  const control = await ControlClients.connect([url], TOKEN, 200);
+  t.after(() => control.close());
+  await assert.rejects(control.stats(), { code: 'CONTROL_TIMEOUT', message: new RegExp(`${url}.*stats`) });
+});
+
+test('a connection lost under a request, and back again', async (t) => {
+  const { io, url } = await startBare(t, (server) =>
+    server.of(CONTROL_NAMESPACE).on('connection', (socket) => {
+      socket.on('stats', () => socket.conn.close());
+      socket.on('broadcast', ({ seq }, reply) =>
+        reply({ ok: true, value: { seq, sentAtUs: 1, worker: 'w', expected: 3 } }),
+      );
+    }),
+  );
+  const control = await ControlClients.connect([url], TOKEN);
+  t.after(() => control.close());
+  const back = once(io.of(CONTROL_NAMESPACE), 'connection');
+  await assert.rejects(control.stats(), { code: 'CONTROL_UNREACHABLE' });
+  const order = { room: 'r', bytes: 1, seq: 1 };
+  await assert.rejects(control.broadcast(order, 0), { code: 'CONTROL_UNREACHABLE' });
+  await back;
+  // The server is connected a moment before the client knows.
+  let members: number | undefined;
+  for (let attempt = 0; attempt < 50 && members === undefined; attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    members = (await control.broadcast(order, 0).catch(() => undefined))?.expected;
+  }
+  assert.equal(members, 3);
+});

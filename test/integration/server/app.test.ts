@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { type EventEmitter, once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import type { Socket } from 'socket.io';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
+import { createApp, SESSION_ID_PATTERN } from '../../../server/app.ts';
+import { parseConfig } from '../../../server/config.ts';
+import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
+import { freePort } from '../../helpers/redis.ts';
+
+async function setUp(t: TestContext, environment?: Record<string, string>) {
+  const app = await startApp(environment);
+  t.after(() => app.close());
+  return app;
+}
+
+test('join_room takes a room or {clientKey}, and answers with the members', async (t) => {
+  const app = await setUp(t, { CAPACITY_WORKER: 'w3' });
+  const [one, two] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
+  assert.deepEqual(await one.emitWithAck('join_room', 'blue'), { room: 'blue', worker: 'w3', members: 1 });
+  assert.deepEqual(await two.emitWithAck('join_room', { clientKey: 'blue' }), {
+    room: 'blue',
+    worker: 'w3',
+    members: 2,
+  });
+});
+
+test('what breaks the contract is refused, counted, and harms nobody', async (t) => {
+  const app = await setUp(t);
+  const client = await connectClient(app.url);
+  for (const bad of [undefined, null, 7, '', {}, { clientKey: 7 }, ['room'], true]) {
+    const answer = await client.emitWithAck('join_room', ...(bad === undefined ? [] : [bad]));
+    assert.match(answer.error, /expected a room/, JSON.stringify(bad));
+  }
+  client.emit('join_room', { without: 'an acknowledgement' });
+  for (const bad of [null, {}, { seq: 1 }, { seq: '1', sentAtUs: 1 }]) {
+    assert.equal(typeof (await client.emitWithAck('broadcast_echo', bad)).error, 'string', JSON.stringify(bad));
+  }
+  assert.equal((await client.emitWithAck('join_room', 'still here')).members, 1);
+  const metrics = await (await fetch(`${app.controlUrl}/metrics`)).text();
+  assert.match(metrics, /capacity_malformed_total\{event="join_room",worker="w0"\} 9/);
+  assert.match(metrics, /capacity_malformed_total\{event="broadcast_echo",worker="w0"\} 4/);
+});
+
+test("an echo of another host's worker, whose clock is ahead, is timed like any other", async (t) => {
+  const app = await setUp(t);
+  const client = await connectClient(app.url);
+  t.after(() => client.disconnect());
+  const { roundTripUs } = await client.emitWithAck('broadcast_echo', { seq: 1, sentAtUs: monotonicUs() + 60e6 });
+  assert.ok(roundTripUs < -59e6 && roundTripUs > -60e6);
+});
+
+test('a broadcast reaches the room and nobody else, with seq and sentAtUs first in the JSON', async (t) => {
+  const app = await setUp(t);
+  const control = await connectControl(app.controlPort);
+  t.after(() => control.disconnect());
+  const [member, stranger] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
+  await member.emitWithAck('join_room', 'blue');
+  let strayed = 0;
+  stranger.on('broadcast', () => strayed++);
+  const raw: string[] = [];
+  member.io.engine.on('packet', ({ data }: { data?: string }) => raw.push(String(data)));
+
+  const received = onceOf(member, 'broadcast');
+  const beforeUs = monotonicUs();
+  const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 1000, seq: 4 });
+  const [message] = (await received) as [Broadcast];
+  assert.deepEqual(Object.keys(message), ['seq', 'sentAtUs', 'worker', 'data']);
+  assert.ok(raw.some((packet) => packet.startsWith('2["broadcast",{"seq":4,"sentAtUs":')));
+  assert.equal(message.data.length, 1000);
+  assert.deepEqual(sent, { seq: 4, sentAtUs: message.sentAtUs, worker: 'w0', expected: 1 });
+  assert.ok(message.sentAtUs >= beforeUs && message.sentAtUs <= monotonicUs());
+
+  const timed = await member.emitWithAck('broadcast_echo', message);
+  assert.equal(timed.seq, 4);
+  assert.ok(timed.roundTripUs > 0 && timed.roundTripUs <= monotonicUs() - message.sentAtUs);
+  await stranger.emitWithAck('join_room', 'answered after anything sent before');
+  assert.equal(strayed, 0);
+});
+
+test('the session id names the worker, over WebSocket and polling, also after the upgrade', async (t) => {
+  const app = await setUp(t, { CAPACITY_WORKER: 'w7' });
+  for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
+    const client = await connectClient(app.url, { transports });
+    const { engine } = client.io;
+    if (transports.length === 2 && engine.transport.name === 'polling') await onceOf(engine, 'upgrade');
+    assert.equal(engine.transport.name, transports.at(-1));
+    assert.equal((engine as unknown as { id: string }).id.match(SESSION_ID_PATTERN)?.groups?.worker, 'w7');
+    assert.equal((await client.emitWithAck('join_room', transports.join())).worker, 'w7');
+    client.disconnect();
+  }
+});
+
+test('each tuning can be switched', async (t) => {
+  const tuned = await setUp(t, { CAPACITY_LEAVE_OWN_ROOM: 'on' });
+  const plain = await setUp(t, {
+    CAPACITY_DROP_REQUEST: 'off',
+    CAPACITY_DROP_HANDSHAKE: 'off',
+    CAPACITY_LEAVE_OWN_ROOM: 'off',
+    CAPACITY_DROP_LISTENERS: 'off',
+    CAPACITY_PER_MESSAGE_DEFLATE: 'on',
+    CAPACITY_HTTP_COMPRESSION: 'on',
+  });
+  const observed = [];
+  for (const app of [tuned, plain]) {
+    const connected = onceOf(app.io, 'connection');
+    const client = await connectClient(app.url);
+    const [socket] = (await connected) as [Socket];
+    const raw = await rawWebSocket(app.port);
+    raw.socket.destroy();
+    const { transport } = socket.conn as unknown as { transport: EventEmitter & { socket: EventEmitter } };
+    observed.push({
+      request: socket.conn.request !== null,
+      handshake: socket.handshake !== undefined,
+      ownRoom: socket.rooms.has(socket.id),
+      headersListeners: transport.listenerCount('headers'),
+      errorListeners: transport.socket.listenerCount('error'),
+      deflate: /permessage-deflate/.test(raw.head),
+      compression: app.io.engine.opts.httpCompression !== false,
+    });
+    client.disconnect();
+  }
+  assert.deepEqual(observed, [
+    {
+      request: false,
+      handshake: false,
+      ownRoom: false,
+      headersListeners: 0,
+      errorListeners: 1,
+      deflate: false,
+      compression: false,
+    },
+    {
+      request: true,
+      handshake: true,
+      ownRoom: true,
+      headersListeners: 1,
+      errorListeners: 2,
+      deflate: true,
+      compression: true,
+    },
+  ]);
+});
+
+test('closing tells the clients and frees both ports; it may be called twice', async () => {
+  const app = await startApp();
+  const client = await connectClient(app.url);
+  const left = onceOf(client, 'disconnect');
+  await Promise.all([app.close(), app.close()]);
+  assert.equal((await left)[0], 'transport close');
+  const again = await startApp({ CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
+  await again.close();
+});
+
+test('polling clients do not hold up the closing', async () => {
+  const app = await startApp({ CAPACITY_DRAIN_MS: '60000' });
+  const client = await connectClient(app.url, { transports: ['polling'] });
+  const left = onceOf(client, 'disconnect');
+  await app.close();
+  await left;
+});
+
+test('a client that never answers the close is cut at the drain limit', async () => {
+  const app = await startApp({ CAPACITY_DRAIN_MS: '100' });
+  const { socket } = await rawWebSocket(app.port);
+  const ended = once(socket, 'close');
+  await app.close();
+  await ended;
+});
+
+test('a taken port is a clear error, and nothing stays open', async (t) => {
+  const first = await setUp(t);
+  const controlPort = await freePort();
+  const config = parseConfig({
+    CAPACITY_TOKEN: TOKEN,
+    CAPACITY_PORT: `${first.port}`,
+    CAPACITY_CONTROL_PORT: `${controlPort}`,
+    CAPACITY_LOG_LEVEL: 'silent',
+  });
+  await assert.rejects(createApp(config).start(), { code: 'PORT_TAKEN', message: new RegExp(`:${first.port} `) });
+  await assert.rejects(fetch(`http://127.0.0.1:${controlPort}/healthz`));
+});
+
+/** A WebSocket, upgraded by hand, that offers compression, and says nothing more. */
+async function rawWebSocket(port: number) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(
+    'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
+      'Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n',
+  );
+  const [data] = await once(socket, 'data');
+  const head = String(data);
+  assert.match(head, /^HTTP\/1.1 101/);
+  return { socket, head };
+}

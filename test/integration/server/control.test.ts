@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import { ask, connectClient, connectControl, startApp } from '../../helpers/app.ts';
+
+async function setUp(t: TestContext) {
+  const app = await startApp();
+  t.after(() => app.close());
+  return { app, control: await connectControl(app.controlPort) };
+}
+
+test('who has no token, or a wrong one, is refused', async (t) => {
+  const { app } = await setUp(t);
+  const wrong = ['', 'token-of-the-test', 'token-of-the-tests-', 42, null];
+  for (const auth of [{}, ...wrong.map((token) => ({ token }))]) {
+    await assert.rejects(connectClient(`${app.controlUrl}/capacity`, { auth }), (error: Error & { data?: unknown }) => {
+      assert.match(error.message, /^BAD_TOKEN/);
+      assert.deepEqual(error.data, { code: 'BAD_TOKEN' });
+      return true;
+    });
+  }
+});
+
+test('the measured port has no control namespace, and control connections are not counted', async (t) => {
+  const { app, control } = await setUp(t);
+  await assert.rejects(connectClient(`${app.url}/capacity`, { auth: { token: 'token-of-the-tests' } }), {
+    message: 'Invalid namespace',
+  });
+  await connectClient(app.url);
+  assert.equal((await ask<WorkerStats>(control, 'stats')).connections, 1);
+});
+
+test('stats tell the state of the worker', async (t) => {
+  const { app, control } = await setUp(t);
+  const members = await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
+  for (const member of members) await member.emitWithAck('join_room', 'blue');
+  await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 });
+  const stats = await ask<WorkerStats>(control, 'stats');
+  assert.equal(stats.worker, 'w0');
+  assert.equal(stats.pid, process.pid);
+  assert.equal(stats.connections, 3);
+  assert.equal(stats.rooms, 1);
+  assert.equal(stats.broadcasts, 1);
+  assert.ok(stats.rssBytes > stats.heapUsedBytes && stats.heapUsedBytes > 0);
+  assert.ok(stats.eventLoop.utilization > 0 && stats.eventLoop.utilization <= 1);
+  assert.equal(stats.versions.node, process.versions.node);
+  assert.match(stats.versions.socketIo, /^4\./);
+  assert.equal(stats.versions.adapter, 'in-memory');
+  assert.match(stats.versions.webSocketEngine, /^ws 8\./);
+});
+
+test('members, gc and time answer', async (t) => {
+  const { app, control } = await setUp(t);
+  const member = await connectClient(app.url);
+  await member.emitWithAck('join_room', 'blue');
+  assert.deepEqual(await ask(control, 'members', 'blue'), { worker: 'w0', members: 1 });
+  assert.deepEqual(await ask(control, 'members', 'nobody is here'), { worker: 'w0', members: 0 });
+  assert.ok((await ask<{ durationMs: number }>(control, 'gc')).durationMs > 0);
+  const beforeUs = monotonicUs();
+  const time = await ask<{ monotonicUs: number }>(control, 'time');
+  assert.ok(time.monotonicUs >= beforeUs && time.monotonicUs <= monotonicUs());
+});
+
+test('a bad request is answered with its reason, and the next one is served', async (t) => {
+  const { app, control } = await setUp(t);
+  const good = { room: 'blue', bytes: 10, seq: 1 };
+  for (const bad of [{ ...good, seq: 0 }, { ...good, bytes: 1e9 }, { ...good, room: '' }, { ...good, x: 1 }, 'blue']) {
+    await assert.rejects(ask(control, 'broadcast', bad), /^Error: BAD_REQUEST/, JSON.stringify(bad));
+  }
+  await assert.rejects(ask(control, 'members'), /BAD_REQUEST/);
+  await assert.rejects(ask(control, 'shutdown'), /UNKNOWN_REQUEST/);
+  await assert.rejects(ask(control, 'toString'), /UNKNOWN_REQUEST/);
+  control.emit('gc');
+  assert.deepEqual(await ask(control, 'broadcast', good).then((sent) => (sent as { expected: number }).expected), 0);
+  const metrics = await (await fetch(`${app.controlUrl}/metrics`)).text();
+  assert.match(metrics, /capacity_malformed_total\{event="control gc",worker="w0"\} 1/);
+});
+
+test('/metrics, /healthz, and nothing else', async (t) => {
+  const { app, control } = await setUp(t);
+  const member = await connectClient(app.url);
+  await member.emitWithAck('join_room', 'blue');
+  await member.emitWithAck('broadcast_echo', { seq: 1, sentAtUs: monotonicUs() - 1000, data: '' });
+  await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 });
+  await fetch(`${app.url}/socket.io/?EIO=4&transport=pigeon`);
+
+  const response = await fetch(`${app.controlUrl}/metrics`);
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain/);
+  const metrics = await response.text();
+  const expected = {
+    'capacity_connections{worker="w0"}': /^1$/,
+    'capacity_rooms{worker="w0"}': /^1$/,
+    'capacity_joins_total{worker="w0"}': /^1$/,
+    'capacity_broadcasts_total{worker="w0"}': /^1$/,
+    'capacity_echo_round_trip_seconds_count{worker="w0"}': /^1$/,
+    'capacity_handshake_errors_total{reason="Transport unknown",worker="w0"}': /^1$/,
+    'capacity_rss_bytes{worker="w0"}': /^\d{8,}$/,
+    'capacity_heap_used_bytes{worker="w0"}': /^\d{7,}$/,
+    'capacity_event_loop_delay_seconds{quantile="0.99",worker="w0"}': /^\d/,
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    const line = metrics.split('\n').find((line) => line.startsWith(`${name} `));
+    assert.match(line?.slice(name.length + 1) ?? `no ${name}`, value);
+  }
+  assert.deepEqual(await (await fetch(`${app.controlUrl}/healthz`)).json(), { status: 'ok', worker: 'w0' });
+  assert.equal((await fetch(`${app.controlUrl}/`)).status, 404);
+  assert.equal((await fetch(`${app.url}/metrics`)).status, 404);
+});

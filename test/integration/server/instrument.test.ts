@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Server } from 'socket.io';
+import type { Broadcast, BroadcastSent, WorkerStats } from '../../../protocol/events.ts';
+import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
+import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
+
+/** Event maps of the server's own: instrument() takes any. */
+interface Incoming {
+  subscribe: (topic: string, ack: (ok: boolean) => void) => void;
+  join_room: (room: { clientKey: string }, ack?: (answer: string) => void) => void;
+}
+
+/**
+ * Somebody's chat server: an HTTP handler, a path of its own, session middleware that refuses strangers, dynamic
+ * namespaces, rooms by subscription, and a `join_room` with rules.
+ */
+async function startChat(t: TestContext) {
+  const http = createServer((request, response) => {
+    if (request.url === '/api/health') response.end('chat is fine');
+    else response.writeHead(404).end();
+  });
+  const io = new Server<Incoming>(http, { path: '/realtime/', connectionStateRecovery: {} });
+  io.use((socket, next) => next(socket.handshake.auth.user ? undefined : new Error('log in first')));
+  io.of(/^\/tenant-\d+$/).on('connection', (socket) => void socket.join('lobby'));
+  io.on('connection', (socket) => {
+    socket.on('subscribe', async (topic, ack) => {
+      await socket.join(topic);
+      ack(true);
+    });
+    socket.on('join_room', ({ clientKey }, ack) => {
+      if (clientKey === 'private') return ack?.('not for you');
+      socket.join(clientKey);
+      if (clientKey === 'acked') ack?.('welcome');
+    });
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  t.after(() => io.close());
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const login = { path: '/realtime/', auth: { user: 'ada' } };
+  return { io, url, login };
+}
+
+async function setUp(t: TestContext) {
+  const chat = await startChat(t);
+  const instrumentation = await instrument(chat.io, { token: TOKEN, worker: 'chat1' });
+  t.after(() => instrumentation.close());
+  return { ...chat, instrumentation, control: await connectControl(instrumentation.controlPort) };
+}
+
+test('a server written differently gets the whole contract by one line', async (t) => {
+  const { url, login, control, instrumentation } = await setUp(t);
+  const client = await connectClient(url, login);
+  await client.emitWithAck('subscribe', 'news');
+
+  const received = onceOf(client, 'broadcast');
+  const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'news', bytes: 100, seq: 1 });
+  const [message] = (await received) as [Broadcast];
+  assert.equal(sent.expected, 1);
+  assert.deepEqual(Object.keys(message).slice(0, 3), ['seq', 'sentAtUs', 'worker']);
+  assert.ok((await client.emitWithAck('broadcast_echo', message)).roundTripUs > 0);
+  assert.equal((await ask<WorkerStats>(control, 'stats')).worker, 'chat1');
+  const metrics = await (await fetch(`http://127.0.0.1:${instrumentation.controlPort}/metrics`)).text();
+  assert.match(metrics, /capacity_connections\{worker="chat1"\} 1/);
+});
+
+test('a join_room of its own decides; the acknowledgement is ours where it sends none', async (t) => {
+  const { url, login, control } = await setUp(t);
+  const client = await connectClient(url, login);
+  const joined = await client.emitWithAck('join_room', { clientKey: 'open' });
+  assert.deepEqual(joined, { room: 'open', worker: 'chat1', members: 1 });
+  assert.equal(await client.emitWithAck('join_room', { clientKey: 'acked' }), 'welcome');
+  assert.equal(await client.emitWithAck('join_room', { clientKey: 'private' }), 'not for you');
+  assert.equal((await ask<{ members: number }>(control, 'members', 'private')).members, 0);
+});
+
+test('what the server did before, it still does', async (t) => {
+  const { url, login } = await setUp(t);
+  assert.equal(await (await fetch(`${url}/api/health`)).text(), 'chat is fine');
+  await assert.rejects(connectClient(url, { path: '/realtime/' }), { message: 'log in first' });
+  const tenant = await connectClient(`${url}/tenant-7`, login);
+  assert.equal(tenant.connected, true);
+});
+
+test('closing takes everything off the server, which goes on', async (t) => {
+  const { io, url, login, instrumentation } = await setUp(t);
+  const listeners = () => [io.of('/').listenerCount('connection'), io.engine.listenerCount('connection_error')];
+  const instrumented = listeners();
+  await Promise.all([instrumentation.close(), instrumentation.close()]);
+  assert.deepEqual(
+    listeners(),
+    instrumented.map((count) => count - 1),
+  );
+  await assert.rejects(fetch(`http://127.0.0.1:${instrumentation.controlPort}/healthz`));
+  const client = await connectClient(url, login);
+  assert.equal(await client.emitWithAck('subscribe', 'news'), true);
+});
+
+test('without a worker name it takes the process id', async (t) => {
+  const { io } = await startChat(t);
+  const instrumentation = await instrument(io, { token: TOKEN });
+  t.after(() => instrumentation.close());
+  const health = await fetch(`http://127.0.0.1:${instrumentation.controlPort}/healthz`);
+  assert.deepEqual(await health.json(), { status: 'ok', worker: `p${process.pid}` });
+});
+
+test('a server that is not attached, and wrong options, are clear errors', async (t) => {
+  await assert.rejects(instrument(new Server(), { token: TOKEN }), { code: 'NOT_ATTACHED' });
+  const { io } = await startChat(t);
+  const wrong = { token: 'short', worker: 'W 1', colour: 'red' } as InstrumentOptions;
+  await assert.rejects(instrument(io, wrong), (error: Error & { code?: string }) => {
+    assert.equal(error.code, 'CONFIG_INVALID');
+    for (const part of ['token', 'worker', 'colour']) assert.match(error.message, new RegExp(part));
+    return true;
+  });
+});

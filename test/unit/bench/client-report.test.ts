@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Measured } from '../../../bench/client/measure.ts';
+import { chart, rowsOf, tableHead, tableRows } from '../../../bench/client/report.ts';
+
+function measured(cpuPerConnectionUs: number, cpuPerMessageUs: number, memoryPerConnectionBytes: number): Measured {
+  return {
+    cpuPerConnectionUs,
+    cpuPerMessageUs,
+    memoryPerConnectionBytes,
+    rampSeconds: 10,
+    idlePercent: 1,
+    messages: 100_000,
+  };
+}
+
+const GENERATORS = [
+  { name: 'floor', label: 'floor' },
+  { name: 'ours', label: 'socketio-capacity' },
+  { name: 'failed', label: 'failed' },
+];
+// The second round ran on a machine that was half as fast.
+const ROUNDS = [
+  { floor: measured(100, 5, 24), ours: measured(300, 10, 4096) },
+  { floor: measured(200, 10, 24), ours: measured(500, 20, 5120) },
+];
+
+test('multiples compare within a round; the median is over rounds', () => {
+  const [floor, ours, ...others] = rowsOf(ROUNDS, GENERATORS);
+  assert.deepEqual(others, []);
+  assert.deepEqual(floor?.figures.cpuPerMessageUs.timesFloor, { median: 1, min: 1, max: 1 });
+  assert.deepEqual(ours?.figures.cpuPerMessageUs, {
+    median: 15,
+    min: 10,
+    max: 20,
+    timesFloor: { median: 2, min: 2, max: 2 },
+  });
+  assert.deepEqual(ours?.figures.cpuPerConnectionUs.timesFloor, { median: 2.75, min: 2.5, max: 3 });
+  assert.equal(ours?.figures.memoryPerConnectionBytes.timesFloor, undefined);
+});
+
+test('the table has a cell for every column, also without a floor', () => {
+  const rows = tableRows(rowsOf([{ ours: measured(300, 10, 4096) }], GENERATORS));
+  assert.deepEqual(rows, [['socketio-capacity', '300', '–', '10.00', '–', '4.0']]);
+  assert.equal(tableHead().length, rows[0]?.length);
+});
+
+test('the chart names every row and shows its figures', () => {
+  const svg = chart(rowsOf(ROUNDS, GENERATORS));
+  assert.match(svg, /^<svg /);
+  for (const text of ['floor', 'socketio-capacity', '15.00', '4.5']) assert.ok(svg.includes(`>${text}<`), text);
+});

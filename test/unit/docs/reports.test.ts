@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { SAMPLES_KEPT, serialize, thinned } from '../../../docs/reports/add.ts';
+import { reportPage } from '../../../docs/reports/page.ts';
+import { readReports } from '../../../docs/reports/reports.ts';
+import { type Result, resultSchema } from '../../../protocol/result.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const withSamples = (count: number): Result => ({
+  ...perfectResult(),
+  samples: Array.from({ length: count }, (_, t) => ({ t, connections: t })),
+});
+
+describe('adding a result', () => {
+  it('thins the time series evenly and keeps its ends', () => {
+    const { samples } = thinned(withSamples(1000));
+    assert.equal(samples.length, SAMPLES_KEPT);
+    assert.equal(samples[0]?.t, 0);
+    assert.equal(samples.at(-1)?.t, 999);
+    assert.equal(thinned(withSamples(7)).samples.length, 7);
+  });
+
+  it('writes a document that is the same when read', () => {
+    const result = withSamples(3);
+    assert.deepEqual(resultSchema.parse(JSON.parse(serialize(result))), result);
+  });
+});
+
+describe('the results on the site', () => {
+  it('keep to the schema, and are small', () => {
+    for (const { size, result } of readReports()) {
+      assert.ok(result.samples.length <= SAMPLES_KEPT, `${size}: put it there with docs/reports/add.ts`);
+      assert.ok(serialize(result).length < 200_000, size);
+    }
+  });
+});
+
+describe('the page of a report', () => {
+  const markdown = reportPage(perfectResult(), '/reports/5k/report.html');
+  const below = (heading: string) => markdown.split(/^### /m).find((part) => part.startsWith(heading)) ?? '';
+
+  it('has the charts below the headings of the published report', () => {
+    assert.match(below('Message Performance'), /Coverage of each broadcast[\s\S]*<svg/);
+    assert.match(below('RAM vs Connections'), /<div class="multiples">[\s\S]*<svg/);
+    assert.match(below('Connection Performance'), /\*\*Grade\*\*/);
+  });
+
+  it('has no empty line within a chart, which would end it in Markdown', () => {
+    const figures = [...markdown.matchAll(/<figure>[\s\S]*?<\/figure>/g)];
+    assert.ok(figures.length >= 4);
+    for (const [figure] of figures) assert.doesNotMatch(figure, /\n\s*\n/);
+  });
+
+  it('leads to the full report', () => {
+    assert.match(markdown, /\]\(\/reports\/5k\/report\.html\)/);
+  });
+
+  it('shows no figure and no chart of an INVALID run', () => {
+    const result = perfectResult();
+    result.verdict = { status: 'INVALID', reasons: [{ code: 'COUNTS_DISAGREE', message: 'they do' }] };
+    assert.doesNotMatch(reportPage(result, '/reports/5k/report.html'), /<svg|Peak Connections/);
+  });
+});
+
+it('every page of the site is in its sidebar, once', async () => {
+  const { default: config } = await import('../../../docs/.vitepress/config.ts');
+  const groups = config.themeConfig?.sidebar as { items: { link: string }[] }[];
+  const listed = groups.flatMap(({ items }) => items.map(({ link }) => link.replace(/\/$/, '/index')));
+  const written = globSync('docs/**/*.md', { exclude: (name) => name.includes('node_modules') })
+    .map((path) => path.replace(/^docs|\.md$/g, ''))
+    .filter((path) => path !== '/index' && !path.includes('['));
+  const generated = readReports().map(({ size }) => `/reports/${size}`);
+  assert.deepEqual(listed.toSorted(), [...written, ...generated].toSorted());
+});

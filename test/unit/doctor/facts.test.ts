@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { parseHookConfig } from '../../../plugin/hook/config.ts';
+import { proxyReadTimeout, workerRestart } from '../../../plugin/hook/doctor/deployment.ts';
+import { readLoad } from '../../../plugin/hook/doctor/load.ts';
+import { readMachine } from '../../../plugin/hook/doctor/machine.ts';
+
+const root = new URL('../../../', import.meta.url);
+const textOf = (path: string) => readFileSync(new URL(path, root), 'utf8');
+
+describe('load', () => {
+  const ramp = { duration: 10, arrivalRate: 100, rampTo: 100 };
+  const hold = [{ connect: true }, { hold: true }];
+  const loadOf = (config: object, flow: unknown[] = hold) => {
+    const script = {
+      config: { target: 'http://localhost:8080', phases: [ramp], ...config },
+      scenarios: [{ engine: 'socketio-capacity', flow }],
+    };
+    return readLoad(script, parseHookConfig(script, {}));
+  };
+
+  it('is all arrivals of a flow that holds, and those at once of one that leaves', () => {
+    assert.equal(loadOf({}).connections, 1000);
+    const soak = [{ duration: 3600, arrivalRate: 100 }];
+    assert.equal(loadOf({ phases: soak }, [{ think: 5 }]).connections, 1500);
+  });
+
+  it('counts a virtual user’s connections, in number and rate', () => {
+    const { connections, ratePerSec } = loadOf({}, [{ connect: { count: 32 } }, { hold: true }]);
+    assert.deepEqual({ connections, ratePerSec }, { connections: 32_000, ratePerSec: 3200 });
+    const one = { phases: [{ duration: 1, arrivalCount: 1 }] };
+    assert.equal(loadOf(one, [{ connect: { count: 32_000 } }, { hold: true }]).ratePerSec, 500);
+    assert.equal(loadOf(one, [{ connect: { count: 32_000, ratePerSec: 2000 } }, { hold: true }]).ratePerSec, 2000);
+  });
+
+  it('knows the client and where it connects from and to', () => {
+    const { client, local, localAddresses } = loadOf({ engines: { 'socketio-capacity': { client: 'official' } } });
+    assert.deepEqual({ client, local, localAddresses }, { client: 'official', local: true, localAddresses: [] });
+    const engines = { 'socketio-capacity': { localAddresses: ['10.0.0.1'] } };
+    const far = loadOf({ target: 'http://10.0.0.9', engines });
+    assert.deepEqual([far.client, far.local, far.localAddresses], ['light', false, ['10.0.0.1']]);
+  });
+});
+
+it('reads the machine', async () => {
+  const machine = await readMachine();
+  assert.ok(machine.openFiles.hard >= 256 && machine.cores >= 1 && machine.memoryAvailableBytes > 0);
+  const { first, last } = machine.ephemeralPorts;
+  assert.ok(first < last && last <= 65_535);
+  if (process.platform !== 'linux') return;
+  assert.equal(machine.manyLoopbackAddresses, true);
+  for (const value of [machine.systemFiles.max, machine.somaxconn, machine.tcpMemoryBytes]) {
+    assert.ok(Number.isFinite(value) && value > 0, String(value));
+  }
+});
+
+it('reads the proxy’s timeout and PM2’s memory limit from what the stack starts with', () => {
+  assert.equal(proxyReadTimeout(textOf('nginx/nginx.conf.template')), 90);
+  assert.equal(proxyReadTimeout('  proxy_read_timeout 2m;\n'), 120);
+  assert.equal(proxyReadTimeout(''), 60);
+  assert.equal(workerRestart(textOf('ecosystem.config.js')), null);
+  assert.equal(workerRestart("    max_memory_restart: '300M',\n"), 300 * 2 ** 20);
+});

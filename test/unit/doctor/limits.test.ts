@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { diagnose } from '../../../plugin/hook/doctor/diagnosis.ts';
+import { dealt, findLimits, highest } from '../../../plugin/hook/doctor/limits.ts';
+import type { Situation } from '../../../plugin/hook/doctor/situation.ts';
+import { remote, situation } from '../../helpers/situation.ts';
+
+const limitOf = (name: string, from: Situation) => findLimits(from).find((limit) => limit.name === name);
+const maxOf = (name: string, from: Situation) => limitOf(name, from)?.max;
+const files = (hard: number) => ({ openFiles: { soft: hard, hard, ceiling: 2 ** 20 } });
+
+describe('highest', () => {
+  it('finds the end of what fits, from below and from above', () => {
+    const upTo = (max: number) => (n: number) => n <= max;
+    for (const max of [1, 2, 999, 1000, 1001, 1_000_000]) assert.equal(highest(upTo(max), 1000), max);
+    assert.equal(highest(upTo(0), 1000), 0);
+    assert.equal(
+      highest(() => true, 1000),
+      null,
+    );
+  });
+
+  it('keeps to the stretch that the asked number lies in', () => {
+    const fits = (n: number) => n <= 100 || (n > 1000 && n <= 1500);
+    assert.equal(highest(fits, 500), 100);
+    assert.equal(highest(fits, 1200), 1500);
+  });
+});
+
+describe('files', () => {
+  it('of the generator: 64 processes of each Artillery worker', () => {
+    assert.equal(maxOf('generatorFiles', situation({ machine: files(600) })), 64 * 400);
+    assert.equal(maxOf('generatorFiles', situation({ machine: { ...files(600), artilleryWorkers: 3 } })), 3 * 64 * 400);
+    assert.equal(limitOf('generatorFiles', situation({ machine: files(600) }))?.raise, 'ulimit -n 700 (as root)');
+  });
+
+  it('of a stock engine: one process', () => {
+    const from = situation({ load: { client: 'stock' } });
+    assert.equal(maxOf('generatorFiles', from), 19_800);
+    assert.equal(limitOf('generatorFiles', from)?.raise, 'ulimit -n 32200 (as root)');
+  });
+
+  it('names fs.nr_open where the hard limit cannot be raised so far', () => {
+    const from = situation({
+      machine: { openFiles: { soft: 1024, hard: 1024, ceiling: 4096 } },
+      load: { client: 'stock' },
+    });
+    assert.equal(limitOf('generatorFiles', from)?.raise, 'sysctl -w fs.nr_open=32200 && ulimit -n 32200 (as root)');
+  });
+
+  it('of the workers: no limit where their number follows the target, else their sum', () => {
+    assert.equal(maxOf('workerFiles', situation()), null);
+    assert.equal(maxOf('workerFiles', situation({ deployment: { workers: 2 } })), 2 * (20_000 - 256));
+    const embedded = { profile: 'embedded' as const, workers: 1, starts: { nginx: false, redis: false } };
+    const from = situation({ deployment: embedded });
+    assert.equal(maxOf('workerFiles', from), 19_744);
+    assert.equal(limitOf('workerFiles', from)?.raise, 'ulimit -n 32256 (as root)');
+    assert.equal(maxOf('nginxConnections', from), undefined);
+  });
+
+  it('of the system: four of a connection through the stack, two on one hop, one towards another machine', () => {
+    const machine = { systemFiles: { max: 101_000, used: 1000 } };
+    assert.equal(maxOf('systemFiles', situation({ machine })), 25_000);
+    assert.equal(maxOf('systemFiles', situation({ machine, deployment: { profile: null } })), 50_000);
+    assert.equal(maxOf('systemFiles', remote({ machine })), 100_000);
+    assert.equal(limitOf('systemFiles', situation({ machine }))?.raise, 'sysctl -w fs.file-max=129000');
+  });
+});
+
+describe('source ports', () => {
+  const narrow = { ephemeralPorts: { first: 40_000, last: 40_999 } };
+
+  it('are no limit on loopback, where addresses rotate', () => {
+    assert.equal(maxOf('generatorPorts', situation()), null);
+    assert.equal(maxOf('generatorPorts', situation({ load: { client: 'official' } })), null);
+  });
+
+  it('are the kernel’s range for one address, of an odd one the last left out', () => {
+    assert.equal(maxOf('generatorPorts', remote()), 28_232);
+    const odd = { ephemeralPorts: { first: 40_000, last: 40_400 } };
+    assert.equal(maxOf('generatorPorts', situation({ machine: odd, load: { connections: 500 } })), 400);
+    const from = remote({ load: { connections: 60_000 } });
+    assert.match(
+      limitOf('generatorPorts', from)?.raise ?? '',
+      /ip_local_port_range="5535 65535"; or .*list 2 addresses/,
+    );
+  });
+
+  it('limit the few that come from one loopback address, and not the many that rotate', () => {
+    assert.equal(maxOf('generatorPorts', situation({ machine: narrow, load: { connections: 5000 } })), 1000);
+    assert.equal(maxOf('generatorPorts', situation({ machine: narrow })), null);
+    assert.equal(maxOf('generatorPorts', situation({ machine: narrow, load: { client: 'official' } })), 1000);
+  });
+
+  it('of listed addresses: the light client’s own count, or the kernel’s range', () => {
+    const localAddresses = ['10.0.0.1', '10.0.0.2'];
+    assert.equal(maxOf('generatorPorts', remote({ load: { localAddresses, connections: 100 } })), 2 * 30_768);
+    assert.equal(maxOf('generatorPorts', remote({ load: { localAddresses, client: 'official' } })), 2 * 28_232);
+  });
+
+  it('where there is only one loopback address', () => {
+    const from = situation({ machine: { manyLoopbackAddresses: false } });
+    assert.equal(maxOf('generatorPorts', from), 10_000);
+    assert.match(limitOf('generatorPorts', from)?.raise ?? '', /^ifconfig lo0 alias 127\.0\.0\.2.*127\.0\.0\.5$/);
+  });
+
+  it('towards the workers: the range for each address and worker', () => {
+    assert.equal(maxOf('proxyPorts', situation()), null);
+    assert.equal(maxOf('proxyPorts', situation({ machine: narrow, load: { connections: 5000 } })), 2000);
+  });
+});
+
+describe('a stack that is up', () => {
+  const up = { kind: 'up' as const, workers: 2, plannedFor: 10_000, starts: { nginx: false, redis: false } };
+
+  it('holds what it was planned for, and somewhat more', () => {
+    const limit = limitOf('nginxConnections', situation({ deployment: up }));
+    assert.ok(limit?.max && limit.max > 10_000 && limit.max < 13_000, String(limit?.max));
+    assert.equal(limit.raise, 'npx socketio-capacity stack down && npx socketio-capacity stack up --connections 32000');
+    assert.equal(maxOf('proxyPorts', situation({ deployment: up })), 2 * 28_232);
+  });
+
+  it('needs no memory for its start', () => {
+    const machine = { memoryAvailableBytes: 2 * 2 ** 30 };
+    const standing = maxOf('machineMemory', situation({ machine, deployment: up })) ?? 0;
+    assert.ok(standing > (maxOf('machineMemory', situation({ machine })) ?? 0) + 3000);
+  });
+
+  it('gives nginx’s fullest worker more than its share', () => {
+    assert.equal(dealt(1000, 1), 1000);
+    assert.equal(dealt(1000, 4), 3638);
+  });
+});
+
+it('memory: a local stack’s connection takes several times a remote one’s', () => {
+  const machine = { memoryAvailableBytes: 8 * 2 ** 30 };
+  const local = maxOf('machineMemory', situation({ machine })) ?? 0;
+  assert.ok(local > 100_000 && local < 150_000, String(local));
+  const official = maxOf('machineMemory', remote({ machine, load: { client: 'official' } })) ?? 0;
+  const light = maxOf('machineMemory', remote({ machine })) ?? 0;
+  assert.ok(light > 3 * local && official < light / 2, `${light} ${official}`);
+});
+
+it('connection tracking: two entries through the stack, one otherwise; none where it does not track', () => {
+  const machine = { conntrack: { max: 20_000, used: 0 } };
+  assert.equal(maxOf('conntrack', situation({ machine })), 10_000);
+  assert.equal(maxOf('conntrack', remote({ machine })), 20_000);
+  assert.equal(maxOf('conntrack', situation()), undefined);
+});
+
+it('PM2’s max_memory_restart, where somebody has set it', () => {
+  const deployment = { workerRestartBytes: 285 * 2 ** 20, workers: 2 };
+  assert.equal(maxOf('workerRestart', situation({ deployment })), 2 * 10_240);
+});
+
+describe('diagnosis', () => {
+  it('fits by default at 32,000 and at 100,000', () => {
+    assert.equal(diagnose(situation()).fits, true);
+    assert.equal(diagnose(situation({ load: { connections: 100_000 } })).fits, true);
+  });
+
+  it('names programs that are missing and would be started', () => {
+    const machine = { missing: ['nginx' as const, 'redis-server' as const] };
+    assert.deepEqual(diagnose(situation({ machine })).missing, ['nginx', 'redis-server']);
+    const starts = { nginx: true, redis: false };
+    assert.deepEqual(diagnose(situation({ machine, deployment: { starts } })).missing, ['nginx']);
+    assert.deepEqual(diagnose(remote({ machine })).missing, []);
+  });
+
+  it('names the lowest of several limits first', () => {
+    const machine = { ...files(600), systemFiles: { max: 41_000, used: 1000 } };
+    const { fits, highest, binds, limits } = diagnose(situation({ machine }));
+    assert.deepEqual({ fits, highest, binds }, { fits: false, highest: 10_000, binds: 'systemFiles' });
+    assert.deepEqual(
+      limits.slice(0, 2).map(({ name }) => name),
+      ['systemFiles', 'generatorFiles'],
+    );
+  });
+});

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { afterEach, describe, it } from 'node:test';
+import { BroadcastChannel } from 'node:worker_threads';
+import CapacityEngine from '../../../plugin/engine/engine.ts';
+import type { Script } from '../../../plugin/engine/types.ts';
+import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
+import { type EngineMessage, type HookMessage, linkChannelName } from '../../../protocol/link.ts';
+import { FakeFleet } from '../../helpers/fake-fleet.ts';
+import { helpers } from '../../helpers/virtual-user.ts';
+
+const HELD = [{ connect: true }, { hold: true }];
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+let runs = 0;
+
+/** An engine as a worker of Artillery has it, and the hook's end of the line. */
+function start(script: Partial<Script> & { flow?: unknown[]; options?: object; hook?: boolean; engine?: string }) {
+  const { flow = HELD, options = {}, hook = false, engine: name = 'socketio-capacity' } = script;
+  const fleet = new FakeFleet();
+  const started: { settings: FleetSettings; processes: number }[] = [];
+  const aborted: string[] = [];
+  const testRunId = `engine-test-${process.pid}-${runs++}`;
+  const events = new EventEmitter();
+  const phases = [{ duration: 1, arrivalCount: 3 }, { pause: 5 }];
+  const full: Script = {
+    config: {
+      target: 'http://127.0.0.1:1',
+      phases,
+      engines: { 'socketio-capacity': options },
+      ...(hook && { plugins: { 'socketio-capacity': {} } }),
+      ...script.config,
+    },
+    scenarios: [{ engine: name, flow }],
+  };
+  const engine = new CapacityEngine(full, events, helpers, {
+    startFleet: async (settings, processes) => {
+      started.push({ settings, processes });
+      return fleet;
+    },
+    runtime: {
+      testRunId,
+      engineId: '1',
+      isWorker: true,
+      warn: () => {},
+      abort: (message) => aborted.push(message),
+    },
+  });
+  const messages: EngineMessage[] = [];
+  const arrived = new EventEmitter();
+  const channel = new BroadcastChannel(linkChannelName(testRunId));
+  channel.onmessage = (event) => {
+    const { data } = event as { data: EngineMessage };
+    messages.push(data);
+    arrived.emit(data.type, data);
+  };
+  const say = (message: HookMessage) => channel.postMessage(message);
+  const play = () => {
+    const outcome = { started: 0, callbacks: 0, error: undefined as unknown };
+    const scenarioEvents = { emit: (event: string) => event === 'started' && outcome.started++ };
+    const virtualUser = engine.createScenario(full.scenarios?.[0] ?? {}, scenarioEvents);
+    const ended = new Promise<void>((resolve) => {
+      virtualUser({ vars: {} }, (error) => {
+        outcome.callbacks++;
+        outcome.error = error;
+        resolve();
+      });
+    });
+    return { outcome, ended };
+  };
+  open.push(async () => {
+    channel.close();
+    await engine.close();
+  });
+  return { engine, fleet, started, aborted, events, phases, say, messages, arrived, play };
+}
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+describe('without the plugin', () => {
+  it('starts a fleet for this worker’s share and lets arrivals begin', async () => {
+    const { engine, started } = start({ options: { leaveRate: 50 } });
+    await engine.init();
+    assert.equal(started.length, 1);
+    assert.equal(started[0]?.processes, 1);
+    assert.equal(started[0]?.settings.ledger, false);
+    assert.equal(started[0]?.settings.leaveRatePerSec, 50);
+    assert.equal(Object.getPrototypeOf(engine.init).constructor.name, 'AsyncFunction');
+  });
+
+  it('releases held virtual users when the last phase is over', async () => {
+    const { engine, events, phases, play, fleet } = start({});
+    await engine.init();
+    const { outcome, ended } = play();
+    await turn();
+    events.emit('phaseCompleted', phases[0]);
+    await turn();
+    assert.deepEqual([outcome.callbacks, fleet.only.closed], [0, false]);
+    events.emit('phaseCompleted', phases[1]);
+    await ended;
+    assert.deepEqual(outcome, { started: 1, callbacks: 1, error: null });
+    assert.equal(fleet.only.closed, true);
+  });
+
+  it('ends the run with all mistakes, and lets no load begin', async () => {
+    const { engine, aborted, started } = start({ flow: [{ emti: ['a'] }], options: { timeot: 1 } });
+    const settled = await Promise.race([engine.init(), turn().then(() => 'waiting')]);
+    assert.equal(settled, 'waiting');
+    assert.equal(started.length, 0);
+    assert.equal(aborted.length, 1);
+    assert.match(aborted[0] ?? '', /timeot: unknown option.*flow\[0\]: unknown step "emti".*fix: /s);
+  });
+});
+
+describe('with the plugin', () => {
+  it('says ready and waits for start', async () => {
+    const { engine, arrived, say, started } = start({ hook: true });
+    const ready = once(arrived, 'ready');
+    const init = engine.init();
+    await ready;
+    assert.equal(await Promise.race([init, turn().then(() => 'waiting')]), 'waiting');
+    assert.equal(started[0]?.settings.ledger, true);
+    say({ type: 'start' });
+    await init;
+  });
+
+  it('waits for start without a fleet when another engine drives the load', async () => {
+    const { engine, arrived, say, started } = start({ hook: true, engine: 'socketio-v3' });
+    const ready = once(arrived, 'ready');
+    const init = engine.init();
+    await ready;
+    say({ type: 'start' });
+    await init;
+    assert.equal(started.length, 0);
+    say({ type: 'snapshot', requestId: 1 });
+    const [answer] = await once(arrived, 'snapshot');
+    assert.equal(answer.snapshot.attempts, 0);
+  });
+
+  it('holds through the phases, and follows release, snapshot, freeze, finish and close', async () => {
+    const { engine, arrived, say, events, phases, play, fleet } = start({ hook: true });
+    say({ type: 'start' });
+    const init = engine.init();
+    await once(arrived, 'ready');
+    say({ type: 'start' });
+    await init;
+    const { outcome, ended } = play();
+    const [{ status }] = await once(arrived, 'status');
+    assert.deepEqual([status.started, status.connected, status.holding], [1, 1, 1]);
+    for (const phase of phases) events.emit('phaseCompleted', phase);
+    say({ type: 'snapshot', requestId: 7 });
+    const [answer] = await once(arrived, 'snapshot');
+    assert.equal(answer.requestId, 7);
+    assert.deepEqual(answer.snapshot.failures, {});
+    say({ type: 'freeze', requestId: 8, broadcasts: [] });
+    assert.deepEqual((await once(arrived, 'frozen'))[0].rows, []);
+    assert.equal(fleet.only.closed, false);
+    say({ type: 'release' });
+    while (!fleet.only.closed) await once(arrived, 'status');
+    assert.equal(outcome.callbacks, 0);
+    say({ type: 'finish' });
+    await ended;
+    assert.equal(outcome.error, null);
+    say({ type: 'close', requestId: 9 });
+    assert.equal((await once(arrived, 'closed'))[0].requestId, 9);
+    assert.equal(fleet.closed, true);
+  });
+
+  it('reports a failed start instead of ending the run itself', async () => {
+    const { engine, arrived, aborted } = start({ hook: true, flow: [{ nonsense: 1 }] });
+    void engine.init();
+    const [failed] = await once(arrived, 'failed');
+    assert.equal(failed.code, 'SCRIPT');
+    assert.match(failed.message, /unknown step "nonsense"/);
+    assert.deepEqual(aborted, []);
+  });
+});
+
+it('refuses virtual users where it was not started, and still calls back once', async () => {
+  const { play } = start({});
+  const { outcome, ended } = play();
+  await ended;
+  assert.deepEqual([outcome.started, outcome.callbacks], [1, 1]);
+  assert.equal((outcome.error as { code: string }).code, 'engine_not_started');
+});

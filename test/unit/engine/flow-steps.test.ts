@@ -1,0 +1,151 @@
+/** Steps that shape the flow and send nothing: function, loop, hold. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Bench } from '../../helpers/virtual-user.ts';
+
+describe('function', () => {
+  const processor = {
+    callback: (context: { vars: Record<string, unknown> }, _events: unknown, next: () => void) => {
+      context.vars.called = true;
+      setImmediate(next);
+    },
+    twice: (_context: unknown, _events: unknown, next: () => void) => {
+      next();
+      next();
+    },
+    promise: async (context: { vars: Record<string, unknown> }) => {
+      context.vars.awaited = true;
+    },
+    plain: (context: { vars: Record<string, unknown> }) => {
+      context.vars.plain = true;
+    },
+    throws: () => {
+      throw new Error('boom');
+    },
+    rejects: async () => {
+      throw new Error('boom');
+    },
+    nextError: (_context: unknown, _events: unknown, next: (error: Error) => void) => next(new Error('boom')),
+  };
+
+  it('runs callback, async and plain functions', async () => {
+    const bench = new Bench({}, processor);
+    const flow = ['callback', 'promise', 'plain', 'twice'].map((name) => ({ function: name }));
+    const outcome = await bench.play(flow);
+    assert.equal(outcome.error, null);
+    assert.deepEqual(outcome.vars, { called: true, awaited: true, plain: true });
+    assert.equal(outcome.callbacks, 1);
+  });
+
+  for (const name of ['throws', 'rejects', 'nextError']) {
+    it(`ends only its virtual user when it fails: ${name}`, async () => {
+      const bench = new Bench({}, processor);
+      const outcome = await bench.play([{ function: name }, { emit: ['never'] }]);
+      assert.equal(outcome.error?.code, `function_${name.toLowerCase()}`);
+      assert.match(bench.warnings.join(), /boom/);
+    });
+  }
+
+  it('runs beforeScenario and afterScenario around the flow', async () => {
+    const order: string[] = [];
+    const note = (name: string) => async () => void order.push(name);
+    const bench = new Bench({}, { a: note('a'), b: note('b'), c: note('c') });
+    await bench.play([{ function: 'b' }], {}, { beforeScenario: 'a', afterScenario: ['c'] });
+    assert.deepEqual(order, ['a', 'b', 'c']);
+  });
+});
+
+describe('loop', () => {
+  const emitted = (bench: Bench) => bench.fleet.sent.map(([, , value]) => value);
+
+  it('counts', async () => {
+    const bench = new Bench();
+    await bench.play([{ loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: 3 }]);
+    assert.deepEqual(emitted(bench), [0, 1, 2]);
+  });
+
+  it('counts from a template and in a range', async () => {
+    const bench = new Bench();
+    await bench.play(
+      [
+        { loop: [{ emit: ['n', '{{ i }}'] }], count: '{{ times }}', loopValue: 'i' },
+        { loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: '2-4' },
+      ],
+      { times: 2 },
+    );
+    assert.deepEqual(emitted(bench), [0, 1, 2, 3]);
+  });
+
+  it('goes over a list and over a variable', async () => {
+    const bench = new Bench();
+    await bench.play(
+      [
+        { loop: [{ emit: ['n', '{{ $loopElement }}'] }], over: ['a', 'b'] },
+        { loop: [{ emit: ['n', '{{ who }}'] }], over: 'people', loopElement: 'who' },
+        { loop: [{ emit: ['n', 'never'] }], over: 'nobody' },
+      ],
+      { people: ['ann', 'bob'] },
+    );
+    assert.deepEqual(emitted(bench), ['a', 'b', 'ann', 'bob']);
+  });
+
+  it('asks a function, callback or async, whether to go on', async () => {
+    const bench = new Bench(
+      {},
+      {
+        callback: (context: { vars: { $loopCount: number } }, done: (goOn: boolean) => void) =>
+          done(context.vars.$loopCount < 1),
+        promise: async (context: { vars: { $loopCount: number } }) => context.vars.$loopCount < 2,
+      },
+    );
+    await bench.play([
+      { loop: [{ emit: ['n', '{{ $loopCount }}'] }], whileTrue: 'callback' },
+      { loop: [{ emit: ['n', '{{ $loopCount }}'] }], whileTrue: 'promise' },
+    ]);
+    assert.deepEqual(emitted(bench), [0, 1, 0, 1, 2]);
+  });
+
+  it('keeps the element and the count of the loop around it', async () => {
+    const bench = new Bench();
+    const inner = { loop: [{ emit: ['n', '{{ $loopElement }}'] }], count: 2 };
+    await bench.play([{ loop: [inner], over: ['a', 'b'] }]);
+    assert.deepEqual(emitted(bench), ['a', 'a', 'b', 'b']);
+  });
+
+  it('nests, with any step inside', async () => {
+    const bench = new Bench();
+    const inner = { loop: [{ emit: ['n', '{{ i }}{{ j }}'] }, { think: '1ms' }], count: 2, loopValue: 'j' };
+    await bench.play([{ loop: [inner, { disconnect: true }], count: 2, loopValue: 'i' }]);
+    assert.deepEqual(emitted(bench), ['00', '01', '10', '11']);
+    assert.equal(bench.fleet.connections.length, 2);
+  });
+
+  it('lets others run while it goes on for ever', async () => {
+    const bench = new Bench();
+    const done = bench.play([{ loop: [{ emit: ['n'] }] }]);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    bench.fleet.only.drop('transport close');
+    assert.equal((await done).error?.code, 'disconnected_transport_close');
+  });
+});
+
+describe('hold', () => {
+  it('stays until released, leaves, and ends when all is measured', async () => {
+    const bench = new Bench();
+    const { promise: connected, resolve } = Promise.withResolvers<void>();
+    bench.fleet.onOpen = () => resolve();
+    const done = bench.play([{ connect: true }, { hold: true }]);
+    await connected;
+    await new Promise((turn) => setImmediate(turn));
+    assert.equal(bench.run.tally.holding, 1);
+    assert.equal(bench.fleet.only.closed, false);
+    bench.run.signals.release.resolve();
+    await new Promise((turn) => setImmediate(turn));
+    assert.equal(bench.fleet.only.closed, true);
+    const early = await Promise.race([done, 'still held']);
+    assert.equal(early, 'still held');
+    bench.run.signals.finish.resolve();
+    assert.equal((await done).error, null);
+    assert.equal(bench.run.tally.holding, 0);
+  });
+});

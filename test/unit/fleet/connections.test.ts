@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Client, ClientSink } from '../../../plugin/fleet/client.ts';
+import { ConnectTimes } from '../../../plugin/fleet/connect-times.ts';
+import { Connections } from '../../../plugin/fleet/connections.ts';
+import { Ledger } from '../../../plugin/fleet/ledger.ts';
+import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
+import { Openings } from '../../../plugin/fleet/openings.ts';
+import type { Pacer } from '../../../plugin/fleet/pacer.ts';
+import { clientOptions } from '../../helpers/recording-sink.ts';
+
+/** Connections whose clients do nothing, and whose leave is taken when the test says so. */
+function idleConnections() {
+  const answers: FleetAnswer[] = [];
+  const leaves: (() => void)[] = [];
+  const clients: Client[] = [];
+  const nothing = () => {};
+  const createClient = (slot: number) => {
+    const client = { slot, interest: undefined, connect: nothing, emit: nothing, close: nothing, destroy: nothing };
+    clients.push(client as Client);
+    return client as Client;
+  };
+  const connections = new Connections({
+    settings: {
+      client: 'light',
+      defaults: clientOptions({ url: 'http://127.0.0.1:1' }),
+      localAddresses: [],
+      ledger: true,
+      leaveRatePerSec: 1,
+      fleet: { index: 0, of: 1 },
+    },
+    share: { index: 0, of: 1 },
+    createClient,
+    ledger: new Ledger(),
+    connectTimes: new ConnectTimes(),
+    openings: new Openings(0),
+    pacer: { add: (leave: () => void) => void leaves.push(leave) } as Pacer,
+    answer: (answer) => void answers.push(answer),
+  });
+  const leave = () => {
+    for (const one of leaves.splice(0)) one();
+  };
+  return { connections, answers, clients, leave };
+}
+
+const open = { op: 'open', id: 1, requestId: 1, namespace: '/' } as const;
+const close = { op: 'close', id: 1, requestId: 2 } as const;
+const ends: Record<string, (sink: ClientSink, client: Client) => void> = {
+  refused: (sink, client) => sink.onRefused(client, '/', 'no', undefined),
+  failed: (sink, client) => sink.onFailed(client, 'ECONNREFUSED', 'no'),
+};
+
+for (const [what, end] of Object.entries(ends)) {
+  test(`who waits to leave and is ${what} meanwhile has left, once`, () => {
+    const { connections, answers, clients, leave } = idleConnections();
+    connections.run(open);
+    connections.run(close);
+    end(connections, clients[0] as Client);
+    leave();
+    assert.deepEqual(
+      answers.map((answer) => answer.op),
+      ['failed', 'left'],
+    );
+    assert.deepEqual([connections.connecting, connections.connected], [0, 0]);
+  });
+}
+
+test('joins that nobody answers end with their connections', () => {
+  const { connections, clients } = idleConnections();
+  for (const id of [1, 2]) {
+    connections.run({ ...open, id });
+    const client = clients[id - 1] as Client;
+    connections.onOpen(client, '/', 'w0-x', { tcpUs: 1, upgradeUs: 2, openUs: 3, namespaceUs: 4 });
+    connections.run({ op: 'emit', id, namespace: '/', event: 'join_room', args: ['a'] });
+    connections.run({ op: 'emit', id, namespace: '/', event: 'join_room', args: ['b'], requestId: 40 + id });
+  }
+  assert.deepEqual([connections.joining, connections.joined], [4, 0]);
+  connections.onAck(clients[0] as Client, '/', 41, [{ room: 'b', worker: 'w1' }]);
+  assert.deepEqual([connections.joining, connections.joined], [3, 1]);
+  assert.deepEqual(connections.perWorker, { w0: 1, w1: 1 });
+  for (const client of clients) connections.onClosed(client, 'transport close', undefined);
+  assert.deepEqual([connections.joining, connections.joined, connections.connected], [0, 0, 0]);
+});

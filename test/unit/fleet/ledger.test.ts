@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ledger } from '../../../plugin/fleet/ledger.ts';
+import { decodeHistogram } from '../../../protocol/histogram.ts';
+
+const ROOM = 'capacity';
+
+function ledgerOf(members: number): Ledger {
+  const ledger = new Ledger();
+  for (let slot = 0; slot < members; slot++) ledger.joined(slot, ROOM, slot % 2 ? 'w1' : 'w0', 100);
+  return ledger;
+}
+
+const order = (seq: number, sentAtUs = 1000, intendedAtUs = sentAtUs) => ({ seq, room: ROOM, sentAtUs, intendedAtUs });
+
+test('a broadcast that reached everybody has no losses, and its latencies are exact', () => {
+  const ledger = ledgerOf(4);
+  for (let slot = 0; slot < 4; slot++) ledger.receive(slot, 1, 'w0', 1100 + slot * 10);
+  const row = ledger.freeze(order(1));
+  const { local, cross } = row.latencyUs;
+  assert.deepEqual(
+    { ...row, latencyUs: undefined },
+    {
+      seq: 1,
+      expected: 4,
+      received: 4,
+      lostConnected: 0,
+      lostDisconnected: 0,
+      duplicates: 0,
+      reordered: 0,
+      unexpected: 0,
+      firstUs: 100,
+      lastUs: 130,
+      latencyUs: undefined,
+    },
+  );
+  // w0 published: slots 0 and 2 are local to it.
+  assert.equal(decodeHistogram(local).totalCount, 2);
+  assert.equal(decodeHistogram(local).maxValue, 120);
+  assert.equal(decodeHistogram(cross).maxValue, 130);
+});
+
+test('losses are told apart by whether the connection was still there', () => {
+  const ledger = ledgerOf(5);
+  ledger.receive(0, 1, 'w0', 1100);
+  ledger.left(1, 1050);
+  ledger.left(2, 1050);
+  const row = ledger.freeze(order(1));
+  assert.deepEqual([row.expected, row.received, row.lostConnected, row.lostDisconnected], [5, 1, 2, 2]);
+});
+
+test('who left before the send, or whose join was acknowledged after it, is not expected', () => {
+  const ledger = ledgerOf(3);
+  ledger.left(0, 900);
+  ledger.joined(3, ROOM, 'w0', 1001);
+  for (const slot of [1, 2, 3]) ledger.receive(slot, 1, 'w0', 1100);
+  const row = ledger.freeze(order(1));
+  assert.deepEqual([row.expected, row.received, row.unexpected], [2, 2, 1]);
+});
+
+test('who gets a broadcast after a later one got it out of order; a repeat is only a repeat', () => {
+  const ledger = ledgerOf(100);
+  for (const slot of [0, 1, 99]) ledger.receive(slot, 2, 'w0', 2100);
+  for (const slot of [0, 2, 99]) ledger.receive(slot, 1, 'w0', 2200);
+  ledger.receive(2, 2, 'w0', 2300);
+  ledger.receive(0, 1, 'w0', 2400);
+  const [first, second] = [ledger.freeze(order(1)), ledger.freeze(order(2, 2000))];
+  assert.deepEqual([first.received, first.reordered, first.duplicates], [3, 2, 1]);
+  assert.deepEqual([second.received, second.reordered], [4, 0]);
+});
+
+test('repeats count as duplicates and do not make up for a loss', () => {
+  const ledger = ledgerOf(2);
+  for (let times = 0; times < 3; times++) ledger.receive(0, 1, 'w0', 1100 + times);
+  const row = ledger.freeze(order(1));
+  assert.deepEqual([row.expected, row.received, row.duplicates, row.lostConnected, row.firstUs], [2, 1, 2, 1, 100]);
+  assert.equal(ledger.received, 3);
+});
+
+test('a receipt after the books are closed is late, and not silent', () => {
+  const ledger = ledgerOf(2);
+  ledger.receive(0, 1, 'w0', 1100);
+  assert.equal(ledger.freeze(order(1)).lostConnected, 1);
+  ledger.receive(1, 1, 'w0', 9000);
+  assert.equal(ledger.late, 1);
+});
+
+test('broadcasts that overlap keep their own pages', () => {
+  const ledger = ledgerOf(2);
+  ledger.receive(0, 1, 'w0', 1100);
+  ledger.receive(0, 2, 'w1', 1150);
+  ledger.receive(1, 1, 'w0', 1200);
+  ledger.receive(1, 2, 'w1', 1250);
+  assert.equal(ledger.freeze(order(1)).received, 2);
+  assert.equal(ledger.freeze(order(2, 1050)).received, 2);
+});
+
+test('latency counts from the intended time when the send was late', () => {
+  const ledger = ledgerOf(1);
+  ledger.receive(0, 1, 'w0', 1100);
+  const row = ledger.freeze(order(1, 1000, 400));
+  assert.deepEqual([row.firstUs, row.lastUs], [700, 700]);
+});
+
+test('a broadcast nobody received still expects its members', () => {
+  const row = ledgerOf(3).freeze(order(7));
+  assert.deepEqual([row.expected, row.received, row.lostConnected], [3, 0, 3]);
+});
+
+test('a receipt from before the send shows the clocks as apart', () => {
+  const ledger = ledgerOf(1);
+  ledger.receive(0, 1, 'w0', 900);
+  const row = ledger.freeze(order(1));
+  assert.deepEqual([row.received, row.firstUs, ledger.early], [1, 0, 1]);
+});

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
+import type { EngineConnection } from '../../../../plugin/fleet/light/engine.ts';
+import {
+  BINARY,
+  CLOSE,
+  CONNECT_PACKET,
+  clientFrames,
+  fakeConnection,
+  OPEN_PACKET,
+  openConnection,
+  serverFrame,
+  text,
+} from '../../../helpers/fake-wire.ts';
+import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
+
+test('the way to the first namespace is timed stage by stage', () => {
+  const { connection, sink, upgrade, feed } = fakeConnection();
+  for (const step of [upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]) feed(step);
+  const [open] = sink.all('open');
+  assert.equal(open?.sessionId, 'w0-abc');
+  const { tcpUs, upgradeUs, openUs, namespaceUs } = open?.timings ?? { namespaceUs: -1 };
+  const stages = [tcpUs, upgradeUs, openUs, namespaceUs].map(Number);
+  assert.deepEqual(
+    stages,
+    stages.toSorted((a, b) => a - b),
+  );
+  connection.connect('/second');
+  feed(text('40/second,{"sid":"s2"}'));
+  assert.equal(sink.all('open')[1]?.timings, undefined);
+});
+
+test('what stops an attempt is named by the layer that broke', () => {
+  const opened = [text(OPEN_PACKET)];
+  const cases: [string, Buffer[]][] = [
+    ['not_websocket', [Buffer.from([0xff, 0xff])]],
+    ['not_engineio', [text('hello')]],
+    ['not_engineio', [text('0{}')]],
+    ['not_engineio', [text('0{"sid":"a","pingInterval":"x","pingTimeout":1}')]],
+    ['not_engineio', [text('0null')]],
+    ['not_engineio', [serverFrame(BINARY, OPEN_PACKET)]],
+    ['not_socketio', [...opened, text('4hello')]],
+    ['not_socketio', [...opened, text('40')]],
+    ['not_socketio', [...opened, serverFrame(BINARY, 'x')]],
+    ['closed_1008', [serverFrame(CLOSE, Buffer.from([0x03, 0xf0]))]],
+    ['closed_1005', [...opened, serverFrame(CLOSE, '')]],
+    ['closed', [...opened, text('1')]],
+  ];
+  for (const [cause, frames] of cases) {
+    const { sink, wire, upgrade, feed } = fakeConnection();
+    feed(Buffer.concat([upgrade, ...frames]));
+    assert.deepEqual(
+      sink.reports.map((report) => report.on === 'failed' && report.cause),
+      [cause],
+    );
+    assert.equal(wire.state, 'destroyed');
+  }
+});
+
+test('a TCP connection that is not answered', () => {
+  const sink = new RecordingSink();
+  const wire = { write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
+  const connection = new LightClients(() => wire).create(0, clientOptions(), sink) as EngineConnection;
+  connection.connect('/');
+  connection.onDeadline();
+  connection.onWireClosed();
+  assert.deepEqual(
+    sink.reports.map((report) => report.on === 'failed' && report.cause),
+    ['timeout_tcp'],
+  );
+});
+
+test('timeouts name the stage', () => {
+  const steps: [string, (fake: ReturnType<typeof fakeConnection>) => Buffer[]][] = [
+    ['timeout_upgrade', () => []],
+    ['timeout_open', ({ upgrade }) => [upgrade]],
+    ['timeout_namespace', ({ upgrade }) => [upgrade, text(OPEN_PACKET)]],
+  ];
+  for (const [cause, frames] of steps) {
+    const fake = fakeConnection();
+    for (const bytes of frames(fake)) fake.feed(bytes);
+    fake.connection.onDeadline();
+    assert.equal(fake.sink.all('failed')[0]?.cause, cause);
+  }
+});
+
+test('a refused first namespace ends the connection with that one report', () => {
+  const { sink, wire, upgrade, feed, connection } = fakeConnection();
+  feed(Buffer.concat([upgrade, text(OPEN_PACKET), text('44{"message":"no entry","data":{"code":7}}')]));
+  connection.onWireClosed();
+  assert.deepEqual(sink.reports, [{ on: 'refused', namespace: '/', message: 'no entry', data: { code: 7 } }]);
+  assert.notEqual(wire.state, 'open');
+});
+
+test('a refused or overdue second namespace leaves the first one alone', () => {
+  const { connection, sink, feed, wire } = openConnection();
+  connection.connect('/a');
+  feed(text('44/a,{"message":"no"}'));
+  connection.connect('/b');
+  assert.ok(connection.deadlineMs > 0);
+  connection.onDeadline();
+  connection.connect('/c');
+  feed(text('40/c,{"sid":"s"}'));
+  assert.equal(connection.deadlineMs, 0);
+  assert.deepEqual(
+    sink.reports.map((report) => [report.on, 'namespace' in report && report.namespace]),
+    [
+      ['refused', '/a'],
+      ['refused', '/b'],
+      ['open', '/c'],
+    ],
+  );
+  assert.equal(wire.state, 'open');
+});
+
+test('how an open connection ends', () => {
+  const cases: [string, Buffer][] = [
+    ['io server disconnect', text('41')],
+    ['transport close', serverFrame(CLOSE, '')],
+    ['transport close', text('1')],
+    ['transport error', Buffer.from([0xff, 0xff])],
+    ['parse error', text('9')],
+    ['parse error', text('')],
+    ['parse error', text('4x')],
+    ['parse error', text('42{"not":"an array"}')],
+    ['parse error', text('42["connect"]')],
+    ['parse error', serverFrame(1, Buffer.from([0x34, 0x33, 0x31, 0xff]))],
+  ];
+  for (const [reason, bytes] of cases) {
+    const { sink, wire, feed, connection } = openConnection();
+    connection.interest = new Set(['connect']);
+    feed(bytes);
+    connection.onWireClosed();
+    assert.deepEqual(sink.reports, [{ on: 'closed', reason, namespace: undefined }]);
+    assert.notEqual(wire.state, 'open');
+  }
+});
+
+test('a ping that does not come ends the connection', () => {
+  const { connection, sink, wire, feed } = openConnection();
+  const before = connection.pingDeadlineMs;
+  assert.ok(before > 0);
+  feed(text('2'));
+  assert.ok(connection.pingDeadlineMs >= before);
+  connection.onPingOverdue();
+  assert.deepEqual(sink.reports, [{ on: 'closed', reason: 'ping timeout', namespace: undefined }]);
+  connection.onDeadline();
+  assert.equal(wire.state, 'destroyed');
+  assert.equal(sink.reports.length, 1);
+});
+
+test('a polite close says goodbye in every namespace and waits for the server', () => {
+  const { connection, sink, sent, wire, feed } = openConnection();
+  connection.connect('/a');
+  feed(text('40/a,{"sid":"s"}'));
+  sent.length = 0;
+  connection.close();
+  connection.close();
+  feed(text('42["too late"]'));
+  assert.deepEqual(
+    clientFrames(sent).map(({ payload }) => String(payload)),
+    ['41', '41/a,', ''],
+  );
+  assert.equal(wire.state, 'open');
+  feed(serverFrame(CLOSE, ''));
+  assert.equal(wire.state, 'ended');
+  assert.deepEqual(sink.all('closed'), []);
+  connection.onWireClosed();
+  assert.deepEqual(sink.all('closed'), [{ on: 'closed', reason: 'io client disconnect', namespace: undefined }]);
+  assert.equal(sink.all('ignored').length, 0);
+});
+
+test('a server that does not answer the goodbye is dropped', () => {
+  const { connection, sink, wire } = openConnection();
+  connection.close();
+  connection.onDeadline();
+  assert.equal(wire.state, 'destroyed');
+  assert.equal(sink.all('closed')[0]?.reason, 'io client disconnect');
+});
+
+test('destroy is silent, also from inside a report', () => {
+  const { connection, sink, wire, feed } = openConnection();
+  sink.onIgnored = () => connection.destroy();
+  feed(Buffer.concat([text('42["a"]'), text('42["broadcast",{"seq":1,"sentAtUs":1,"worker":"w"}]'), text('41')]));
+  connection.onWireClosed();
+  assert.equal(wire.state, 'destroyed');
+  assert.deepEqual(sink.reports, []);
+});
+
+test('only what is waited for is parsed', () => {
+  const { connection, sink, feed } = openConnection();
+  feed(text('42["any",{broken'));
+  connection.interest = new Set(['wanted', 'broadcast']);
+  feed(text('42["any",{broken'));
+  feed(text('429["wanted",1]'));
+  feed(text('42["broadcast",{"seq":1,"sentAtUs":2,"worker":"w","data":"d"}]'));
+  assert.deepEqual(
+    sink.reports.map((report) => report.on),
+    ['ignored', 'ignored', 'event', 'broadcast', 'event'],
+  );
+});
+
+test('events and acknowledgements are sent as Socket.IO packets', () => {
+  const { connection, sent, sink } = openConnection();
+  const sentBefore = sink.sentBytes;
+  connection.emit('/', 'plain', [1, { a: 'ü' }]);
+  connection.emit('/', 'asked', [], 5);
+  connection.emit('/', 'binary', [Uint8Array.of(1, 2), { deep: Uint8Array.of(3) }], 6);
+  connection.emit('/nowhere', 'lost', []);
+  assert.deepEqual(
+    clientFrames(sent).map(({ payload }) => payload),
+    [
+      '42["plain",1,{"a":"ü"}]',
+      '425["asked"]',
+      '452-6["binary",{"_placeholder":true,"num":0},{"deep":{"_placeholder":true,"num":1}}]',
+      Buffer.from([1, 2]),
+      Buffer.from([3]),
+    ],
+  );
+  assert.equal(sink.sentBytes - sentBefore, Buffer.concat(sent).length);
+});

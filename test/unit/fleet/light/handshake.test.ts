@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endpointOf, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
+import { fakeConnection } from '../../../helpers/fake-wire.ts';
+import { clientOptions } from '../../../helpers/recording-sink.ts';
+
+function request(options: Parameters<typeof clientOptions>[0]): string {
+  return upgradeRequest(clientOptions(options), 'KEY').toString('latin1');
+}
+
+test('endpoints', () => {
+  assert.deepEqual(endpointOf('http://a.example'), {
+    secure: false,
+    host: 'a.example',
+    port: 80,
+    servername: 'a.example',
+  });
+  assert.deepEqual(endpointOf('wss://[::1]:8443/x'), { secure: true, host: '::1', port: 8443, servername: undefined });
+  assert.throws(() => endpointOf('ftp://a.example'), { code: 'ERR_INVALID_PROTOCOL' });
+  assert.throws(() => endpointOf('nonsense'), { code: 'ERR_INVALID_URL' });
+});
+
+test('the request carries path, query and headers', () => {
+  const text = request({
+    url: 'http://a.example:81',
+    path: '/my path',
+    query: { token: 'a&b', EIO: '3' },
+    headers: { 'X-Id': '7', upgrade: 'h2c' },
+  });
+  assert.ok(text.startsWith('GET /my%20path/?token=a%26b&EIO=4&transport=websocket HTTP/1.1\r\n'), text);
+  assert.match(text, /\r\nHost: a\.example:81\r\n/);
+  assert.match(text, /\r\nX-Id: 7\r\n/);
+  assert.doesNotMatch(text, /h2c/);
+  assert.ok(text.endsWith('\r\n\r\n'));
+});
+
+test('a Host header of the user replaces ours; a header that would break the request is refused', () => {
+  const text = request({ headers: { host: 'virtual.example' } });
+  assert.equal(text.match(/^host:/gim)?.length, 1);
+  assert.throws(() => request({ headers: { 'X-Id': 'a\r\nX-Evil: 1' } }), { code: 'ERR_INVALID_CHAR' });
+});
+
+function failure(answer: string | ((upgrade: string) => string)) {
+  const fake = fakeConnection();
+  fake.feed(Buffer.from(typeof answer === 'string' ? answer : answer(fake.upgrade.toString())));
+  assert.equal(fake.wire.state, fake.sink.all('failed').length === 1 ? 'destroyed' : 'open');
+  return fake.sink.all('failed')[0];
+}
+
+test('HTTP errors name the status and quote the answer', () => {
+  assert.deepEqual(failure('HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{"code":0}'), {
+    on: 'failed',
+    cause: 'http_400',
+    message: 'the server answered 400 Bad Request {"code":0}',
+  });
+  assert.equal(failure('HTTP/1.1 502 Bad Gateway\r\n\r\n')?.cause, 'http_502');
+  assert.equal(failure('HTTP/1.1 200 OK\r\n\r\nhello')?.cause, 'http_200');
+  assert.equal(failure('HTTP/1.0 301\r\n\r\n')?.cause, 'http_301');
+});
+
+test('an answer that is no WebSocket handshake', () => {
+  const cases: (string | ((upgrade: string) => string))[] = [
+    'SSH-2.0-OpenSSH\r\n',
+    'HTTP/1.1 1o1\r\n\r\n',
+    'HTTP/2 200\r\n\r\n',
+    `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`,
+    (upgrade) => upgrade.replace('Upgrade: websocket', 'Upgrade: h2c'),
+    (upgrade) => upgrade.replace(/Accept: .*=/, 'Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA='),
+    (upgrade) => upgrade.replace('\r\n\r\n', '\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n'),
+  ];
+  for (const answer of cases) assert.equal(failure(answer)?.cause, 'not_websocket');
+});
+
+test('interim answers are passed over', () => {
+  assert.equal(
+    failure((upgrade) => `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${upgrade}`),
+    undefined,
+  );
+});

@@ -1,0 +1,48 @@
+/** `ensure` replaces metric names in expressions textually, one after the other: none may be the beginning of a later one. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { METRICS } from '../../../plugin/engine/metrics.ts';
+import { addMetrics } from '../../../plugin/hook/metrics.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+function stats() {
+  const added = { counters: {}, rates: {}, summaries: {} as Record<string, Record<string, number>> };
+  addMetrics(added, perfectResult());
+  return added;
+}
+
+/** In the order in which `ensure` replaces them. */
+function names(): string[] {
+  const { counters, summaries } = stats();
+  const aggregations = Object.entries(summaries).flatMap(([name, summary]) =>
+    Object.keys(summary).map((aggregation) => `${name}.${aggregation}`),
+  );
+  return [...Object.values(METRICS).map(({ name }) => name), ...Object.keys(counters), ...aggregations];
+}
+
+it('no metric name is the beginning of a later one', () => {
+  const all = names();
+  const clashes = all.flatMap((name, index) =>
+    all.slice(index + 1).flatMap((later) => (later.startsWith(name) ? [`${name} in ${later}`] : [])),
+  );
+  // Artillery's own engines have these two, and scripts count on them.
+  assert.deepEqual(clashes, ['socketio.emit in socketio.emit_rate']);
+});
+
+it('the documented thresholds are there', () => {
+  const { counters, summaries } = stats();
+  assert.equal((counters as Record<string, number>)['socketio.delivery.coverage'], 1);
+  assert.equal((counters as Record<string, number>)['memory.worker.bytes_per_connection'], 16_000);
+  assert.equal(summaries['socketio.broadcast.latency']?.p99, 50);
+  assert.equal(summaries['socketio.broadcast.latency']?.median, 12.5);
+});
+
+it('what was not measured is no metric', () => {
+  const result = { ...perfectResult(), delivery: null };
+  const added = { counters: {}, rates: {}, summaries: {} };
+  addMetrics(added, result);
+  assert.deepEqual(
+    Object.keys(added.counters).filter((name) => name.startsWith('socketio.delivery')),
+    [],
+  );
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Result } from '../../../protocol/result.ts';
+import { type ComparedFigure, compare, type RunSet } from '../../../report/compare.ts';
+import { FIGURES, valueAt } from '../../../report/figures.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const ONE_WAY = 'latency.oneWayMs.p50';
+const WORKER = 'memory.perConnectionBytes.workerPss.slope';
+
+function run(change: (result: Result) => void = () => {}): Result {
+  const result = perfectResult();
+  change(result);
+  return result;
+}
+
+const latencyRuns = (name: string, ...p50s: number[]): RunSet => ({
+  name,
+  results: p50s.map((p50) =>
+    run(({ latency }) => {
+      if (latency.oneWayMs) latency.oneWayMs.p50 = p50;
+    }),
+  ),
+});
+
+/** One run whose workers cost `slope` bytes per connection, plus or minus `halfWidth`, by five plateaus. */
+const slopeRun = (slope: number, halfWidth: number): RunSet => ({
+  name: String(slope),
+  results: [
+    run(({ memory }) => {
+      const line = memory.perConnectionBytes.workerPss;
+      Object.assign(line ?? {}, { slope, low95: slope - halfWidth, high95: slope + halfWidth });
+    }),
+  ],
+});
+
+function figure(sets: RunSet[], path: string): ComparedFigure {
+  const found = compare(sets).figures.find((one) => one.path === path);
+  assert.ok(found, path);
+  return found;
+}
+
+const answers = (sets: RunSet[], path: string) => figure(sets, path).differences.map(({ answer }) => answer);
+
+describe('compare', () => {
+  it('every figure is a key of the result document', () => {
+    const result = perfectResult();
+    for (const { path } of FIGURES) assert.equal(typeof valueAt(result, path), 'number', path);
+  });
+
+  it('repeats on both sides: a difference far beyond the spread is one, in the figure’s direction', () => {
+    const before = latencyRuns('before', 50, 51, 49, 50, 50);
+    assert.deepEqual(answers([before, latencyRuns('after', 70, 71, 69, 70, 70)], ONE_WAY), ['worse']);
+    assert.deepEqual(answers([before, latencyRuns('after', 30, 31, 29, 30, 30)], ONE_WAY), ['better']);
+    const rate = (perSec: number[]): RunSet => ({
+      name: '',
+      results: perSec.map((achieved) => run(({ connections }) => (connections.achievedRatePerSec = achieved))),
+    });
+    assert.deepEqual(answers([rate([500, 501, 499]), rate([300, 301, 299])], 'connections.achievedRatePerSec'), [
+      'worse',
+    ]);
+  });
+
+  it('repeats on both sides: within the spread there is none', () => {
+    const [a, b] = [latencyRuns('a', 40, 50, 60), latencyRuns('b', 45, 55, 65)];
+    const [difference] = figure([a, b], ONE_WAY).differences;
+    assert.equal(difference?.answer, 'no-difference');
+    assert.equal(difference.noise, 'repeats');
+    assert.equal(difference.value, 5);
+    assert.equal(difference.share, 0.1);
+    assert.ok((difference.low ?? 1) < 0 && (difference.high ?? -1) > 0);
+  });
+
+  it('a single run against repeats is judged by their spread', () => {
+    const baseline = latencyRuns('baseline', 49, 50, 51, 50, 50);
+    assert.deepEqual(answers([baseline, latencyRuns('one', 50.5)], ONE_WAY), ['no-difference']);
+    assert.deepEqual(answers([baseline, latencyRuns('one', 90)], ONE_WAY), ['worse']);
+  });
+
+  it('one run each: only what has an interval of its own is judged', () => {
+    const [difference] = figure([latencyRuns('a', 10), latencyRuns('b', 1000)], ONE_WAY).differences;
+    assert.deepEqual(difference, { answer: 'cannot-tell', value: 990, share: 99, low: null, high: null, noise: null });
+  });
+
+  it('a difference that the calibration does not vouch for is none, however sure', () => {
+    const before = latencyRuns('before', 50, 50, 50);
+    assert.deepEqual(answers([before, latencyRuns('after', 50.9, 50.9, 50.9)], ONE_WAY), ['no-difference']);
+    assert.deepEqual(answers([before, latencyRuns('after', 51.1, 51.1, 51.1)], ONE_WAY), ['worse']);
+    const fast = latencyRuns('before', 2, 2, 2);
+    assert.deepEqual(answers([fast, latencyRuns('after', 2.9, 2.9, 2.9)], ONE_WAY), ['no-difference']);
+    assert.deepEqual(answers([fast, latencyRuns('after', 3.1, 3.1, 3.1)], ONE_WAY), ['worse']);
+  });
+
+  it('counts have no such limit: a thousandth of all receipts lost is a loss', () => {
+    const coverage = (...shares: number[]): RunSet => ({
+      name: '',
+      results: shares.map((share) => run(({ delivery }) => Object.assign(delivery ?? {}, { coverage: share }))),
+    });
+    assert.deepEqual(answers([coverage(1, 1, 1), coverage(0.999, 0.999, 0.999)], 'delivery.coverage'), ['worse']);
+  });
+
+  it('the more figures are compared, the wider every interval: all of them hold together', () => {
+    const [a, b] = [latencyRuns('a', 40, 50, 60), latencyRuns('b', 45, 55, 65)];
+    const width = (sets: RunSet[]) => {
+      const [difference] = figure(sets, ONE_WAY).differences;
+      return (difference?.high ?? 0) - (difference?.low ?? 0);
+    };
+    // Welch: 10 × √(2/3) = 8.165 with 4 degrees; t(0.95, 4) = 2.776
+    const alone = 2 * 2.776 * 8.165;
+    assert.ok(width([a, b]) > 1.5 * alone, `${width([a, b])}`);
+    assert.ok(width([a, b, b]) > width([a, b]));
+  });
+
+  it('an INVALID run gives no figures', () => {
+    const invalid = latencyRuns('invalid', 1, 1, 1);
+    for (const { verdict } of invalid.results) verdict.status = 'INVALID';
+    const comparison = compare([latencyRuns('a', 40, 50, 60), invalid]);
+    assert.equal(comparison.sets[1]?.usable, 0);
+    for (const { spreads, differences } of comparison.figures) {
+      assert.equal(spreads[1], null);
+      assert.deepEqual(
+        differences.map(({ answer, value }) => [answer, value]),
+        [['cannot-tell', null]],
+      );
+    }
+  });
+
+  it('of the workers PSS is compared, and RSS where there is no PSS', () => {
+    const paths = (sets: RunSet[]) => compare(sets).figures.map(({ path }) => path);
+    assert.ok(!paths([latencyRuns('a', 1), latencyRuns('b', 1)]).includes(WORKER.replace('Pss', 'Rss')));
+    const withoutPss = { name: '', results: [run(({ memory }) => delete memory.perConnectionBytes.workerPss)] };
+    assert.ok(paths([withoutPss, withoutPss]).includes(WORKER.replace('Pss', 'Rss')));
+  });
+});
+
+describe('what else differs', () => {
+  const differing = (change: (result: Result) => void) =>
+    compare([
+      { name: 'a', results: [run()] },
+      { name: 'b', results: [run(change)] },
+    ]).mismatches;
+
+  it('nothing of two equal runs', () => {
+    assert.deepEqual(
+      differing(({ run: it, environment }) => {
+        it.id = 'another';
+        environment.configHash = '01';
+        environment.settings.results = 'elsewhere';
+      }),
+      [],
+    );
+  });
+
+  it('is told from what is perhaps the very change one looks at', () => {
+    assert.deepEqual(
+      differing(({ connections, environment, run: it }) => {
+        connections.target = 10_000;
+        environment.cpu = 'another processor';
+        environment.kernel = 'Linux 6.2';
+        environment.settings.broadcasts = { count: 20 };
+        environment.settings.workers = 4;
+        it.target = 'http://127.0.0.1:9090';
+      }),
+      [
+        { aspect: 'load', name: 'connections', values: ['5000', '10000'] },
+        { aspect: 'deployment', name: 'target', values: ['http://127.0.0.1:8080', 'http://127.0.0.1:9090'] },
+        { aspect: 'machine', name: 'cpu', values: ['a processor', 'another processor'] },
+        { aspect: 'system', name: 'kernel', values: ['Linux 6.1', 'Linux 6.2'] },
+        { aspect: 'load', name: 'broadcasts.count', values: ['not set', '20'] },
+        { aspect: 'deployment', name: 'workers', values: ['not set', '4'] },
+      ],
+    );
+  });
+});
+
+describe('lines of one run each', () => {
+  it('are compared by the interval of their difference', () => {
+    assert.deepEqual(answers([slopeRun(10_000, 300), slopeRun(10_400, 300)], WORKER), ['no-difference']);
+    const [difference] = figure([slopeRun(10_000, 300), slopeRun(20_000, 300)], WORKER).differences;
+    assert.equal(difference?.noise, 'fit');
+    assert.equal(difference.answer, 'worse');
+    // Nothing in one run tells how much the next line differs, however well it fits.
+    assert.deepEqual(answers([slopeRun(10_000, 10), slopeRun(10_900, 10)], WORKER), ['no-difference']);
+    assert.deepEqual(answers([slopeRun(10_000, 10), slopeRun(11_100, 10)], WORKER), ['worse']);
+    // Each: 300 ÷ t(0.95, 3) = 300 ÷ 3.182 = 94.28. Together √2 × 94.28 = 133.3, with 6 degrees.
+    assert.ok((difference.high ?? 0) - 10_000 > 2.447 * 133.3);
+  });
+});

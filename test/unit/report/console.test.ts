@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { type Result, resultSchema } from '../../../protocol/result.ts';
+import { renderConsole } from '../../../report/console.ts';
+import { perfectBatch, perfectResult } from '../../helpers/results.ts';
+
+function render(result: Result, width = 100): string {
+  return renderConsole(resultSchema.parse(result), { color: false, width });
+}
+
+/** Compares with test/fixtures/console-<name>.txt; `UPDATE_GOLDEN=1` writes it. */
+function assertGolden(name: string, text: string): void {
+  const file = new URL(`../../fixtures/console-${name}.txt`, import.meta.url);
+  if (process.env.UPDATE_GOLDEN) writeFileSync(file, `${text}\n`);
+  assert.equal(`${text}\n`, readFileSync(file, 'utf8'));
+}
+
+/** Loses receipts in batch 7 of 120, has one duplicate in batch 90, two reordered in batch 95, and a server that counts one more in batch 100. */
+function imperfectResult(): Result {
+  const result = perfectResult();
+  const batches = Array.from({ length: 120 }, (_, index) => perfectBatch(index + 1, 5000));
+  Object.assign(batches[6] as object, { received: 4999, lostConnected: 1 });
+  Object.assign(batches[89] as object, { duplicates: 1 });
+  Object.assign(batches[94] as object, { reordered: 2 });
+  Object.assign(batches[99] as object, { serverMembers: 5001 });
+  Object.assign(result.delivery as object, {
+    broadcasts: 120,
+    expected: 600_000,
+    received: 599_999,
+    lostConnected: 1,
+    duplicates: 1,
+    reordered: 2,
+    coverage: 599_999 / 600_000,
+    batches,
+  });
+  Object.assign(result.machine as object, { swappedOutBytes: 3 * 1024 ** 2 });
+  result.sampling = { intervalMs: 1000, taken: 110, missed: 10, longestGapMs: 4012, failures: { redis: 4 } };
+  result.connections.failed = 3;
+  result.connections.failures = { http_502: 1, ECONNREFUSED: 2 };
+  const message =
+    'the generator was busy for 91 % of the time, so that latencies may be its own and not those of the server';
+  result.verdict = { status: 'SUSPECT', reasons: [{ code: 'GENERATOR_BUSY', message, fix: 'use another machine' }] };
+  return result;
+}
+
+/** What a run with a stock engine that was interrupted early leaves. */
+function earlyResult(): Result {
+  const result = perfectResult();
+  result.run = { ...result.run, profile: 'embedded', engine: 'socketio-v3', complete: false };
+  result.verdict = { status: 'INVALID', reasons: [{ code: 'ABORTED', message: 'interrupted by SIGINT' }] };
+  result.delivery = null;
+  result.latency = {
+    oneWayMs: null,
+    localMs: null,
+    crossWorkerMs: null,
+    completionMs: null,
+    sendDelayMs: null,
+    sentinelMs: null,
+    behindSentinelMs: null,
+    roundTripHalfMs: { underLoad: null, single: null },
+    clocks: [],
+    histograms: {},
+  };
+  result.memory.plateaus = result.memory.plateaus.slice(0, 2);
+  result.memory.residualBytes = {};
+  result.connections = {
+    ...result.connections,
+    peak: 1250,
+    connectMs: null,
+    achievedRatePerSec: null,
+    rampSeconds: null,
+  };
+  result.cpu = {};
+  return result;
+}
+
+test('a perfect run', () => {
+  assertGolden('perfect', render(perfectResult()));
+});
+
+test('an imperfect run shows every imperfect batch, first', () => {
+  const text = render(imperfectResult());
+  assertGolden('imperfect', text);
+  const batches = text.split('\n').filter((line) => /^ {2}\d+ {2,}.*\d %/.test(line));
+  assert.deepEqual(
+    batches.map((line) => Number(line.trim().split(/\s+/)[0])),
+    [7, 90, 95, 100, 1, 2, 3, 4, 5, 6],
+  );
+  assert.match(text, /… 110 more, all 100 %/);
+});
+
+test('an interrupted run of a stock engine claims nothing', () => {
+  const text = render(earlyResult(), 80);
+  assertGolden('early', text);
+  const [first, second] = text.split('\n');
+  assert.match(first ?? '', /^INVALID .*INCOMPLETE.*EMBEDDED PROFILE/);
+  assert.match(second ?? '', /No headline figure/);
+  assert.match(text, /no ledger: this engine cannot see a broadcast arrive/);
+  for (const quotable of ['held', 'KB each', 'Capacity', 'Memory per connection', 'NaN', 'null', 'undefined']) {
+    assert.ok(!text.includes(quotable), quotable);
+  }
+});
+
+test('100 % means all', () => {
+  const text = render(imperfectResult());
+  assert.match(text, /Coverage +99\.99 %/);
+  assert.match(text, /119 of 120 broadcasts reached everybody \(99\.99 %\)/);
+  const batch = text.split('\n').find((line) => /^ {2}7 /.test(line));
+  assert.match(batch ?? '', /99\.98 %/);
+});
+
+test('more than ten imperfect batches are all shown', () => {
+  const result = imperfectResult();
+  for (const batch of result.delivery?.batches.slice(0, 25) ?? [])
+    Object.assign(batch, { received: 4000, lostConnected: 1000 });
+  const shown = render(result).match(/^ {2}\d+ .*80\.00 %/gm);
+  assert.equal(shown?.length, 25);
+});
+
+test('two plateaus give a slope without an interval', () => {
+  const result = perfectResult();
+  Object.assign(result.memory.perConnectionBytes.workerPss as object, { low95: null, high95: null });
+  Object.assign(result.capacity.memoryLimited as object, { low95: null, high95: null });
+  const text = render(result);
+  assert.match(text, /Workers PSS +14\.6 +– /);
+  assert.match(text, /no interval/);
+});
+
+test('colour only when asked for, and then the same text', () => {
+  const result = imperfectResult();
+  const plain = render(result);
+  const colored = renderConsole(result, { color: true, width: 100 });
+  assert.equal(stripVTControlCharacters(plain), plain);
+  assert.notEqual(colored, plain);
+  assert.equal(stripVTControlCharacters(colored), plain);
+});
+
+test('a narrow terminal gets fewer columns and wrapped sentences', () => {
+  for (const line of render(imperfectResult(), 72).split('\n').slice(1)) {
+    // Two-column facts are not wrapped; they are short of themselves.
+    assert.ok(line.length <= 80, `${line.length}: ${line}`);
+  }
+});
+
+/** Notes are wrapped where they happen to reach the edge. */
+function unwrapped(result: Result): string {
+  return render(result).replaceAll(/\s+/g, ' ');
+}
+
+test('workers with clocks of their own are named, with what is left of the difference', () => {
+  const result = perfectResult();
+  result.latency.clocks = [
+    { worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0 },
+    { worker: 'w1', offsetUs: 4e9, uncertaintyUs: 140, driftUs: 3 },
+  ];
+  assert.match(unwrapped(result), /1 of 2 workers have another clock than the generator; .* ± 0\.14 ms \(w1\)/);
+});
+
+test('a whole machine that moved more than all layers together is no check on them', () => {
+  const result = perfectResult();
+  assert.ok(result.memory.sum);
+  result.memory.sum.systemHigh95 = 99_000;
+  assert.match(unwrapped(result), /moved too much to compare/);
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createHistogram,
+  decodeHistogram,
+  encodeHistogram,
+  HISTOGRAM_MAX_US,
+  mergeHistograms,
+  recordUs,
+  summaryMs,
+} from '../../../protocol/histogram.ts';
+
+function near(actual: number, expected: number, relative = 0.002): void {
+  assert.ok(Math.abs(actual - expected) <= Math.abs(expected) * relative, `${actual} is not near ${expected}`);
+}
+
+function histogramOf(valuesUs: Iterable<number>) {
+  const histogram = createHistogram();
+  for (const valueUs of valuesUs) recordUs(histogram, valueUs);
+  return histogram;
+}
+
+test('an empty histogram has no summary, also after a trip through the encoding', () => {
+  assert.equal(summaryMs(createHistogram()), null);
+  assert.equal(summaryMs(decodeHistogram(encodeHistogram(createHistogram()))), null);
+});
+
+test('percentiles are within 3 significant digits', () => {
+  const summary = summaryMs(histogramOf(Array.from({ length: 10_000 }, (_, i) => (i + 1) * 100)));
+  assert.ok(summary);
+  assert.equal(summary.count, 10_000);
+  near(summary.mean, 500.05);
+  near(summary.p50, 500);
+  near(summary.p90, 900);
+  near(summary.p95, 950);
+  near(summary.p99, 990);
+  near(summary.p999, 999);
+  near(summary.max, 1000);
+});
+
+test('what is out of range is kept at the edge, never dropped and never thrown', () => {
+  const summary = summaryMs(histogramOf([-5, 0.7, HISTOGRAM_MAX_US * 10]));
+  assert.equal(summary?.count, 3);
+  near(summary?.max ?? 0, HISTOGRAM_MAX_US / 1000);
+  assert.equal(summary?.p50, 0);
+});
+
+test('decoding gives back every count and goes on recording higher values', () => {
+  const decoded = decodeHistogram(encodeHistogram(histogramOf([1, 10, 100])));
+  recordUs(decoded, 5_000_000);
+  assert.equal(decoded.totalCount, 4);
+  near(decoded.maxValue, 5_000_000);
+});
+
+test('merging adds the counts of parts of different range and leaves the parts alone', () => {
+  const parts = [histogramOf([1, 2, 3]), histogramOf([2_000_000]), createHistogram()];
+  const merged = mergeHistograms(parts);
+  assert.equal(merged.totalCount, 4);
+  near(summaryMs(merged)?.max ?? 0, 2000);
+  assert.deepEqual(
+    parts.map((part) => part.totalCount),
+    [3, 1, 0],
+  );
+});
+
+test('garbage is refused', () => {
+  assert.throws(() => decodeHistogram('bm90IGEgaGlzdG9ncmFt'));
+});

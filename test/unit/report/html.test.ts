@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Result, resultSchema } from '../../../protocol/result.ts';
+import { html } from '../../../report/html/html.ts';
+import { renderHtml } from '../../../report/html/report.ts';
+import { readResult } from '../../../report/read.ts';
+import { page, sections } from '../../helpers/pages.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { sample } from '../../helpers/zod-sample.ts';
+
+const measured = readResult('docs/reports/5k/result.json');
+
+/** A result that has nothing but the frame: no plateau, no sample, no receipt. */
+function emptyResult(): Result {
+  const result = perfectResult();
+  const { connections, latency, memory } = result;
+  return {
+    ...result,
+    connections: {
+      ...connections,
+      configuredRatePerSec: null,
+      achievedRatePerSec: null,
+      rampSeconds: null,
+      connectMs: null,
+      stagesMs: {},
+      perWorker: {},
+    },
+    delivery: null,
+    latency: {
+      ...latency,
+      oneWayMs: null,
+      localMs: null,
+      crossWorkerMs: null,
+      completionMs: null,
+      sendDelayMs: null,
+      roundTripHalfMs: { underLoad: null, single: null },
+      histograms: {},
+    },
+    memory: { ...memory, perConnectionBytes: {}, plateaus: [], residualBytes: {}, absent: {} },
+    cpu: {},
+    generator: [],
+    samples: [],
+  };
+}
+
+/** Text of the page, without its tags, style and script. */
+function textOf(markup: string): string {
+  return markup.replace(/<(style|script)>[\s\S]*?<\/\1>/g, '').replace(/<[^>]*>/g, ' ');
+}
+
+describe('html', () => {
+  it('escapes what is put in, and leaves markup of its own alone', () => {
+    const name = `<b a="1" b='2'>&`;
+    const inner = html`<i title="${name}">${name}</i>`;
+    const escaped = '&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;';
+    assert.equal(html`<p>${[inner]}${0}${null}${false}</p>`.markup, `<p><i title="${escaped}">${escaped}</i>0</p>`);
+  });
+});
+
+describe('renderHtml', () => {
+  it('lets no text of the document become markup', () => {
+    const marks: string[] = [];
+    const attack = (path: string) => {
+      marks.push(path);
+      return `"'><img src=x onerror=alert(${marks.length})><script>alert(1)</script>\${x}{a|b}</style>`;
+    };
+    const result = resultSchema.parse(sample(resultSchema, attack));
+    assert.ok(marks.length > 40, `${marks.length} strings`);
+    const markup = renderHtml(result);
+    assert.equal(markup.match(/<img/g), null);
+    assert.equal(markup.match(/<script/g)?.length, 1);
+    assert.equal(markup.match(/<\/style/g)?.length, 1);
+    // It is there, as text.
+    assert.ok((markup.match(/&lt;img src=x onerror=alert/g)?.length ?? 0) > 40);
+    // Every attribute is closed by the quote that opened it.
+    assert.equal(markup.match(/="[^"]*onerror=alert[^"]*"[^\s>/?]/g), null);
+  });
+
+  it('asks nothing of the network, and stays small', () => {
+    const markup = renderHtml(measured);
+    assert.doesNotMatch(markup, /(?:src|href)="(?!#|data:)[^"]*"/);
+    assert.doesNotMatch(markup, /@import|url\((?!#)/);
+    assert.match(markup, /default-src 'none'/);
+    assert.ok(markup.length < 3_000_000, `${markup.length}`);
+  });
+
+  it('begins with the verdict, then the figures that get quoted', () => {
+    const text = textOf(renderHtml(perfectResult()));
+    const order = ['VALID', '5,000', '14.6', '95 % interval', '55.5', '100'].map((part) => text.indexOf(part));
+    assert.ok(!order.includes(-1), String(order));
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+    );
+  });
+
+  it('has no headline, slopes or capacity when the run is INVALID, and says why', () => {
+    const result = perfectResult();
+    result.verdict = {
+      status: 'INVALID',
+      reasons: [{ code: 'REDIS_GONE', message: 'it stopped', fix: 'see its log' }],
+    };
+    const markup = renderHtml(result);
+    assert.match(textOf(markup), /REDIS_GONE\s+it stopped\s+What to do: see its log/);
+    assert.doesNotMatch(markup, /class="headline"|id="capacity"/);
+    assert.doesNotMatch(textOf(markup), /per connection; 95 %|14\.6 KB/);
+  });
+
+  it('says of what was not measured that it was not', () => {
+    const text = textOf(renderHtml(emptyResult()));
+    assert.doesNotMatch(text, /NaN|undefined|null|Infinity|\[object/);
+    const headline = text.slice(text.indexOf('Connections held'), text.indexOf('Round trip'));
+    assert.equal(headline.match(/not measured/g)?.length, 3);
+    assert.match(text, /Rate, achieved\s+not measured/);
+    assert.match(text, /Connect time\s+not measured/);
+  });
+
+  it('shows every chart of a complete run, wide and narrow', () => {
+    const markup = renderHtml(measured);
+    const names = [...markup.matchAll(/<div class="chart ?(wide)?" role="img" aria-label="([^"]+)">\s*<svg/g)];
+    const titles = names.map(([, , title]) => title);
+    for (const title of [
+      'Connections, and new connections per second, over time',
+      'Workers PSS against connections',
+      'Memory (PSS) by layer over time',
+      'CPU by layer over time',
+      'One-way latency of every receiver, by percentile',
+      'When each broadcast reached its first and its last receiver',
+      'Coverage of each broadcast',
+      'Connections of each worker',
+    ]) {
+      assert.ok(titles.includes(title), `${title} in ${titles.join('; ')}`);
+    }
+    assert.equal(markup.match(/class="chart narrow"/g)?.length, markup.match(/class="chart wide"/g)?.length);
+  });
+
+  it('shows errors by cause, the most frequent first', () => {
+    const result = perfectResult();
+    result.connections.failures = { timeout_open: 3, ECONNREFUSED: 12 };
+    assert.match(textOf(renderHtml(result)), /ECONNREFUSED\s+12\s+timeout_open\s+3/);
+  });
+
+  it('links every figure to a definition that is there, and every definition to a heading of the method', () => {
+    const markup = renderHtml(measured);
+    const ids = [...markup.matchAll(/ id="([^"]+)"/g)].map((match) => match[1] as string);
+    assert.deepEqual(
+      ids.filter((id, index) => ids.indexOf(id) !== index),
+      [],
+      'ids are unique',
+    );
+    const targets = [...markup.matchAll(/href="#([^"]+)"/g)].map((match) => match[1] as string);
+    assert.ok(targets.length > 40);
+    assert.deepEqual(
+      targets.filter((target) => !ids.includes(target)),
+      [],
+    );
+    const headings = sections(page('docs/method.md')).map(({ heading }) => heading.toLowerCase().replaceAll(' ', '-'));
+    const anchors = [...markup.matchAll(/docs\/method\.md#([\w-]+)/g)].map((match) => match[1] as string);
+    assert.ok(anchors.length > 20);
+    assert.deepEqual(
+      anchors.filter((anchor) => !headings.includes(anchor)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../../plugin/hook/samplers/auxv.ts';
+import {
+  parseCpu,
+  parseMeminfo,
+  parseSlabinfo,
+  parseSockstat,
+  parseVmstat,
+} from '../../../plugin/hook/samplers/kernel.ts';
+import { parseStubStatus } from '../../../plugin/hook/samplers/nginx.ts';
+import { parseSmapsRollup, parseStat } from '../../../plugin/hook/samplers/proc.ts';
+import { parseInfo } from '../../../plugin/hook/samplers/redis.ts';
+
+const STAT_TAIL =
+  '1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0';
+
+test('stat: CPU, RSS and start time, whatever the command is called', () => {
+  for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
+    assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
+      rssBytes: 2048 * PAGE_SIZE_BYTES,
+      cpuUs: 300 * TICK_US,
+      startedAtUs: 123456 * TICK_US,
+    });
+  }
+});
+
+test('stat: a zombie and a torn line are no reading', () => {
+  assert.equal(parseStat(`42 (node) Z ${STAT_TAIL}`), undefined);
+  assert.equal(parseStat('42 (node) S 1 42'), undefined);
+  assert.equal(parseStat(''), undefined);
+});
+
+test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is no reading', () => {
+  const text = '5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:     1688 kB\nPss:      411 kB\nPss_Dirty:   116 kB\n';
+  assert.deepEqual(parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
+  assert.equal(parseSmapsRollup(''), undefined);
+});
+
+test('sockstat: pages as bytes, IPv6 beside it, and no IPv6 at all', () => {
+  const sockstat = 'sockets: used 14\nTCP: inuse 5 orphan 1 tw 7 alloc 9 mem 261\nUDP: inuse 0 mem 0\n';
+  const expected = { inUse: 5, orphan: 1, timeWait: 7, allocated: 9, memoryBytes: 261 * PAGE_SIZE_BYTES };
+  assert.deepEqual(parseSockstat(sockstat, 'TCP6: inuse 3\n'), { ...expected, inUse6: 3 });
+  assert.deepEqual(parseSockstat(sockstat, ''), { ...expected, inUse6: 0 });
+});
+
+test('slabinfo: whole slabs of the socket caches only', () => {
+  const row = (name: string, pagesPerSlab: number, slabs: number) =>
+    `${name}   52 52 2368 13 ${pagesPerSlab} : tunables 0 0 0 : slabdata ${slabs} ${slabs} 0`;
+  const text = [
+    'slabinfo - version: 2.1',
+    row('TCP', 8, 4),
+    row('sock_inode_cache', 4, 6),
+    row('tw_sock_TCP', 1, 2),
+    row('dentry', 1, 9999),
+    row('TCP_other', 1, 9999),
+  ].join('\n');
+  assert.equal(parseSlabinfo(text), (32 + 24 + 2) * PAGE_SIZE_BYTES);
+  assert.throws(() => parseSlabinfo(row('dentry', 1, 1)), /no socket caches/);
+});
+
+test('meminfo and cpu', () => {
+  const text =
+    'MemTotal: 1000 kB\nMemFree: 300 kB\nMemAvailable:   600 kB\nBuffers: 50 kB\nCached: 250 kB\nPageTables: 7 kB\nSwapFree:        5 kB\n';
+  assert.deepEqual(parseMeminfo(text), {
+    totalBytes: 1_024_000,
+    availableBytes: 614_400,
+    heldBytes: 400 * 1024,
+    pageTablesBytes: 7168,
+    swapFreeBytes: 5120,
+  });
+  assert.throws(() => parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
+  const cpu = parseCpu('cpu  10 1 20 100 5 2 3 4 50 60\ncpu0 1 1 1 1\n');
+  assert.deepEqual(cpu, { busyUs: 40 * TICK_US, idleUs: 105 * TICK_US });
+});
+
+test('swap, compressed or on a disk', () => {
+  const text = 'pgpgin 9\npswpin 2\npswpout 3\nswap_ra 7\nzswpin 1\nzswpout 5\nzswpwb 6\n';
+  assert.deepEqual(parseVmstat(text), { inBytes: 3 * PAGE_SIZE_BYTES, outBytes: 8 * PAGE_SIZE_BYTES });
+  assert.deepEqual(parseVmstat('pswpin 1\npswpout 0\n'), { inBytes: PAGE_SIZE_BYTES, outBytes: 0 });
+  assert.throws(() => parseVmstat('pgpgin 9\n'), /no pswpin/);
+});
+
+test('stub_status page, and one that is not', () => {
+  const text =
+    'Active connections: 291 \nserver accepts handled requests\n 16630948 16630946 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n';
+  assert.deepEqual(parseStubStatus(text), {
+    active: 291,
+    accepts: 16630948,
+    handled: 16630946,
+    requests: 31070465,
+    reading: 6,
+    writing: 179,
+    waiting: 106,
+  });
+  assert.throws(() => parseStubStatus('<html>404 1 2 3 4 5 6 7</html>'), /stub_status/);
+});
+
+test('INFO lines, with sections, empty values and colons in values', () => {
+  const info = parseInfo(
+    '# Server\r\nredis_version:7.0.15\r\nconfig_file:\r\nexecutable:/a:b\r\n\r\nused_memory:123\r\n',
+  );
+  assert.deepEqual(Object.fromEntries(info), {
+    redis_version: '7.0.15',
+    config_file: '',
+    executable: '/a:b',
+    used_memory: '123',
+  });
+});

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { collectGarbage, EventLoopWindow, processStats } from '../../../server/worker-stats.ts';
+
+test('a forced collection frees what nobody holds', () => {
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  let garbage: object[] | undefined = Array.from({ length: 200_000 }, (_, at) => ({ at }));
+  assert.ok(process.memoryUsage().heapUsed - before > 4e6, `${garbage.length} objects take memory`);
+  garbage = undefined;
+  const { durationMs } = collectGarbage();
+  assert.ok(durationMs > 0);
+  assert.ok(process.memoryUsage().heapUsed - before < 1e6);
+});
+
+test('a window of the event loop sees a block, and the next one does not', async (t) => {
+  const window = new EventLoopWindow();
+  t.after(() => window.close());
+  await delay(60);
+  const until = performance.now() + 150;
+  while (performance.now() < until);
+  await delay(60);
+  const blocked = window.next();
+  assert.ok(blocked.delayMaxMs > 100, `max ${blocked.delayMaxMs}`);
+  assert.ok(blocked.utilization > 0.3, `utilization ${blocked.utilization}`);
+  assert.equal(window.read().delayMaxMs, 0);
+});
+
+test('process figures are of this process, in bytes and microseconds', () => {
+  const stats = processStats();
+  assert.equal(stats.pid, process.pid);
+  assert.ok(stats.rssBytes > 10e6 && stats.heapUsedBytes > 1e6 && stats.cpuUserUs > 10_000);
+});

@@ -1,0 +1,60 @@
+/** ecosystem.config.js as PM2 reads it: with what the stack sets, and by hand. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { execa } from 'execa';
+
+const CONFIG = join(import.meta.dirname, '../../../ecosystem.config.js');
+
+interface App {
+  name: string;
+  cwd: string;
+  script: string;
+  interpreter: string;
+  exec_mode: string;
+  env: Record<string, string>;
+}
+
+async function apps(env: NodeJS.ProcessEnv): Promise<App[]> {
+  const print = `import(${JSON.stringify(CONFIG)}).then(({ apps }) => console.log(JSON.stringify(apps)))`;
+  const { stdout } = await execa(process.execPath, ['-e', print], { extendEnv: false, env });
+  return JSON.parse(stdout);
+}
+
+test('one app per worker, each with its ports', async () => {
+  const list = await apps({
+    STACK_WORKERS: '2',
+    STACK_PORTS: '4001,4002',
+    STACK_CONTROL_PORTS: '5001,5002',
+    STACK_TOKEN: 'a-token-of-some-length',
+    STACK_REDIS_URL: 'redis://127.0.0.1:6380',
+  });
+  assert.deepEqual(
+    list.map(({ name, env }) => [name, env.CAPACITY_WORKER, env.CAPACITY_PORT, env.CAPACITY_CONTROL_PORT]),
+    [
+      ['w0', 'w0', '4001', '5001'],
+      ['w1', 'w1', '4002', '5002'],
+    ],
+  );
+  for (const { cwd, script, interpreter, exec_mode, env } of list) {
+    assert.ok(existsSync(join(cwd, script)));
+    assert.equal(interpreter, process.execPath);
+    assert.equal(exec_mode, 'fork');
+    assert.equal(env.CAPACITY_TOKEN, 'a-token-of-some-length');
+    assert.equal(env.REDIS_URL, 'redis://127.0.0.1:6380');
+  }
+});
+
+test('by hand: a single worker without Redis, as many as cores with it', async () => {
+  const alone = await apps({});
+  assert.equal(alone.length, 1);
+  assert.equal('REDIS_URL' in (alone[0]?.env ?? {}), false);
+  assert.ok((alone[0]?.env.CAPACITY_TOKEN ?? '').length >= 16);
+
+  const joined = await apps({ REDIS_URL: 'redis://127.0.0.1:6379' });
+  assert.equal(joined.length, availableParallelism());
+  assert.equal(new Set(joined.map(({ env }) => env.CAPACITY_TOKEN)).size, 1);
+  assert.equal(new Set(joined.map(({ env }) => env.CAPACITY_PORT)).size, joined.length);
+});

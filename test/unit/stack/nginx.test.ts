@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { type NginxOptions, render, startNginx, templateValues } from '../../../server/stack/nginx.ts';
+import { freePorts } from '../../../server/stack/ports.ts';
+import { isAlive, terminate } from '../../../server/stack/processes.ts';
+import { findTool } from '../../../server/stack/tools.ts';
+
+suite('render', () => {
+  test('fills names, and indents values of several lines', () => {
+    assert.equal(render('a {{X}};\n  {{LINES}}\nb', { X: 1, LINES: 'one\ntwo' }), 'a 1;\n  one\n  two\nb');
+  });
+
+  test('a dollar sign in a value is only a dollar sign', () => {
+    assert.equal(render('{{X}}', { X: '$& $1' }), '$& $1');
+  });
+
+  test('refuses a name without a value, and a value without a name', () => {
+    assert.throws(() => render('{{X}}', {}), /no value for \{\{X\}\}/);
+    assert.throws(() => render('', { X: 1 }), /no place for X/);
+  });
+});
+
+test('each worker has an upstream, and its sessions go there', () => {
+  const values = templateValues(options('/tmp/x', 8080, 8081));
+  assert.equal(values.ALL_SERVERS, 'server 127.0.0.1:4001 max_fails=0;\nserver 127.0.0.1:4002 max_fails=0;');
+  assert.equal(values.SOURCE_ADDRESSES, '50.00% 127.0.0.2;\n* 127.0.0.1;');
+  assert.equal(values.SESSIONS, '~^w0- w0;\n~^w1- w1;');
+});
+
+suite('nginx itself', { skip: findTool('nginx') ? false : 'nginx is not installed' }, () => {
+  test('starts, answers without any worker being up, and ends', async (t) => {
+    const dir = tempDir(t);
+    const [port = 0, statusPort = 0] = await freePorts(2);
+    const master = await startNginx(options(dir, port, statusPort));
+    t.after(() => terminate([master], 2_000));
+    assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 502);
+    assert.deepEqual(await terminate([master], 2_000), []);
+    assert.equal(isAlive(master), false);
+  });
+
+  test('a refused configuration is shown in nginx’s own words', async (t) => {
+    const broken = { ...options(tempDir(t), 8080, 8081), workers: [{ id: 'w0; bogus', port: 1 }] };
+    await assert.rejects(startNginx(broken), { code: 'NGINX_FAILED', message: /\[emerg\].*upstream.*\n.*test failed/ });
+  });
+
+  test('a port that is taken at the last moment is shown', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const [statusPort = 0] = await freePorts(1);
+    await assert.rejects(startNginx(options(tempDir(t), port, statusPort)), {
+      code: 'NGINX_FAILED',
+      message: /Address already in use/,
+    });
+  });
+});
+
+function options(dir: string, port: number, statusPort: number): NginxOptions {
+  return {
+    nginx: findTool('nginx') ?? 'nginx',
+    port,
+    statusPort,
+    plan: { workers: 1, connectionsPerWorker: 64, openFilesPerWorker: 128, sourceAddresses: 2 },
+    workers: [
+      { id: 'w0', port: 4001 },
+      { id: 'w1', port: 4002 },
+    ],
+    dir,
+    logDir: dir,
+  };
+}
+
+function tempDir(t: TestContext): string {
+  const dir = mkdtempSync(join(tmpdir(), 'nginx-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}

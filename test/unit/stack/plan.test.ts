@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { type Machine, type PlanRequest, planStack, readMachine } from '../../../server/stack/plan.ts';
+
+const MACHINE: Machine = { cores: 2, openFilesMax: 20_000, manyLoopbackAddresses: true };
+
+function plan(connections: number, machine: Partial<Machine> = {}, request: Partial<PlanRequest> = {}) {
+  return planStack({ connections, profile: 'full', workers: undefined, ...request }, { ...MACHINE, ...machine });
+}
+
+suite('plan', () => {
+  test('a small target takes one worker per core', () => {
+    assert.equal(plan(1000).workers, 2);
+    assert.equal(plan(1000).nginx.workers, 2);
+  });
+
+  for (const connections of [1, 1_000, 10_000, 32_000, 100_000, 1_000_000]) {
+    test(`${connections} connections fit into every limit`, () => {
+      const { workers, nginx } = plan(connections);
+      const perWorker = connections / workers;
+      assert.ok(perWorker < MACHINE.openFilesMax);
+      assert.ok(perWorker / nginx.sourceAddresses <= 8000);
+      assert.ok((2 * connections) / nginx.workers < nginx.connectionsPerWorker);
+      assert.ok(nginx.connectionsPerWorker < nginx.openFilesPerWorker);
+      assert.ok(nginx.openFilesPerWorker <= MACHINE.openFilesMax);
+    });
+  }
+
+  test('ports limit a worker where there is only one loopback address', () => {
+    const { workers, nginx } = plan(100_000, { openFilesMax: 1_048_576, manyLoopbackAddresses: false });
+    assert.equal(nginx.sourceAddresses, 1);
+    assert.ok(100_000 / workers < 16_384);
+  });
+
+  test('nginx’s table follows the target, not the limit', () => {
+    assert.ok(plan(1000, { openFilesMax: 1_048_576 }).nginx.connectionsPerWorker < 5000);
+  });
+
+  test('a number of workers that the user names is taken', () => {
+    assert.equal(plan(1000, {}, { workers: 5 }).workers, 5);
+  });
+
+  test('embedded is always one worker, and says when that is too few', () => {
+    assert.equal(plan(1000, {}, { profile: 'embedded', workers: 5 }).workers, 1);
+    assert.throws(() => plan(20_000, {}, { profile: 'embedded' }), { code: 'TOO_MANY_CONNECTIONS' });
+  });
+
+  test('reads this machine', async () => {
+    const machine = await readMachine();
+    for (const value of [machine.cores, machine.openFilesMax]) assert.ok(Number.isInteger(value) && value > 0);
+  });
+});

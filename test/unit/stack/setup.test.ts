@@ -1,0 +1,113 @@
+/** The set-up with an apt-get of our own, in folders of our own. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { type SetupSystem, setup } from '../../../server/stack/setup.ts';
+import { requireTool } from '../../../server/stack/tools.ts';
+
+interface FakeSystem extends SetupSystem {
+  dir: string;
+  lines: string[];
+  calls(): string[];
+}
+
+function fakeSystem(t: TestContext): FakeSystem {
+  const dir = mkdtempSync(join(tmpdir(), 'setup-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const lines: string[] = [];
+  return {
+    dir,
+    lines,
+    dirs: [dir],
+    isRoot: true,
+    policyFile: join(dir, 'policy-rc.d'),
+    print: (line) => lines.push(line),
+    calls: () => (existsSync(join(dir, 'calls')) ? readFileSync(join(dir, 'calls'), 'utf8').trim().split('\n') : []),
+  };
+}
+
+function program(dir: string, name: string, script: string): void {
+  writeFileSync(join(dir, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
+
+const NGINX = 'echo "nginx version: nginx/1.22.1" >&2';
+const REDIS = 'echo "Redis server v=7.0.15 sha=0"';
+
+/** Notes its call and whether services may start, then «installs» what it is asked for. */
+function aptGet(dir: string): void {
+  const install = (name: string, script: string) =>
+    `case "$*" in *${name}*) printf '#!/bin/sh\\n%s\\n' '${script}' > ${dir}/${name}; chmod +x ${dir}/${name};; esac`;
+  program(
+    dir,
+    'apt-get',
+    [
+      `${dir}/policy-rc.d 2>/dev/null; echo "$1 $([ $? = 101 ] && echo quiet || echo free) $*" >> ${dir}/calls`,
+      `[ "$1" = install ] || exit 0`,
+      install('nginx', NGINX),
+      install('redis-server', REDIS),
+    ].join('\n'),
+  );
+}
+
+suite('setup', () => {
+  test('says what it finds, one line each, and installs nothing', async (t) => {
+    const system = fakeSystem(t);
+    program(system.dir, 'nginx', NGINX);
+    program(system.dir, 'redis-server', REDIS);
+    aptGet(system.dir);
+    assert.equal(await setup(system), 0);
+    assert.equal(system.lines.length, 2);
+    assert.match(system.lines[0] ?? '', /^nginx 1\.22\.1 found/);
+    assert.match(system.lines[1] ?? '', /^redis-server 7\.0\.15 found/);
+    assert.deepEqual(system.calls(), []);
+  });
+
+  test('installs what is missing, without letting services start', async (t) => {
+    const system = fakeSystem(t);
+    program(system.dir, 'nginx', NGINX);
+    aptGet(system.dir);
+    program(system.dir, 'systemctl', `echo "systemctl $*" >> ${system.dir}/calls`);
+    assert.equal(await setup(system), 0);
+    assert.deepEqual(system.calls(), [
+      'update free update -q',
+      'install quiet install -y -q --no-install-recommends redis-server',
+      'systemctl disable redis-server',
+    ]);
+    assert.equal(existsSync(system.policyFile), false, 'the ban is lifted again');
+    assert.match(system.lines.at(-1) ?? '', /^redis-server 7\.0\.15 installed/);
+    assert.equal(await setup(system), 0);
+    assert.equal(system.calls().length, 3, 'a second time does nothing');
+  });
+
+  test('leaves a policy that is there already', async (t) => {
+    const system = fakeSystem(t);
+    program(system.dir, 'policy-rc.d', 'exit 101');
+    aptGet(system.dir);
+    assert.equal(await setup(system), 0);
+    assert.equal(existsSync(system.policyFile), true);
+  });
+
+  test('without root, says in one line what to do', async (t) => {
+    const system = { ...fakeSystem(t), isRoot: false };
+    aptGet(system.dir);
+    assert.equal(await setup(system), 4);
+    assert.equal(system.lines.length, 1);
+    assert.match(system.lines[0] ?? '', /nginx and redis-server.*apt-get install.*PROFILE=embedded/);
+    assert.deepEqual(system.calls(), []);
+  });
+
+  test('a failing apt-get is shown', async (t) => {
+    const system = fakeSystem(t);
+    program(system.dir, 'apt-get', 'echo "E: no network" >&2; exit 100');
+    assert.equal(await setup(system), 4);
+    assert.match(system.lines.join('\n'), /E: no network/);
+  });
+
+  test('a missing tool is an error with the way out', (t) => {
+    const { dirs } = fakeSystem(t);
+    assert.throws(() => requireTool('nginx', dirs), { code: 'NGINX_MISSING', fix: /npm run setup.*PROFILE=embedded/ });
+    assert.throws(() => requireTool('redis-server', dirs), { code: 'REDIS_MISSING' });
+  });
+});
