@@ -1,0 +1,96 @@
+/** One row of the calibration: what is known to be true, what the product measured, and whether that is near enough. */
+import { decimals, integer } from '../../report/format.ts';
+
+export type Unit = 'ms' | 'bytes' | '1/s' | 'count';
+
+/** How far a measurement may be from the truth: the larger of the two. */
+export interface Bound {
+  /** In the row's unit. */
+  absolute?: number;
+  /** Of the truth. */
+  share?: number;
+}
+
+export interface Comparison {
+  what: string;
+  unit: Unit;
+  truth: number;
+  measured: number;
+  /** For readers; `–` where the row only shows something. */
+  bound: string;
+  /** Undefined where there is no bound. */
+  ok: boolean | undefined;
+}
+
+const AT_MOST = 'at most';
+
+/** Rows that belong together, and what a reader has to know of them. */
+export interface Section {
+  title: string;
+  text: string;
+  rows: Comparison[];
+}
+
+export function near(what: string, unit: Unit, truth: number, measured: number, bound: Bound): Comparison {
+  const { absolute = 0, share = 0 } = bound;
+  const ok = Math.abs(measured - truth) <= Math.max(absolute, share * Math.abs(truth));
+  return { what, unit, truth, measured, bound: describe(bound, unit), ok };
+}
+
+export function exactly(what: string, truth: number, measured: number): Comparison {
+  return { what, unit: 'count', truth, measured, bound: 'exact', ok: truth === measured };
+}
+
+/** All that is known is that it may not be more than this. */
+export function atMost(what: string, unit: Unit, truth: number, measured: number): Comparison {
+  return { what, unit, truth, measured, bound: AT_MOST, ok: measured <= truth };
+}
+
+/** For what no measurement of this kind can tell: the error is the message. */
+export function shown(what: string, unit: Unit, truth: number, measured: number): Comparison {
+  return { what, unit, truth, measured, bound: '–', ok: undefined };
+}
+
+/** The measured side is an interval, and is to cover the truth. */
+export function interval(what: string, truth: number, low: number, high: number): Comparison {
+  const ok = low <= truth && truth <= high;
+  const measured = (low + high) / 2;
+  return { what, unit: 'bytes', truth, measured, bound: `± ${inUnit((high - low) / 2, 'bytes')}`, ok };
+}
+
+/** @returns `Infinity` for nothing, which no bound allows */
+export function known(value: number | null | undefined): number {
+  return value ?? Number.POSITIVE_INFINITY;
+}
+
+export const TABLE_HEAD = ['what', 'truth', 'measured', 'error', 'bound', 'ok'];
+
+/** Cells for `TABLE_HEAD`. */
+export function cells({ what, unit, truth, measured, bound, ok }: Comparison): string[] {
+  const verdict = ok === undefined ? '–' : ok ? 'yes' : 'NO';
+  const error = bound === AT_MOST ? '–' : errorText(truth, measured, unit);
+  return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, verdict];
+}
+
+function errorText(truth: number, measured: number, unit: Unit): string {
+  const error = measured - truth;
+  if (error === 0) return '0';
+  const sign = error > 0 ? '+' : '';
+  const share = truth === 0 || unit === 'count' ? '' : ` (${sign}${decimals((100 * error) / truth, 2)} %)`;
+  return `${sign}${inUnit(error, unit)}${share}`;
+}
+
+function inUnit(value: number, unit: Unit): string {
+  if (!Number.isFinite(value)) return 'nothing';
+  if (unit === 'ms') return `${decimals(value, 2)} ms`;
+  if (unit === '1/s') return `${decimals(value, 1)} /s`;
+  return unit === 'bytes' ? `${integer(value)} B` : integer(value);
+}
+
+function describe({ absolute, share }: Bound, unit: Unit): string {
+  const texts = [
+    ...(absolute === undefined ? [] : [inUnit(absolute, unit)]),
+    ...(share === undefined ? [] : [`${decimals(share * 100, share < 0.01 ? 1 : 0)} %`]),
+  ];
+  return `± ${texts.join(' or ')}`;
+}

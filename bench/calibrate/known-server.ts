@@ -1,0 +1,125 @@
+/**
+ * A Socket.IO server with the whole wire contract, by `instrument(io)` like anybody's own, that keeps a known amount of
+ * memory for each connection and hands each receiver its copy of a broadcast after a known delay. It writes down when
+ * it really did: a timer is late by itself, and that lateness is the truth, not an error of whoever measures it.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Server, type Socket } from 'socket.io';
+import { monotonicUs } from '../../protocol/clock.ts';
+import { type Broadcast, EVENTS, type JoinRoom } from '../../protocol/events.ts';
+import { instrument } from '../../server/instrument.ts';
+import { serve } from './known-process.ts';
+
+export interface KnownServerConfig {
+  /** Of the control namespace. */
+  token: string;
+  /** For each connection: a Buffer outside of V8's heap, or an array of doubles in it. */
+  keep?: { kind: 'buffer' | 'heap'; bytes: number };
+  /** From 0 ms on at each pretended worker: shortest and longest delay of a copy. One entry: one worker, `w0`. */
+  delaysMs?: [number, number][];
+  /** Members of the room that each broadcast leaves out. */
+  drop?: number;
+}
+
+export interface KnownServerStarted {
+  url: string;
+  controlUrl: string;
+}
+
+/** A copy handed to its receiver's socket. */
+export interface Copy {
+  seq: number;
+  /** Of the receiver. */
+  worker: string;
+  publisher: string;
+  /** From the broadcast's `sentAtUs` on. */
+  afterUs: number;
+}
+
+export interface KnownServerTruth {
+  copies: Copy[];
+  dropped: number;
+}
+
+/** Neighbours in the room get delays that are far apart, and all together cover the range evenly. */
+const GOLDEN_RATIO = 0.618033988749895;
+
+await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerConfig) => {
+  const http = createServer();
+  const io = new Server(http, { serveClient: false, perMessageDeflate: false });
+  const workerOf = new Map<string, string>();
+  let truth: KnownServerTruth = { copies: [], dropped: 0 };
+
+  io.on('connection', (socket) => {
+    if (keep) socket.data.kept = keep.kind === 'buffer' ? bufferOf(keep.bytes) : doublesOf(keep.bytes);
+    socket.on(EVENTS.joinRoom, (asked: JoinRoom, ack?: (answer: object) => void) => {
+      const room = typeof asked === 'string' ? asked : asked.clientKey;
+      const worker = workerOf.get(socket.id) ?? `w${workerOf.size % delaysMs.length}`;
+      workerOf.set(socket.id, worker);
+      socket.join(room);
+      ack?.({ room, worker, members: io.of('/').adapter.rooms.get(room)?.size });
+    });
+    socket.on('disconnect', () => workerOf.delete(socket.id));
+  });
+  const { controlPort } = await instrument(io, { token, worker: 'w0' });
+
+  const hand = (socket: Socket, message: Broadcast) => {
+    if (!socket.connected) return;
+    if (!isProbe(socket)) {
+      const worker = workerOf.get(socket.id) as string;
+      const afterUs = monotonicUs() - message.sentAtUs;
+      truth.copies.push({ seq: message.seq, worker, publisher: message.worker, afterUs });
+    }
+    socket.emit(EVENTS.broadcast, message);
+  };
+  const { adapter } = io.of('/');
+  adapter.broadcast = (packet, { rooms }) => {
+    const message = packet.data[1] as Broadcast;
+    const members = [...rooms].flatMap((room) => [...(adapter.rooms.get(room) ?? [])]);
+    let toDrop = drop;
+    for (const [index, id] of members.entries()) {
+      const socket = io.sockets.sockets.get(id);
+      if (!socket) continue;
+      if (toDrop > 0 && !isProbe(socket)) {
+        toDrop--;
+        truth.dropped++;
+        continue;
+      }
+      const [low, high] = delaysMs[Number(workerOf.get(id)?.slice(1))] ?? [0, 0];
+      const delayMs = low + (high - low) * (((index + message.seq) * GOLDEN_RATIO) % 1);
+      if (delayMs === 0) hand(socket, message);
+      else setTimeout(hand, delayMs, socket, message);
+    }
+  };
+
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port } = http.address() as AddressInfo;
+  const started: KnownServerStarted = {
+    url: `http://127.0.0.1:${port}`,
+    controlUrl: `http://127.0.0.1:${controlPort}`,
+  };
+  return {
+    started,
+    truth: () => {
+      const told = truth;
+      truth = { copies: [], dropped: 0 };
+      return told;
+    },
+  };
+});
+
+/** Every page of it is touched: memory that nobody wrote to costs nothing. */
+function bufferOf(bytes: number): Buffer {
+  return Buffer.alloc(bytes, 1);
+}
+
+/** V8 keeps doubles unboxed, eight bytes each. */
+function doublesOf(bytes: number): number[] {
+  return new Array<number>(bytes / 8).fill(0.5);
+}
+
+/** The hook's own connections keep no ledger, and are or have been in rooms of their own. */
+function isProbe(socket: Socket): boolean {
+  return [...socket.rooms].some((room) => /:(single|warm-up)$/.test(room));
+}

@@ -1,0 +1,84 @@
+/** Copies that reach their receivers after a known delay: does the latency of every receiver come out? */
+import { latencyFigures } from '../../plugin/hook/result/latency.ts';
+import type { Summary } from '../../protocol/result.ts';
+import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
+import { broadcast, join, pinApart, withCrowd } from './crowd.ts';
+import { type Distribution, distributionOf } from './distribution.ts';
+import type { Copy } from './known-server.ts';
+
+export interface LatencySize {
+  receivers: number;
+  broadcasts: number;
+  cases: (keyof typeof CASES)[];
+  bound: Bound;
+}
+
+const CASES = { constant, uniform, byWorker };
+const INTERVAL_MS = 300;
+/** The first broadcasts find code on both sides that is not compiled yet. */
+const WARM_UP = 3;
+
+export async function latency(size: LatencySize): Promise<Section> {
+  return {
+    title: 'Latency of every receiver',
+    text:
+      'The server hands each receiver its copy after a delay and writes down when it really did: a timer is late by ' +
+      'itself, and that is the truth here. The measured side is the ledger and the figures of the result document. ' +
+      "Server and fleet have a core each, and go before everything else on it (the kernel's real-time class): " +
+      'where the fleet has to wait until the server is done, its first receivers are ' +
+      `late by up to a time slice of the kernel (4 ms), and no event loop knows. The first ${WARM_UP} broadcasts, ` +
+      'which find code not compiled yet, are left out.',
+    rows: (await inTurn(size)).flat(),
+  };
+}
+
+async function inTurn(size: LatencySize): Promise<Comparison[][]> {
+  const rows: Comparison[][] = [];
+  for (const name of size.cases) rows.push(await CASES[name](size));
+  return rows;
+}
+
+async function constant(size: LatencySize): Promise<Comparison[]> {
+  const { figures, copies } = await measure(size, [[50, 50]]);
+  return rows('constant 50 ms', copies, figures.oneWayMs, size.bound);
+}
+
+async function uniform(size: LatencySize): Promise<Comparison[]> {
+  const { figures, copies } = await measure(size, [[0, 200]]);
+  return rows('uniform 0–200 ms', copies, figures.oneWayMs, size.bound);
+}
+
+async function byWorker(size: LatencySize): Promise<Comparison[]> {
+  const { figures, copies } = await measure(size, [
+    [10, 10],
+    [100, 100],
+  ]);
+  const local = copies.filter(({ worker, publisher }) => worker === publisher);
+  const cross = copies.filter(({ worker, publisher }) => worker !== publisher);
+  return [
+    ...rows("the publisher's worker, 10 ms", local, figures.localMs, size.bound),
+    ...rows('the other worker, 100 ms', cross, figures.crossWorkerMs, size.bound),
+  ];
+}
+
+async function measure({ receivers, broadcasts }: LatencySize, delaysMs: [number, number][]) {
+  return withCrowd({ delaysMs }, async (crowd) => {
+    await join(crowd.fleet, receivers);
+    await pinApart(crowd);
+    const count = broadcasts + WARM_UP;
+    const facts = await broadcast(crowd, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    facts.frozen = facts.frozen.filter(({ seq }) => seq > WARM_UP);
+    const { copies } = await crowd.server.truth();
+    return { figures: latencyFigures(facts), copies: copies.filter(({ seq }) => seq > WARM_UP) };
+  });
+}
+
+function rows(what: string, copies: Copy[], measured: Summary | null, bound: Bound): Comparison[] {
+  const truth: Distribution = distributionOf(copies.map(({ afterUs }) => afterUs / 1000));
+  return [
+    exactly(`${what}: receipts`, truth.count, known(measured?.count)),
+    near(`${what}: p50`, 'ms', truth.p50, known(measured?.p50), bound),
+    near(`${what}: p99`, 'ms', truth.p99, known(measured?.p99), bound),
+    near(`${what}: max`, 'ms', truth.max, known(measured?.max), bound),
+  ];
+}

@@ -1,0 +1,106 @@
+/** Servers that keep a known amount per connection more than their twin: does the difference of the slopes say so? */
+import { readAtRest } from '../../plugin/hook/readings.ts';
+import { memoryFigures } from '../../plugin/hook/result/memory.ts';
+import { Sampler } from '../../plugin/hook/samplers/index.ts';
+import type { Slope } from '../../protocol/result.ts';
+import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';
+import { emptyFacts, join, warmUp, withCrowd } from './crowd.ts';
+
+export interface MemorySize {
+  connections: number;
+  plateaus: number;
+  kinds: Kind[];
+  kilobytes: number[];
+  /** Times that a server has had connections before the first plateau. */
+  warmUps: number;
+  /** Also shows what it costs not to warm a server up. */
+  cold: boolean;
+  bound: Bound;
+}
+
+type Kind = 'buffer' | 'heap';
+
+/** Where V8 counts it. */
+const LAYERS: Record<Kind, string> = { buffer: 'workerExternal', heap: 'workerHeapUsed' };
+/** The twin keeps this: the same kind of object, so that what V8 needs for the object itself falls out. */
+const TWIN_BYTES = 1024;
+const COLD_CONNECTIONS = 1000;
+
+export async function memory(size: MemorySize): Promise<Section> {
+  const rows: Comparison[] = [];
+  for (const kind of size.kinds) {
+    const twin = await slopes(size, kind, TWIN_BYTES);
+    for (const kilobytes of size.kilobytes) {
+      const bytes = kilobytes * 1024;
+      const larger = await slopes(size, kind, TWIN_BYTES + bytes);
+      const what = `${kind === 'buffer' ? 'Buffer' : 'array of doubles'}, ${kilobytes} KB`;
+      const layer = LAYERS[kind];
+      const [more, less] = [larger[layer], twin[layer]];
+      rows.push(near(`${what}: ${layer}`, 'bytes', bytes, known(more?.slope) - known(less?.slope), size.bound));
+      rows.push(interval(`${what}: ${layer}, 95 % interval`, bytes, ...differenceOf(more, less)));
+      rows.push(
+        shown(`${what}: workerRss`, 'bytes', bytes, known(larger.workerRss?.slope) - known(twin.workerRss?.slope)),
+      );
+    }
+  }
+  if (size.cold) rows.push(...(await coldRows(size)));
+  return {
+    title: 'Memory per connection',
+    text:
+      `Each server keeps that much more for every connection than its twin, which keeps ${TWIN_BYTES} bytes of the ` +
+      'same kind; compared are the slopes of the two. `workerHeapUsed` and `workerExternal` count bytes. `workerRss` ' +
+      'counts pages that the process has, with what the allocator holds in reserve between them and what it has not ' +
+      'given back: it has no bound. All these servers have had connections before the first plateau. What a server ' +
+      'sets up, compiles and keeps in reserve for its very first ones is paid once, but a line through zero ' +
+      'connections spreads it over all of them: the last rows show by how much, on two equal servers.',
+    rows,
+  };
+}
+
+/** The truth is the same server's slope when it is warm. */
+async function coldRows(size: MemorySize): Promise<Comparison[]> {
+  const small = { ...size, connections: COLD_CONNECTIONS };
+  const warm = await slopes(small, 'buffer', TWIN_BYTES);
+  const cold = await slopes({ ...small, warmUps: 0 }, 'buffer', TWIN_BYTES);
+  return ['workerHeapUsed', 'workerRss'].map((layer) =>
+    shown(
+      `cold instead of warm, ${COLD_CONNECTIONS} connections: ${layer}`,
+      'bytes',
+      known(warm[layer]?.slope),
+      known(cold[layer]?.slope),
+    ),
+  );
+}
+
+async function slopes(
+  { connections, plateaus, warmUps }: MemorySize,
+  kind: Kind,
+  bytes: number,
+): Promise<Record<string, Slope>> {
+  return withCrowd({ keep: { kind, bytes } }, async (crowd) => {
+    const { server, control, fleet } = crowd;
+    const pids = () => ({ worker: [server.pid] });
+    const sampler = new Sampler({ pids, connections: () => fleet.status().connected, workers: control });
+    await warmUp(crowd, warmUps);
+    // As in a run, where the probe is there from the beginning.
+    await join(fleet, 1);
+    const facts = emptyFacts();
+    for (let step = 0; step < plateaus; step++) {
+      if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
+      const layers = await readAtRest(control, sampler);
+      facts.plateaus.push({ connections: fleet.status().connected, layers });
+    }
+    return memoryFigures(facts, []).perConnectionBytes;
+  });
+}
+
+/** The interval of the difference of two independent slopes: their half widths add up like right angles. */
+function differenceOf(more: Slope | undefined, less: Slope | undefined): [low: number, high: number] {
+  const slope = known(more?.slope) - known(less?.slope);
+  const half = Math.hypot(halfWidth(more), halfWidth(less));
+  return [slope - half, slope + half];
+}
+
+function halfWidth(slope: Slope | undefined): number {
+  return (known(slope?.high95) - known(slope?.low95)) / 2;
+}

@@ -1,0 +1,95 @@
+/** Links that are slower one way than the other: what the latency of receivers and half a round trip say of them. */
+
+import { Probe } from '../../plugin/hook/probe.ts';
+import { latencyFigures } from '../../plugin/hook/result/latency.ts';
+import { until } from '../../plugin/hook/wait.ts';
+import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';
+import { pin } from './cores.ts';
+import { broadcast, type Crowd, join, pinApart, ROOM, withCrowd } from './crowd.ts';
+import { distributionOf } from './distribution.ts';
+import { KnownProcess } from './known-process.ts';
+import type { RelayConfig, RelayStarted, RelayTruth } from './relay.ts';
+
+export interface RoundTripSize {
+  receivers: number;
+  broadcasts: number;
+  links: Link[];
+  bound: Bound;
+}
+
+type Link = Pick<RelayConfig, 'downMs' | 'upMs'>;
+type Relay = KnownProcess<RelayStarted, RelayTruth>;
+
+const INTERVAL_MS = 250;
+const ANSWER_TIMEOUT_MS = 5000;
+
+export async function roundTrip(size: RoundTripSize): Promise<Section> {
+  const rows: Comparison[] = [];
+  for (const link of size.links) rows.push(...(await overLink(size, link)));
+  return {
+    title: 'Round trip ÷ 2',
+    text:
+      'All connections go through a relay that holds back what goes to the clients and what comes from them for ' +
+      'different times. The latency of the receivers is the way there. Half of a round trip is the mean of both ways: ' +
+      'the same for all these links, so it cannot tell which of them it is; its rows against the way there have no bound.',
+    rows,
+  };
+}
+
+async function overLink(size: RoundTripSize, link: Link): Promise<Comparison[]> {
+  const relays: Relay[] = [];
+  const via = async (url: string) => {
+    const relay: Relay = await KnownProcess.start('relay.ts', { ...link, toPort: Number(new URL(url).port) });
+    relays.push(relay);
+    return relay.started.url;
+  };
+  try {
+    return await withCrowd({}, (crowd) => measure(crowd, relays[0] as Relay, size, link), via);
+  } finally {
+    await relays[0]?.close();
+  }
+}
+
+async function measure(crowd: Crowd, relay: Relay, size: RoundTripSize, link: Link): Promise<Comparison[]> {
+  const { receivers, broadcasts: count, bound } = size;
+  await join(crowd.fleet, receivers);
+  await pinApart(crowd);
+  pin(relay.pid, 0);
+  const probe = await connectProbe(relay.started.url);
+  try {
+    const trips: number[] = [];
+    probe.onRoundTrip = (_seq, us) => trips.push(us);
+    const facts = await broadcast(crowd, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    await until(() => trips.length >= count, ANSWER_TIMEOUT_MS, new AbortController().signal);
+    facts.roundTripsUs.underLoad = trips;
+    return rows(link, await relay.truth(), latencyFigures(facts), bound);
+  } finally {
+    probe.close();
+  }
+}
+
+function rows(
+  { downMs, upMs }: Link,
+  truth: RelayTruth,
+  { oneWayMs, roundTripHalfMs }: ReturnType<typeof latencyFigures>,
+  bound: Bound,
+): Comparison[] {
+  const what = `${downMs} ms there, ${upMs} ms back`;
+  const down = distributionOf(truth.downUs.map((us) => us / 1000)).p50;
+  const up = distributionOf(truth.upUs.map((us) => us / 1000)).p50;
+  const half = known(roundTripHalfMs.underLoad?.p50);
+  return [
+    near(`${what}: latency of receivers, p50`, 'ms', down, known(oneWayMs?.p50), bound),
+    near(`${what}: round trip ÷ 2 against the mean of both ways`, 'ms', (down + up) / 2, half, bound),
+    shown(`${what}: round trip ÷ 2 against the way there`, 'ms', down, half),
+  ];
+}
+
+async function connectProbe(target: string): Promise<Probe> {
+  const options = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
+  const probe = await Probe.connect({ target, ...options, rejectUnauthorized: true }, new AbortController().signal);
+  // As in a run: by it the server knows that this one is no receiver.
+  await probe.join(`${ROOM}:single`);
+  await probe.join(ROOM);
+  return probe;
+}

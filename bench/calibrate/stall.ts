@@ -1,0 +1,89 @@
+/** A generator that stands still on purpose, and a server that does: whose health figures show it? */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClientOptions } from '../../plugin/hook/client.ts';
+import { latencyFigures } from '../../plugin/hook/result/latency.ts';
+import { Sentinel, type SentinelFacts } from '../../plugin/hook/sentinel.ts';
+import { until } from '../../plugin/hook/wait.ts';
+import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
+import { broadcast, type Crowd, join, ROOM, withCrowd } from './crowd.ts';
+
+export interface StallSize {
+  receivers: number;
+  stallMs: number;
+  bound: Bound;
+}
+
+export async function stall(size: StallSize): Promise<Section> {
+  return {
+    title: 'Who stood still',
+    text:
+      'A process is stopped from outside (SIGSTOP, SIGCONT) while a broadcast is on its way. Latency rises by as much, ' +
+      "whoever it was; the two processes' own event loops tell which one. What is stopped or waits for a core does no " +
+      'work, so that it shows in the delay of the event loop and not in its utilization. The sentinel, a receiver in a ' +
+      'process of its own, waits for the server as everybody does, and for the generator not at all.',
+    rows: [...(await stalled('the generator', size)), ...(await stalled('the server', size))],
+  };
+}
+
+type Who = 'the generator' | 'the server';
+const never = new AbortController().signal;
+const ANSWER_TIMEOUT_MS = 10_000;
+
+async function stalled(who: Who, size: StallSize): Promise<Comparison[]> {
+  return withCrowd({}, async (crowd) => {
+    await join(crowd.fleet, size.receivers);
+    const sentinel = await Sentinel.start(clientOptions(crowd.server.started.url), never);
+    try {
+      return await compare(who, size, crowd, await sentinel.join(ROOM, never));
+    } finally {
+      await sentinel.close();
+    }
+  });
+}
+
+async function compare(who: Who, size: StallSize, crowd: Crowd, sentinel: SentinelFacts): Promise<Comparison[]> {
+  const { server, control, fleet } = crowd;
+  const { bound } = size;
+  const [process] = (await fleet.snapshot()).processes;
+  await control.stats();
+  const pid = who === 'the server' ? server.pid : (process?.pid ?? 0);
+  const { stoppedMs, latency, serverSawMs } = await broadcastWhileStopped(crowd, sentinel, pid, size);
+  const generatorMs = known((await fleet.snapshot()).processes[0]?.eventLoop.delayMaxMs);
+  const [own, other] = who === 'the server' ? [serverSawMs, generatorMs] : [generatorMs, serverSawMs];
+  const rest = who === 'the server' ? 'the generator' : 'the server';
+  const [sentinelMs, behindMs] = who === 'the server' ? [stoppedMs, 0] : [0, stoppedMs];
+  return [
+    near(`${who} stops: delay of its event loop, max`, 'ms', stoppedMs, own, bound),
+    atMost(`${who} stops: delay of ${rest}'s event loop, half of it`, 'ms', stoppedMs / 2, other),
+    near(`${who} stops: latency, max`, 'ms', stoppedMs, known(latency.oneWayMs?.max), bound),
+    near(`${who} stops: latency of the sentinel`, 'ms', sentinelMs, known(latency.sentinelMs?.max), bound),
+    near(`${who} stops: the crowd behind the sentinel`, 'ms', behindMs, known(latency.behindSentinelMs?.max), bound),
+  ];
+}
+
+async function broadcastWhileStopped(crowd: Crowd, sentinel: SentinelFacts, pid: number, size: StallSize) {
+  // The order is out; the broadcast itself is due 400 ms after it.
+  const ended = broadcast(crowd, { count: 1, intervalMs: 0, receipts: size.receivers });
+  await delay(390);
+  const beginMs = performance.now();
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await delay(size.stallMs);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  const stoppedMs = performance.now() - beginMs;
+  const facts = await ended;
+  await until(() => sentinel.receivedAtUs.size > 0, ANSWER_TIMEOUT_MS, never);
+  const [stats] = await crowd.control.stats();
+  return {
+    stoppedMs,
+    latency: latencyFigures({ ...facts, sentinel }),
+    serverSawMs: known(stats?.eventLoop.delayMaxMs),
+  };
+}
+
+function clientOptions(target: string): ClientOptions {
+  const common = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
+  return { target, ...common, rejectUnauthorized: true };
+}

@@ -1,0 +1,100 @@
+/** `artillery run` with the engine and the plugin, against a known server: the result document, figure by figure. */
+import { type Result, resultSchema } from '../../protocol/result.ts';
+import { startRun } from '../../test/helpers/run.ts';
+import { type Bound, type Comparison, exactly, known, near, type Section, shown } from './comparison.ts';
+import { ROOM, startKnownServer, TOKEN } from './crowd.ts';
+import { distributionOf } from './distribution.ts';
+import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
+
+export interface WholeRunSize {
+  /** In four equal ramps. */
+  connections: number;
+  broadcasts: number;
+  memoryBound: Bound;
+  latencyBound: Bound;
+}
+
+const RAMPS = 4;
+const RAMP_SECONDS = 2;
+const KEEP_BYTES = 16 * 1024;
+const TWIN_BYTES = 1024;
+const DELAY_MS = 50;
+const DROP = 3;
+
+export async function wholeRun(size: WholeRunSize): Promise<Section> {
+  const twin = await run(size, { keep: { kind: 'buffer', bytes: TWIN_BYTES } });
+  const known = await run(size, {
+    keep: { kind: 'buffer', bytes: TWIN_BYTES + KEEP_BYTES },
+    delaysMs: [[DELAY_MS, DELAY_MS]],
+    drop: DROP,
+  });
+  return {
+    title: 'A whole run',
+    text:
+      `\`artillery run\` with engine and plugin, ${size.connections} connections, against a server that keeps ` +
+      `${KEEP_BYTES / 1024} KB more per connection than its twin in a run of its own, delays each copy by ` +
+      `${DELAY_MS} ms and leaves out ${DROP} members of the room. Measured is what stands in result.json. No process ` +
+      'has a core of its own here: receivers that wait while the server still sends are late by up to a time slice of ' +
+      'the kernel, 4 ms, hence the wider bound.',
+    rows: compare(size, twin.result, known.result, known.truth),
+  };
+}
+
+async function run({ connections, broadcasts: count }: WholeRunSize, config: Omit<KnownServerConfig, 'token'>) {
+  const rate = connections / RAMPS / RAMP_SECONDS;
+  const server = await startKnownServer(config);
+  const cleanUps: (() => Promise<void>)[] = [];
+  try {
+    const script = scriptOf(server.started, rate, count);
+    const started = startRun({ after: (cleanUp) => void cleanUps.push(cleanUp) }, { script });
+    const exitCode = await started.ended;
+    const result = started.result();
+    if (!result?.run.complete) throw new Error(`artillery run ended with ${exitCode}:\n${started.output()}`);
+    return { result: resultSchema.parse(result), truth: await server.truth() };
+  } finally {
+    for (const cleanUp of cleanUps) await cleanUp();
+    await server.close();
+  }
+}
+
+function scriptOf({ url, controlUrl }: KnownServerStarted, rate: number, count: number): object {
+  const ramp = [{ duration: RAMP_SECONDS, arrivalRate: rate, rampTo: rate }, { pause: 2 }];
+  return {
+    config: {
+      target: url,
+      engines: { 'socketio-capacity': {} },
+      plugins: {
+        'socketio-capacity': {
+          control: { urls: [controlUrl], token: TOKEN },
+          singleRoundTrips: 5,
+          hold: 0.2,
+          broadcasts: { count, interval: 0.3 },
+          drain: { quiet: 0.5 },
+        },
+      },
+      phases: Array.from({ length: RAMPS }, () => ramp).flat(),
+    },
+    scenarios: [{ engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: ROOM }] }, { hold: true }] }],
+  };
+}
+
+function compare(size: WholeRunSize, twin: Result, result: Result, truth: KnownServerTruth): Comparison[] {
+  const { connections, delivery, latency, memory } = result;
+  // The single round trips come before; their only receiver is the probe.
+  const copies = distributionOf(truth.copies.map(({ afterUs }) => afterUs / 1000));
+  const oneWay = latency.oneWayMs;
+  const more = (layer: string) =>
+    known(memory.perConnectionBytes[layer]?.slope) - known(twin.memory.perConnectionBytes[layer]?.slope);
+  return [
+    exactly('connections', size.connections, connections.peak),
+    exactly('expected', size.connections * size.broadcasts, known(delivery?.expected)),
+    // The sentinel gets a copy of each, too, and keeps no ledger.
+    exactly('received', copies.count - size.broadcasts, known(delivery?.received)),
+    exactly('lost while connected', truth.dropped, known(delivery?.lostConnected)),
+    near('latency: p50', 'ms', copies.p50, known(oneWay?.p50), size.latencyBound),
+    near('latency: p99', 'ms', copies.p99, known(oneWay?.p99), size.latencyBound),
+    near('latency: max', 'ms', copies.max, known(oneWay?.max), size.latencyBound),
+    near('memory: workerExternal', 'bytes', KEEP_BYTES, more('workerExternal'), size.memoryBound),
+    shown('memory: workerRss', 'bytes', KEEP_BYTES, more('workerRss')),
+  ];
+}

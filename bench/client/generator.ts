@@ -1,0 +1,85 @@
+/** A generator under measurement: started as a process, ready before its ramp, ended by us. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { ProcessTree } from '../processes.ts';
+
+export interface Started {
+  tree: ProcessTree;
+  /** Begins the ramp, or waits until it begins by itself. */
+  ramp(): Promise<void>;
+  /** What the generator says it received; undefined where it does not count. Ends it. */
+  finish(): Promise<number | undefined>;
+  /** Ends it with all its processes, whatever it is doing. Idempotent. */
+  close(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 30_000;
+
+/** A child process that is read line by line. */
+export class Program {
+  readonly tree: ProcessTree;
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  readonly #lines: string[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  constructor(command: string, args: string[], env: NodeJS.ProcessEnv = process.env, cwd?: string) {
+    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env, cwd });
+    this.#exited = new Promise((resolve) => this.#child.once('close', resolve));
+    this.#exited.then(() => this.#wake());
+    this.#child.once('error', (error) => this.#lines.push(error.message));
+    this.tree = new ProcessTree(this.#child.pid ?? -1);
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      createInterface({ input: stream as NodeJS.ReadableStream }).on('line', (line) => {
+        this.#lines.push(line);
+        this.#wake();
+      });
+    }
+    // It may have ended before it is told something; that shows as its end.
+    this.#child.stdin?.on('error', () => {});
+  }
+
+  /** @throws Error with what it said, when it ends or the time is up before */
+  async line(pattern: RegExp, timeoutMs = READY_TIMEOUT_MS): Promise<string> {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const timeUp = once(deadline, 'abort');
+    for (;;) {
+      const found = this.#lines.find((line) => pattern.test(line));
+      if (found !== undefined) return found;
+      if (this.hasEnded || deadline.aborted) throw new Error(`${pattern} did not come. ${this.tail()}`);
+      await Promise.race([timeUp, new Promise<void>((resolve) => this.#waiting.add(resolve))]);
+    }
+  }
+
+  say(line: string): void {
+    this.#child.stdin?.write(`${line}\n`);
+  }
+
+  /** Closes its input and waits until it has ended. */
+  async end(): Promise<void> {
+    this.#child.stdin?.end();
+    const timer = setTimeout(() => this.tree.kill('SIGKILL'), END_TIMEOUT_MS);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  async kill(): Promise<void> {
+    if (!this.hasEnded) this.tree.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
+  }
+
+  tail(): string {
+    return `It said: ${this.#lines.slice(-12).join('\n  ')}`;
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,191 @@
+/** The generators that are compared. To add one, add an entry. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { TOKEN, type Worker } from '../worker.ts';
+import { Program, type Started } from './generator.ts';
+import { JOIN, type Load } from './programs/program.ts';
+
+export interface Generator {
+  name: string;
+  /** As the table and the chart have it. */
+  label: string;
+  /** @returns when it is ready to ramp up. `folder` is its own, to write into */
+  start(load: Load, worker: Worker, folder: string): Promise<Started>;
+  /** Why it cannot be measured here, in a word; undefined if it can. */
+  missing?: () => string | undefined;
+}
+
+/** Artillery's time between its first phase and the ramp, in which its start-up settles. */
+const LEAD_SECONDS = 6;
+/** From the ramp's end: what the bench needs for its windows, see measure.ts. */
+const HOLD_SECONDS = 34;
+
+export const GENERATORS: Generator[] = [
+  { name: 'floor', label: 'bare epoll client in C', start: startFloor },
+  { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity },
+  { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
+  { name: 'ws', label: 'ws', start: startScript('ws') },
+  { name: 'socket.io-client', label: 'socket.io-client', start: startScript('socket-io-client') },
+  { name: 'socketio-v3', label: 'artillery-engine-socketio-v3', start: startStock('socketio-v3') },
+  { name: 'socketio', label: "Artillery's own socketio engine", start: startStock('socketio') },
+  { name: 'k6', label: 'k6', start: startK6, missing: () => (hasK6() ? undefined : 'not installed') },
+];
+
+async function startFloor(load: Load, _worker: Worker, folder: string): Promise<Started> {
+  const binary = join(folder, 'floor');
+  execFileSync('cc', ['-O2', '-Wall', '-D_GNU_SOURCE', '-o', binary, pathOf('floor.c')], { stdio: 'inherit' });
+  const { hostname, port } = new URL(load.url);
+  return startProgram(new Program(binary, [hostname, port, String(load.connections), String(load.ratePerSec)]));
+}
+
+/** The cheapest honest load: also what the server is measured with. */
+export const startFleet = startScript('fleet');
+
+function startScript(name: string) {
+  return (load: Load) =>
+    startProgram(
+      new Program(process.execPath, [
+        '--disable-warning=ExperimentalWarning',
+        pathOf(`programs/${name}.ts`),
+        JSON.stringify(load),
+      ]),
+    );
+}
+
+async function startProgram(program: Program): Promise<Started> {
+  await readyOrKilled(program, /^ready$/);
+  return {
+    tree: program.tree,
+    ramp: async () => program.say('go'),
+    finish: async () => {
+      await program.line(/^joined$/);
+      await program.end();
+      const { received } = JSON.parse(await program.line(/^\{"joined":/));
+      return received;
+    },
+    close: () => program.kill(),
+  };
+}
+
+/** The whole product: engine, fleet, plugin; ledger and histograms on. Its own broadcast at the end proves the books. */
+async function startCapacity(load: Load, worker: Worker, folder: string): Promise<Started> {
+  const results = join(folder, 'results');
+  const program = await startArtillery(load, folder, {
+    config: {
+      plugins: {
+        'socketio-capacity': {
+          control: { urls: [worker.controlUrl], token: TOKEN },
+          hold: 0,
+          broadcasts: { count: 1 },
+          results,
+        },
+      },
+      engines: { 'socketio-capacity': {} },
+    },
+    scenarios: [{ engine: 'socketio-capacity', flow: [{ emit: JOIN }, { hold: true }] }],
+  });
+  return artilleryStarted(program, async () => {
+    await program.end();
+    const { delivery, verdict } = JSON.parse(readFileSync(join(results, 'latest', 'result.json'), 'utf8'));
+    if (delivery?.coverage !== 1) throw new Error(`coverage ${delivery?.coverage}: ${JSON.stringify(verdict)}`);
+  });
+}
+
+function startStock(engine: string) {
+  return async (load: Load, _worker: Worker, folder: string): Promise<Started> => {
+    const program = await startArtillery(load, folder, {
+      config: {
+        engines: { [engine]: {} },
+        socketio: { transports: ['websocket'] },
+        'socketio-v3': { transports: ['websocket'] },
+      },
+      scenarios: [{ engine, flow: [{ emit: stockEmit(engine) }, { think: HOLD_SECONDS + 60 }] }],
+    });
+    return artilleryStarted(program, () => program.kill());
+  };
+}
+
+/** The built-in engine knows the oldest form only. */
+function stockEmit(engine: string): unknown {
+  return engine === 'socketio' ? { channel: JOIN[0], data: JOIN[1] } : JOIN;
+}
+
+interface Script {
+  config: Record<string, unknown>;
+  scenarios: unknown[];
+}
+
+async function startArtillery(load: Load, folder: string, script: Script): Promise<Program> {
+  const { connections, ratePerSec, url } = load;
+  const phases = [
+    { name: 'lead', pause: LEAD_SECONDS },
+    // A flat ramp: Artillery spins a core for a plain arrival rate above 40/s.
+    { name: 'ramp', duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec },
+    { name: 'held', pause: HOLD_SECONDS },
+  ];
+  const config = { target: url, phases, ...script.config };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'script.json'), JSON.stringify({ ...script, config }));
+  const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
+  // Artillery looks for engines and plugins from its working directory.
+  const program = new Program(
+    process.execPath,
+    [artillery, 'run', join(folder, 'script.json')],
+    { ...process.env, ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', NO_COLOR: '1' },
+    pathOf('../..'),
+  );
+  await readyOrKilled(program, /Phase started: .*index: 0/);
+  return program;
+}
+
+function artilleryStarted(program: Program, end: () => Promise<void>): Started {
+  return {
+    tree: program.tree,
+    ramp: async () => void (await program.line(/Phase started: .*index: 1/)),
+    finish: async () => {
+      await end();
+      return undefined;
+    },
+    close: () => program.kill(),
+  };
+}
+
+async function startK6(load: Load, _worker: Worker, _folder: string): Promise<Started> {
+  const { url, connections, ratePerSec } = load;
+  const script = pathOf('programs/k6.js');
+  const program = new Program('k6', ['run', '--quiet', '--no-usage-report', '--address', '', script], {
+    ...process.env,
+    TARGET_URL: url,
+    CONNECTIONS: String(connections),
+    RATE_PER_SEC: String(ratePerSec),
+    LEAD_SECONDS: String(LEAD_SECONDS),
+    HOLD_SECONDS: String(HOLD_SECONDS),
+  });
+  await readyOrKilled(program, /ready/);
+  return { tree: program.tree, ramp: async () => {}, finish: async () => undefined, close: () => program.kill() };
+}
+
+function hasK6(): boolean {
+  try {
+    execFileSync('k6', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function readyOrKilled(program: Program, pattern: RegExp): Promise<void> {
+  try {
+    await program.line(pattern);
+  } catch (error) {
+    await program.kill();
+    throw error;
+  }
+}
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}

@@ -1,0 +1,122 @@
+/** `npm run bench:client`: what a connection and a message cost each load generator, beside the least possible. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { table } from '../../report/table.ts';
+import { type Command, runCommand } from '../command.ts';
+import { describeMachine, firstLine } from '../machine.ts';
+import { Worker } from '../worker.ts';
+import { GENERATORS, type Generator } from './generators.ts';
+import { measure } from './measure.ts';
+import { type ClientReport, chart, markdown, type Round, rowsOf, tableHead, tableRows } from './report.ts';
+
+const RATE_PER_SEC = 500;
+const PLAN = { count: 20, bytes: 1000 };
+const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'artillery-engine-socketio-v3'];
+
+const names = GENERATORS.map(({ name }) => name);
+const optionsSchema = z.object({
+  connections: z.coerce.number().int().min(1000).multipleOf(RATE_PER_SEC).default(5000),
+  repeat: z.coerce.number().int().positive().default(1),
+  only: z
+    .string()
+    .transform((list) => list.split(','))
+    .pipe(z.array(z.enum(names)))
+    .optional(),
+  publish: z.boolean().default(false),
+});
+
+await runCommand({
+  usage: `usage: npm run bench:client -- [options]
+  --connections <n>  multiple of 500, at least 1,000 (default 5,000)
+  --repeat <n>       rounds; the table has medians (default 1)
+  --only <names>     of ${names.join(', ')}
+  --publish          write docs/benchmarks/client.md, too`,
+  schema: optionsSchema,
+  run,
+});
+
+async function run({ options, command, signal }: Command<z.output<typeof optionsSchema>>): Promise<void> {
+  const { connections, repeat, only, publish } = options;
+  const startedAt = new Date().toISOString();
+  const absent: Record<string, string> = {};
+  const generators = GENERATORS.filter(({ name, label, missing }) => {
+    if (only && !only.includes(name)) return false;
+    const why = missing?.();
+    if (why) absent[label] = why;
+    return !why;
+  });
+  const rounds: Round[] = [];
+  const scratch = mkdtempSync(join(tmpdir(), 'bench-client-'));
+  try {
+    const worker = await Worker.start();
+    try {
+      for (let index = 0; index < repeat; index++) {
+        console.log(`Round ${index + 1} of ${repeat}`);
+        rounds.push(await runRound(generators, worker, connections, join(scratch, `${index}`), absent, signal));
+      }
+    } finally {
+      await worker.close();
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  const machine = describeMachine(PACKAGES);
+  machine.versions.cc = firstLine('cc', ['-dumpfullversion']) ?? 'unknown';
+  const k6 = firstLine('k6', ['version']);
+  if (k6) machine.versions.k6 = k6.replace(/^k6 v?/, '').split(' ')[0] ?? k6;
+  const report: ClientReport = {
+    startedAt,
+    command,
+    connections,
+    ratePerSec: RATE_PER_SEC,
+    broadcasts: PLAN.count,
+    bytes: PLAN.bytes,
+    machine,
+    rounds,
+    absent,
+    rows: rowsOf(rounds, generators),
+  };
+  console.log(`\n${table(tableHead(), tableRows(report.rows), '').join('\n')}\n`);
+  for (const [label, why] of Object.entries(absent)) console.log(`not measured: ${label}, ${why}`);
+  const folder = join('results', `bench-client-${startedAt.replace(/[:.]/g, '-').slice(0, 19)}`);
+  write(report, folder, 'chart.svg', 'report.md');
+  writeFileSync(join(folder, 'result.json'), `${JSON.stringify(report, null, 2)}\n`);
+  console.log(`Written to ${folder}`);
+  if (publish) write(report, join('docs', 'benchmarks'), 'client.svg', 'client.md');
+}
+
+async function runRound(
+  generators: Generator[],
+  worker: Worker,
+  connections: number,
+  scratch: string,
+  absent: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Round> {
+  const round: Round = {};
+  const load = { url: worker.url, connections, ratePerSec: RATE_PER_SEC };
+  for (const generator of generators) {
+    const folder = join(scratch, generator.name);
+    mkdirSync(folder, { recursive: true });
+    process.stdout.write(`  ${generator.label} … `);
+    try {
+      const measured = await measure(generator, worker, load, PLAN, folder, signal);
+      round[generator.name] = measured;
+      const { cpuPerConnectionUs, cpuPerMessageUs } = measured;
+      console.log(`${cpuPerConnectionUs.toFixed(0)} µs per connection, ${cpuPerMessageUs.toFixed(2)} µs per message`);
+    } catch (error) {
+      signal.throwIfAborted();
+      absent[generator.label] = (error as Error).message;
+      console.log(`failed: ${(error as Error).message}`);
+    }
+  }
+  return round;
+}
+
+function write(report: ClientReport, folder: string, chartName: string, pageName: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, chartName), chart(report.rows));
+  writeFileSync(join(folder, pageName), markdown(report, `./${chartName}`));
+}

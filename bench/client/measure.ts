@@ -1,0 +1,109 @@
+/**
+ * Measures one generator against a worker: CPU of the ramp, of an idle window, of a window with broadcasts, and memory
+ * before the ramp and at full. All of it for the generator's whole process tree, less what it took to start.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BroadcastPlan, publish } from '../broadcasts.ts';
+import { until } from '../until.ts';
+import { PING_INTERVAL_MS, type Worker } from '../worker.ts';
+import type { Started } from './generator.ts';
+import type { Generator } from './generators.ts';
+import type { Load } from './programs/program.ts';
+
+export interface Measured {
+  cpuPerConnectionUs: number;
+  cpuPerMessageUs: number;
+  /** Proportional set size. */
+  memoryPerConnectionBytes: number;
+  rampSeconds: number;
+  /** CPU of the held, idle connections, in percent of one core; each was pinged once. */
+  idlePercent: number;
+  messages: number;
+}
+
+/** Before the ramp, for what a runtime does after it is up. */
+const WARM_MS = 3000;
+/** After the last connection: its join is answered. */
+const JOIN_MS = 500;
+/** Before the idle window. */
+const SETTLE_MS = 4000;
+const RAMP_TIMEOUT_MS = 60_000;
+const DRAIN_TIMEOUT_MS = 30_000;
+const DRAIN_STEP_MS = 500;
+/** A generator that uses this little more than when idle has dealt with all that came. */
+const QUIET_CORES = 0.03;
+
+/** @throws Error when the generator fails, does not get all connections, or loses messages that it counts */
+export async function measure(
+  generator: Generator,
+  worker: Worker,
+  load: Load,
+  plan: BroadcastPlan,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Measured> {
+  const started = await generator.start(load, worker, folder);
+  try {
+    return await measureStarted(started, worker, load, plan, signal);
+  } finally {
+    await started.close();
+    await until(async () => (await worker.stats()).connections === 0, DRAIN_TIMEOUT_MS, 'all connections to end');
+  }
+}
+
+async function measureStarted(
+  started: Started,
+  worker: Worker,
+  { connections }: Load,
+  plan: BroadcastPlan,
+  signal: AbortSignal,
+): Promise<Measured> {
+  const { tree } = started;
+  await delay(WARM_MS, undefined, { signal });
+  const before = { cpuUs: tree.cpuUs(), pssBytes: tree.pssBytes() };
+  await started.ramp();
+  const rampStartMs = performance.now();
+  const isFull = async () => (await worker.stats()).connections >= connections;
+  await until(isFull, RAMP_TIMEOUT_MS + (connections / 100) * 1000, `${connections} connections`, signal);
+  const rampSeconds = (performance.now() - rampStartMs) / 1000;
+  await delay(JOIN_MS, undefined, { signal });
+  const rampCpuUs = tree.cpuUs() - before.cpuUs;
+
+  await delay(SETTLE_MS, undefined, { signal });
+  const idleCpuUs = await cpuDuring(tree, () => delay(PING_INTERVAL_MS, undefined, { signal }));
+  const pssBytes = tree.pssBytes();
+  const idleCores = idleCpuUs / (PING_INTERVAL_MS * 1000);
+
+  const windowStartMs = performance.now();
+  const cpuUs = await cpuDuring(tree, async () => {
+    await publish(worker, plan, connections, signal);
+    await drained(tree, idleCores, signal);
+  });
+  const windowUs = (performance.now() - windowStartMs) * 1000;
+
+  const messages = plan.count * connections;
+  const received = await started.finish();
+  if (received !== undefined && received !== messages) throw new Error(`received ${received} of ${messages} messages`);
+  return {
+    cpuPerConnectionUs: rampCpuUs / connections,
+    cpuPerMessageUs: (cpuUs - idleCores * windowUs) / messages,
+    memoryPerConnectionBytes: (pssBytes - before.pssBytes) / connections,
+    rampSeconds,
+    idlePercent: idleCores * 100,
+    messages,
+  };
+}
+
+async function drained(tree: Started['tree'], idleCores: number, signal: AbortSignal): Promise<void> {
+  const isQuiet = async () => {
+    const cpuUs = await cpuDuring(tree, () => delay(DRAIN_STEP_MS, undefined, { signal }));
+    return cpuUs / (DRAIN_STEP_MS * 1000) < idleCores * 2 + QUIET_CORES;
+  };
+  await until(isQuiet, DRAIN_TIMEOUT_MS, 'the generator to deal with the broadcasts', signal);
+}
+
+async function cpuDuring(tree: Started['tree'], work: () => Promise<unknown>): Promise<number> {
+  const beforeUs = tree.cpuUs();
+  await work();
+  return tree.cpuUs() - beforeUs;
+}

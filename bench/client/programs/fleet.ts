@@ -1,0 +1,44 @@
+/** Our fleet without Artillery: the light client in a fleet process, ledger on. */
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import { JOIN, loadFromArguments, runProgram } from './program.ts';
+
+const load = loadFromArguments();
+const [event, room] = JOIN;
+const fleet = await Fleet.start(
+  {
+    client: 'light',
+    defaults: {
+      url: load.url,
+      path: '/socket.io/',
+      transports: ['websocket'],
+      query: {},
+      headers: {},
+      auth: undefined,
+      tls: {},
+      connectTimeoutMs: 30_000,
+      localAddress: undefined,
+    },
+    localAddresses: [],
+    ledger: true,
+    leaveRatePerSec: 10_000,
+    fleet: { index: 0, of: 1 },
+  },
+  1,
+);
+
+/** As the engine does it: the join travels with the opening, and the fleet asks for its acknowledgement itself. */
+async function connectOne(): Promise<void> {
+  const connection = fleet.connection();
+  const opened = connection.open('/');
+  connection.emit('/', event, [room]);
+  await opened;
+}
+
+async function counts() {
+  const { received } = (await fleet.snapshot()).receipts;
+  const { joined } = fleet.status();
+  await fleet.close();
+  return { joined, received };
+}
+
+await runProgram(load, connectOne, counts);

@@ -1,0 +1,32 @@
+/** The official client, WebSocket only, each connection on a transport of its own. */
+import { io, type Socket } from 'socket.io-client';
+import { JOIN, loadFromArguments, runProgram } from './program.ts';
+
+const load = loadFromArguments();
+const open: Socket[] = [];
+let joined = 0;
+let received = 0;
+
+function connectOne(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = io(load.url, { transports: ['websocket'], forceNew: true, reconnection: false });
+    open.push(socket);
+    socket.on('connect_error', reject);
+    socket.on('broadcast', ({ seq }: { seq: number }) => {
+      if (seq > 0) received++;
+    });
+    socket.on('connect', () => {
+      socket.emit(...JOIN, () => {
+        joined++;
+        resolve();
+      });
+    });
+  });
+}
+
+async function counts() {
+  for (const socket of open) socket.disconnect();
+  return { joined, received };
+}
+
+await runProgram(load, connectOne, counts);

@@ -1,0 +1,38 @@
+/** Engine.IO and Socket.IO by hand on `ws`, as short as it gets. */
+import { WebSocket } from 'ws';
+import { JOIN, loadFromArguments, runProgram } from './program.ts';
+
+const load = loadFromArguments();
+const url = `${load.url.replace(/^http/, 'ws')}/socket.io/?EIO=4&transport=websocket`;
+const join = `420${JSON.stringify(JOIN)}`;
+const open: WebSocket[] = [];
+let joined = 0;
+let received = 0;
+
+function connectOne(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, { perMessageDeflate: false });
+    open.push(socket);
+    socket.on('error', reject);
+    socket.on('message', (data) => {
+      const text = String(data);
+      if (text.startsWith('42["broadcast"')) {
+        const [, broadcast] = JSON.parse(text.slice(2));
+        if (broadcast.seq > 0) received++;
+      } else if (text === '2') socket.send('3');
+      else if (text.startsWith('0{')) socket.send('40');
+      else if (text.startsWith('40{')) socket.send(join);
+      else if (text.startsWith('430[')) {
+        joined++;
+        resolve();
+      }
+    });
+  });
+}
+
+async function counts() {
+  for (const socket of open) socket.terminate();
+  return { joined, received };
+}
+
+await runProgram(load, connectOne, counts);

@@ -1,0 +1,140 @@
+/** What the client bench found: one row for each generator, each figure also as a multiple of the floor's. */
+import { decimals, integer, kilobytes } from '../../report/format.ts';
+import { barPanels } from '../chart.ts';
+import { type Machine, machineLines } from '../machine.ts';
+import { type Spread, spreadOf } from '../spread.ts';
+import type { Measured } from './measure.ts';
+
+/** One pass through all generators; a generator that failed is not in it. */
+export type Round = Record<string, Measured>;
+
+export interface ClientReport {
+  startedAt: string;
+  command: string;
+  connections: number;
+  ratePerSec: number;
+  broadcasts: number;
+  bytes: number;
+  machine: Machine;
+  rounds: Round[];
+  /** Generators that were left out or failed, and why. */
+  absent: Record<string, string>;
+  rows: Row[];
+}
+
+export interface Row {
+  name: string;
+  label: string;
+  figures: Record<FigureName, Figure>;
+}
+
+export interface Figure extends Spread {
+  /** To the floor of the same round: rounds differ more than what is measured within one. */
+  timesFloor: Spread | undefined;
+}
+
+const FIGURES = {
+  cpuPerConnectionUs: { title: 'CPU per connection', unit: 'µs', text: (value: number) => integer(value) },
+  cpuPerMessageUs: { title: 'CPU per message', unit: 'µs', text: (value: number) => decimals(value, 2) },
+  memoryPerConnectionBytes: { title: 'memory per connection', unit: 'KB', text: kilobytes },
+} as const;
+type FigureName = keyof typeof FIGURES;
+const figureNames = Object.keys(FIGURES) as FigureName[];
+
+const FLOOR = 'floor';
+/** Of memory the floor has 24 bytes per connection: less than what the kernel rounds, so a multiple says nothing. */
+const WITH_MULTIPLES: FigureName[] = ['cpuPerConnectionUs', 'cpuPerMessageUs'];
+
+/** @returns a row for each generator that was measured at least once */
+export function rowsOf(rounds: Round[], generators: { name: string; label: string }[]): Row[] {
+  return generators
+    .filter(({ name }) => rounds.some((round) => round[name]))
+    .map(({ name, label }) => ({
+      name,
+      label,
+      figures: Object.fromEntries(
+        figureNames.map((figure) => [figure, figureOf(rounds, name, figure)]),
+      ) as Row['figures'],
+    }));
+}
+
+function figureOf(rounds: Round[], name: string, figure: FigureName): Figure {
+  const values = rounds.flatMap((round) => round[name]?.[figure] ?? []);
+  const ratios = rounds.flatMap((round) => {
+    const own = round[name]?.[figure];
+    const floor = round[FLOOR]?.[figure];
+    return own !== undefined && floor !== undefined && WITH_MULTIPLES.includes(figure) ? own / floor : [];
+  });
+  return { ...(spreadOf(values) as Spread), timesFloor: spreadOf(ratios) };
+}
+
+function headOf(name: FigureName): string {
+  return `${FIGURES[name].title} (${FIGURES[name].unit})`;
+}
+
+export function tableHead(): string[] {
+  return ['', ...figureNames.flatMap((name) => [headOf(name), ...(WITH_MULTIPLES.includes(name) ? ['× floor'] : [])])];
+}
+
+export function tableRows(rows: Row[]): string[][] {
+  return rows.map(({ label, figures }) => [
+    label,
+    ...figureNames.flatMap((name) => {
+      const { timesFloor, ...value } = figures[name];
+      const text = withSpread(value, FIGURES[name].text);
+      if (!WITH_MULTIPLES.includes(name)) return [text];
+      return [text, timesFloor ? withSpread(timesFloor, (times) => decimals(times, 2)) : '–'];
+    }),
+  ]);
+}
+
+function withSpread({ median, min, max }: Spread, text: (value: number) => string): string {
+  return min === max ? text(median) : `${text(median)} (${text(min)}–${text(max)})`;
+}
+
+export function chart(rows: Row[]): string {
+  return barPanels(
+    rows.map(({ label }) => label),
+    figureNames.map((name) => ({
+      title: headOf(name),
+      values: rows.map(({ figures }) => Math.max(0, figures[name].median)),
+      format: FIGURES[name].text,
+    })),
+    (index) => rows[index]?.label.startsWith('socketio-capacity') === true,
+  );
+}
+
+/** @param chartPath of the SVG, as the page links it */
+export function markdown(report: ClientReport, chartPath: string): string {
+  const { connections, ratePerSec, broadcasts, bytes, rounds, absent } = report;
+  const row = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  return [
+    '# What a connection and a message cost the generator',
+    '',
+    '<!-- Written by `npm run bench:client -- --publish`; do not edit. -->',
+    '',
+    `Each generator in turn opens ${integer(connections)} connections at ${integer(ratePerSec)}/s to the same Socket.IO`,
+    `worker (no proxy), joins one room, and receives ${broadcasts} broadcasts of ${integer(bytes)} characters.`,
+    `${rounds.length === 1 ? 'One round' : `${rounds.length} rounds; median (least–most)`}.`,
+    '',
+    `![CPU and memory of each generator](${chartPath})`,
+    '',
+    row(tableHead()),
+    row(tableHead().map((_, column) => (column === 0 ? '---' : '---:'))),
+    ...tableRows(report.rows).map(row),
+    '',
+    ...Object.entries(absent).map(([label, why]) => `Not measured: ${label}, ${why}.\n`),
+    '- **CPU per connection**: user and system time of all processes of the generator from the start of the ramp until',
+    '  all connections have joined, divided by their number. Start-up is not in it.',
+    '- **CPU per message**: in a window with broadcasts, less that of an idle window of the same length, divided by',
+    '  connections × broadcasts. Both windows hold one Engine.IO ping of every connection.',
+    '- **Memory per connection**: proportional set size of all processes at full, settled, not forced to collect',
+    '  garbage, less that before the ramp. Buffers of the kernel, which are the same for all, are not in it. The floor',
+    '  keeps 24 bytes per connection, so that multiples of it would say nothing.',
+    '- **Floor**: `bench/client/floor.c`, one thread with epoll that counts broadcasts by their number.',
+    '',
+    ...machineLines(report.machine),
+    `- Command: \`${report.command}\`, ${report.startedAt.slice(0, 10)}`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,53 @@
+/** A bench as a command: its options, its end by Ctrl-C, its errors. */
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { CapacityError, describeError } from '../protocol/errors.ts';
+
+export interface Command<O> {
+  options: O;
+  /** As the user typed it. */
+  command: string;
+  /** Aborted by Ctrl-C: everything that was started must end. */
+  signal: AbortSignal;
+}
+
+interface Definition<S extends z.ZodObject> {
+  usage: string;
+  /** Every option takes a value, but for `publish`. */
+  schema: S;
+  run(command: Command<z.output<S>>): Promise<void>;
+}
+
+/** Sets the exit code; resolves when all is closed. */
+export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: Definition<S>): Promise<void> {
+  const abort = new AbortController();
+  // Whoever asks twice wants it now.
+  process.on('SIGINT', () => (abort.signal.aborted ? process.exit(130) : abort.abort()));
+  process.on('SIGTERM', () => abort.abort());
+  try {
+    if (process.platform !== 'linux') {
+      throw new CapacityError('LINUX_ONLY', 'the benches read /proc, and the floor uses epoll', 'run them on Linux');
+    }
+    const options = parseOptions(schema, usage);
+    const script = process.env.npm_lifecycle_event;
+    const given = process.argv.slice(2);
+    const command = [`npm run ${script}`, ...(given.length > 0 ? ['--', ...given] : [])].join(' ');
+    await run({ options, command, signal: abort.signal });
+  } catch (error) {
+    if (!abort.signal.aborted) console.error(describeError(error));
+    process.exitCode = abort.signal.aborted ? 130 : 1;
+  }
+}
+
+function parseOptions<S extends z.ZodObject>(schema: S, usage: string): z.output<S> {
+  try {
+    const names = Object.keys(schema.shape);
+    const options = Object.fromEntries(
+      names.map((name) => [name, { type: name === 'publish' ? 'boolean' : 'string' } as const]),
+    );
+    return schema.parse(parseArgs({ options }).values);
+  } catch (error) {
+    const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
+    throw new CapacityError('USAGE', message, usage);
+  }
+}

@@ -1,0 +1,67 @@
+/** Where and with what a bench ran: what somebody else needs to get the same figures, or to see why theirs differ. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus, release, type as systemType, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+
+export interface Machine {
+  cpu: string;
+  cores: number;
+  memoryGiB: number;
+  kernel: string;
+  versions: Record<string, string>;
+  gitCommit: string | null;
+}
+
+const require = createRequire(import.meta.url);
+
+/** @param packages whose installed versions matter */
+export function describeMachine(packages: string[]): Machine {
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: cpus().length,
+    memoryGiB: Math.round(totalmem() / 1024 ** 3),
+    kernel: `${systemType()} ${release()}`,
+    versions: {
+      node: process.version,
+      ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])),
+    },
+    gitCommit: firstLine('git', ['rev-parse', 'HEAD']) ?? null,
+  };
+}
+
+/** @returns the first line that the program prints; undefined where there is no such program */
+export function firstLine(program: string, args: string[]): string | undefined {
+  try {
+    return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+      .split('\n')[0]
+      ?.trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Markdown lines. */
+export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommit }: Machine): string[] {
+  return [
+    `- Machine: ${cpu}, ${cores} cores, ${memoryGiB} GiB of memory, ${kernel}`,
+    `- Versions: ${Object.entries(versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ')}`,
+    ...(gitCommit ? [`- Commit: ${gitCommit.slice(0, 12)}`] : []),
+  ];
+}
+
+/** Not every package exports its package.json: it is looked for above its entry. */
+function versionOf(name: string): string {
+  for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      if (about.name === name) return about.version;
+    } catch {
+      // further up
+    }
+  }
+  return 'unknown';
+}

@@ -1,0 +1,74 @@
+/** CPU time and memory of a process with all its descendants, from /proc (Linux). */
+import { readdirSync, readFileSync } from 'node:fs';
+import { parseSmapsRollup } from '../plugin/hook/samplers/proc.ts';
+
+export class ProcessTree {
+  readonly rootPid: number;
+  /** Last known CPU time of every thread seen, so that what ended threads had used stays counted. */
+  readonly #cpuNs = new Map<string, number>();
+
+  constructor(rootPid: number) {
+    this.rootPid = rootPid;
+  }
+
+  /** Root first. A process whose parents have gone is no longer found. */
+  pids(): number[] {
+    const parents = new Map<number, number>();
+    for (const name of readdirSync('/proc')) {
+      const pid = Number(name);
+      // After the command's name, in parentheses: state, parent.
+      const stat = pid > 0 ? readText(`/proc/${pid}/stat`) : undefined;
+      if (stat) parents.set(pid, Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    }
+    const found = parents.has(this.rootPid) ? [this.rootPid] : [];
+    for (const parent of found) for (const [pid, its] of parents) if (its === parent) found.push(pid);
+    return found;
+  }
+
+  /** User and system time of all threads since their start, in microseconds; the scheduler counts in nanoseconds. */
+  cpuUs(): number {
+    for (const pid of this.pids()) {
+      for (const tid of listDirectory(`/proc/${pid}/task`)) {
+        const ns = readText(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ')[0];
+        if (ns !== undefined) this.#cpuNs.set(`${pid} ${tid}`, Number(ns));
+      }
+    }
+    let totalNs = 0;
+    for (const ns of this.#cpuNs.values()) totalNs += ns;
+    return totalNs / 1000;
+  }
+
+  /** Proportional set size: pages shared by several processes are divided between them. */
+  pssBytes(): number {
+    return this.pids().reduce((total, pid) => {
+      const rollup = readText(`/proc/${pid}/smaps_rollup`);
+      return total + ((rollup && parseSmapsRollup(rollup)?.pssBytes) || 0);
+    }, 0);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    for (const pid of this.pids()) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // gone since
+      }
+    }
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+function listDirectory(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,14 @@
+/** A figure of several rounds. */
+import { median } from '../report/statistics.ts';
+
+export interface Spread {
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** @returns undefined of nothing */
+export function spreadOf(values: number[]): Spread | undefined {
+  const middle = median(values);
+  return middle === undefined ? undefined : { median: middle, min: Math.min(...values), max: Math.max(...values) };
+}

@@ -1,0 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** @throws Error when it does not happen in time */
+export async function until(
+  condition: () => Promise<boolean>,
+  timeoutMs: number,
+  what: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadlineMs) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);
+    await delay(100, undefined, { signal });
+  }
+}

@@ -1,0 +1,107 @@
+/** One Socket.IO worker of ours in a process of its own, without proxy, and the line to its control namespace. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { ControlClients } from '../plugin/hook/samplers/workers.ts';
+import type { WorkerStats } from '../protocol/events.ts';
+
+export const ROOM = 'capacity';
+export const TOKEN = 'token-of-the-bench';
+/** Also the length of the idle and of the broadcast window, so that each has one ping of every connection in it. */
+export const PING_INTERVAL_MS = 10_000;
+
+const START_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 15_000;
+
+export class Worker {
+  readonly pid: number;
+  readonly url: string;
+  readonly controlUrl: string;
+  readonly #child: ChildProcess;
+  readonly #control: ControlClients;
+  /** Far from the numbers that a measured run of Artillery gives to its own broadcasts. */
+  #seq = 1000;
+  #closing: Promise<void> | undefined;
+
+  private constructor(child: ChildProcess, ports: { port: number; controlPort: number }, control: ControlClients) {
+    this.pid = child.pid as number;
+    this.url = `http://127.0.0.1:${ports.port}`;
+    this.controlUrl = controlUrl(ports.controlPort);
+    this.#child = child;
+    this.#control = control;
+  }
+
+  /** @param environment as its process has it, over the bench's own; `execArgv` for Node */
+  static async start(environment: Record<string, string> = {}, execArgv: string[] = []): Promise<Worker> {
+    const child = fork(fileURLToPath(new URL('../server/main.ts', import.meta.url)), {
+      execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
+      env: {
+        ...process.env,
+        CAPACITY_TOKEN: TOKEN,
+        CAPACITY_PING_INTERVAL_MS: String(PING_INTERVAL_MS),
+        // A generator that is at its limit is slow to answer, not dead.
+        CAPACITY_PING_TIMEOUT_MS: '60000',
+        CAPACITY_LOG_LEVEL: 'info',
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
+    try {
+      const ports = await portsOf(child);
+      const control = await ControlClients.connect([controlUrl(ports.controlPort)], TOKEN);
+      return new Worker(child, ports, control);
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+  }
+
+  async stats(): Promise<WorkerStats> {
+    return (await this.#control.stats())[0] as WorkerStats;
+  }
+
+  gc(): Promise<void> {
+    return this.#control.gc();
+  }
+
+  /** @returns the receivers that the server counted */
+  async broadcast(bytes: number): Promise<number> {
+    const { expected } = await this.#control.broadcast({ room: ROOM, bytes, seq: ++this.#seq }, 0);
+    return expected;
+  }
+
+  /** Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#control.close();
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
+    await exited;
+    clearTimeout(timer);
+  }
+}
+
+/** From the worker's log: both ports are the system's choice. */
+async function portsOf(child: ChildProcess): Promise<{ port: number; controlPort: number }> {
+  const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream, signal });
+  for await (const line of lines) {
+    const entry = JSON.parse(line) as { port?: number; controlPort?: number };
+    if (entry.port && entry.controlPort) {
+      child.stdout?.resume();
+      return { port: entry.port, controlPort: entry.controlPort };
+    }
+  }
+  throw new Error(`the worker did not start (exit code ${child.exitCode})`);
+}
+
+function controlUrl(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
