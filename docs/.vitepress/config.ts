@@ -1,0 +1,102 @@
+/** The site: what stands where. Builds offline; a dead link fails the build. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitepress';
+import { renderHtml } from '../../report/html/report.ts';
+import { fullReport, readReports } from '../reports/reports.ts';
+
+/** Where wide tables and charts need the room of the page's outline. */
+const WIDE = /^(reports|studies)\/|^benchmarks\/(growth|client|server)\.md$/;
+
+/** The benchmarks' pages are there once `npm run bench:client -- --publish` or `bench:server` has written them. */
+function ifWritten(link: string, text: string) {
+  return existsSync(fileURLToPath(new URL(`..${link}.md`, import.meta.url))) ? [{ text, link }] : [];
+}
+
+export default defineConfig({
+  title: 'socketio-capacity',
+  description:
+    'How many Socket.IO connections a deployment holds, what each costs, and whether every broadcast arrived.',
+  lang: 'en',
+  // Opened from a disk or served below a path alike.
+  base: process.env.DOCS_BASE ?? '/',
+  cleanUrls: false,
+  ignoreDeadLinks: false,
+  // No picture yet, and no request for one.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  // The default's comments are too pale for some.
+  markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
+  transformPageData(page) {
+    if (WIDE.test(page.relativePath)) page.frontmatter.aside = false;
+  },
+  buildEnd({ outDir }) {
+    for (const { size, result } of readReports()) {
+      const path = join(outDir, fullReport(size));
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, renderHtml(result));
+    }
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    nav: [
+      { text: 'Guide', link: '/guide/getting-started' },
+      { text: 'Reports', link: '/reports/' },
+      { text: 'Method', link: '/method' },
+      { text: 'Reference', link: '/reference/steps' },
+    ],
+    sidebar: [
+      {
+        text: 'Guide',
+        items: [
+          { text: 'Getting started', link: '/guide/getting-started' },
+          { text: 'Your own server', link: '/guide/own-server' },
+          { text: 'Writing scenarios', link: '/guide/writing-scenarios' },
+          { text: 'Watching a run', link: '/guide/live' },
+          { text: 'The stack', link: '/guide/stack' },
+        ],
+      },
+      {
+        text: 'Reports',
+        items: [
+          { text: 'All sizes', link: '/reports/' },
+          ...readReports().map(({ size, title }) => ({ text: title, link: `/reports/${size}` })),
+          { text: 'Growth', link: '/benchmarks/growth' },
+          { text: 'What the studies measured', link: '/studies/' },
+        ],
+      },
+      {
+        text: 'What things cost',
+        items: [
+          ...ifWritten('/benchmarks/client', 'Load generators'),
+          ...ifWritten('/benchmarks/server', 'Server tunings'),
+          { text: 'Where the cost goes', link: '/benchmarks/cost' },
+          { text: 'What Redis keeps', link: '/benchmarks/redis' },
+        ],
+      },
+      {
+        text: 'How it measures',
+        items: [
+          { text: 'Method', link: '/method' },
+          { text: 'Calibration', link: '/calibration' },
+          { text: 'Architecture', link: '/architecture' },
+        ],
+      },
+      {
+        text: 'Reference',
+        items: [
+          { text: 'Steps', link: '/reference/steps' },
+          { text: 'Options', link: '/reference/options' },
+          { text: 'Metrics', link: '/reference/metrics' },
+          { text: 'Errors and exit codes', link: '/reference/errors' },
+          { text: 'Command line', link: '/reference/cli' },
+          { text: 'Doctor', link: '/reference/doctor' },
+          { text: 'Result document', link: '/reference/result' },
+          { text: 'Files of a run', link: '/reference/files' },
+          { text: 'Server', link: '/reference/server' },
+        ],
+      },
+    ],
+  },
+});

@@ -1,0 +1,64 @@
+/** What the page on growth shows, from all reports. */
+import { decimals, integer } from '../../report/format.ts';
+import { dataTable, figure } from '../../report/html/section.ts';
+import { optional } from '../../report/markdown-figures.ts';
+import { isUsable } from '../../report/measured-figures.ts';
+import { type Report, readReports } from '../reports/reports.ts';
+import { findings, panels } from './growth.ts';
+import { growthChart } from './growth-chart.ts';
+
+export interface Growth {
+  /** How many sizes there are. */
+  sizes: number;
+  chart: string;
+  table: string;
+  findings: string[];
+}
+
+export declare const data: Growth;
+
+export default { watch: ['../reports/*/result.json'], load: (): Growth => growth(readReports()) };
+
+export function growth(reports: Report[]): Growth {
+  const shown = reports.filter(({ result }) => isUsable(result));
+  const drawn = panels(shown);
+  const chart = growthChart(
+    shown.map(({ result }) => result.connections.target),
+    drawn,
+  );
+  const figures = drawn.flatMap(({ title, unit, format, curves }) =>
+    curves.map(({ name, values, margins }) => [
+      curves.length > 1 ? `${title}, ${unit}: ${name}` : `${title}, ${unit}`,
+      ...values.map((value, index) => optional(value, format) + plusMinus(margins?.[index], format)),
+    ]),
+  );
+  const head = ['', ...shown.map(({ result }) => integer(result.connections.target))];
+  return {
+    sizes: shown.length,
+    chart: figure(chart, 'There is no report here yet.').markup,
+    table: dataTable('Figures by number of connections', head, [...circumstances(shown), ...figures]).markup,
+    findings: drawn.flatMap((panel) => findings(shown, panel)),
+  };
+}
+
+/** What differed between the runs besides the number of connections. */
+function circumstances(reports: Report[]): string[][] {
+  const row = (name: string, cell: (report: Report) => string) => [name, ...reports.map(cell)];
+  return [
+    row('Verdict', ({ result }) => result.verdict.status),
+    row('Workers', ({ result }) => integer(Object.keys(result.connections.perWorker).length)),
+    row('Connections per second', ({ result }) =>
+      optional(result.connections.achievedRatePerSec, (rate) => decimals(rate, 0)),
+    ),
+    row('CPU of the machine idle, ramp, %', ({ result }) =>
+      optional(result.machine?.cpuIdlePercent.ramp, (percent) => decimals(percent, 0)),
+    ),
+    row('CPU of the machine idle, broadcasts, %', ({ result }) =>
+      optional(result.machine?.cpuIdlePercent.broadcasts, (percent) => decimals(percent, 0)),
+    ),
+  ];
+}
+
+function plusMinus(margin: number | null | undefined, format: (value: number) => string): string {
+  return margin === null || margin === undefined ? '' : ` ± ${format(margin)}`;
+}

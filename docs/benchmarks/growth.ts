@@ -1,0 +1,156 @@
+/** The same figures at every size that has a report: what the page on growth draws, tabulates and says. */
+import type { Result, Slope } from '../../protocol/result.ts';
+import { COLORS, layerColor } from '../../report/charts/palette.ts';
+import { decimals, milliseconds } from '../../report/format.ts';
+import type { Report } from '../reports/reports.ts';
+
+export interface Curve {
+  name: string;
+  color: string;
+  dash?: 'dashed' | 'dotted';
+  /** One for each report; null where it was not measured. */
+  values: (number | null)[];
+  /** Half of each value's 95 % interval, where it has one. */
+  margins?: (number | null)[];
+}
+
+export interface Panel {
+  title: string;
+  unit: string;
+  /** Times grow with the connections; what one connection or message costs should not. */
+  expected: 'flat' | 'growing';
+  format(value: number): string;
+  curves: Curve[];
+}
+
+type Layer = [layer: string, name: string, dash?: 'dashed' | 'dotted'];
+
+const MEMORY: Layer[] = [
+  ['workerPss', 'Workers'],
+  ['workerHeapUsed', 'Workers, of it V8’s heap', 'dashed'],
+  ['nginxPss', 'nginx'],
+  ['redisUsedMemory', 'Redis'],
+  ['kernelSlab', 'Kernel, sockets of both sides'],
+];
+const PROCESSES: Layer[] = [
+  ['worker', 'Workers'],
+  ['nginx', 'nginx'],
+  ['redis', 'Redis'],
+];
+
+/** @param reports usable ones */
+export function panels(reports: Report[]): Panel[] {
+  const results = reports.map(({ result }) => result);
+  const one = (name: string, value: (result: Result) => number | null | undefined): Curve[] => [
+    { name, color: COLORS.text, values: results.map((result) => value(result) ?? null) },
+  ];
+  const byLayer = (layers: Layer[], value: (result: Result, layer: string) => number | null | undefined) =>
+    layers
+      .map(([layer, name, dash]) => ({
+        layer,
+        name,
+        color: layerColor(layer),
+        ...(dash && { dash }),
+        values: results.map((result) => value(result, layer) ?? null),
+      }))
+      .filter(({ values }) => values.some((found) => found !== null));
+  const oneDigit = (value: number) => decimals(value, 1);
+  return [
+    {
+      title: 'Memory per connection',
+      unit: 'KB',
+      expected: 'flat',
+      format: oneDigit,
+      curves: byLayer(MEMORY, (result, layer) => kilobytesOf(slopeOf(result, layer)?.slope)).map((curve) => ({
+        ...curve,
+        margins: results.map((result) => kilobytesOf(marginOf(slopeOf(result, curve.layer)))),
+      })),
+    },
+    {
+      title: 'CPU per 1,000 connects',
+      unit: 's',
+      expected: 'flat',
+      format: (value) => decimals(value, 3),
+      curves: byLayer(PROCESSES, (result, layer) => result.cpu[layer]?.rampSecondsPerThousandConnects),
+    },
+    {
+      title: 'CPU per message',
+      unit: 'µs',
+      expected: 'flat',
+      format: oneDigit,
+      curves: byLayer(PROCESSES, (result, layer) => result.cpu[layer]?.broadcastMicrosecondsPerMessage),
+    },
+    {
+      title: 'Connect time, p95',
+      unit: 'ms',
+      expected: 'growing',
+      format: milliseconds,
+      curves: one('Connect time, p95', ({ connections }) => connections.connectMs?.p95),
+    },
+    {
+      title: 'Until the last receiver had a broadcast, p99',
+      unit: 'ms',
+      expected: 'growing',
+      format: milliseconds,
+      curves: one('Last receiver, p99', ({ latency }) => latency.completionMs?.p99),
+    },
+  ];
+}
+
+function slopeOf(result: Result, layer: string): Slope | undefined {
+  return result.memory.perConnectionBytes[layer];
+}
+
+function marginOf(slope: Slope | undefined): number | null {
+  return slope === undefined || slope.high95 === null ? null : slope.high95 - slope.slope;
+}
+
+function kilobytesOf(bytes: number | null | undefined): number | null {
+  return bytes === undefined || bytes === null ? null : bytes / 1024;
+}
+
+/** Smaller ones differ from run to run, or are rounding: Redis’ 0.0 KB. */
+const WORTH_A_SENTENCE: Record<string, number> = { KB: 1, s: 0.05, µs: 2, ms: 0 };
+/** Of a cost, from its least to its most, before it counts as a bend. */
+const FLAT_RATIO = 1.25;
+
+/** @returns a sentence for each curve that has at least two values; none with a single report */
+export function findings(reports: Report[], { curves, unit, expected, format, title }: Panel): string[] {
+  return curves.flatMap(({ name, values, margins }) => {
+    const points = values.flatMap((value, index) => {
+      const report = reports[index] as Report;
+      const point = { connections: report.result.connections.target, title: report.title };
+      return value === null ? [] : [{ ...point, value, margin: margins?.[index] ?? 0 }];
+    });
+    const [first, last] = [points[0], points.at(-1)];
+    const all = points.map(({ value }) => value);
+    if (!first || !last || points.length < 2 || Math.max(...all) <= (WORTH_A_SENTENCE[unit] ?? 0)) return [];
+    const subject = curves.length > 1 ? `${title}, ${name}` : name;
+    const fromTo = `${subject}: ${format(first.value)} ${unit} at ${first.title}, ${format(last.value)} at ${last.title}`;
+    if (expected === 'growing') {
+      const times = decimals(last.value / first.value, 1);
+      return [
+        `${fromTo}: ${times} times as long for ${decimals(last.connections / first.connections, 1)} times as many.`,
+      ];
+    }
+    if (Math.min(...all) > 0 && Math.max(...all) / Math.min(...all) <= FLAT_RATIO) return [`${fromTo}: flat.`];
+    if (overlap(points)) return [`${fromTo}: flat, as far as the intervals tell.`];
+    const step = steepest(points);
+    return [
+      `${fromTo}. It bends most between ${step.from.title} (${format(step.from.value)}) and ${step.to.title} (${format(step.to.value)}).`,
+    ];
+  });
+}
+
+/** Whether one value lies within all intervals. */
+function overlap(points: { value: number; margin: number }[]): boolean {
+  const lows = points.map(({ value, margin }) => value - margin);
+  const highs = points.map(({ value, margin }) => value + margin);
+  return Math.max(...lows) <= Math.min(...highs);
+}
+
+function steepest<Point extends { value: number }>(points: Point[]): { from: Point; to: Point } {
+  const steps = points.slice(1).map((to, index) => ({ from: points[index] as Point, to }));
+  const height = ({ from, to }: { from: Point; to: Point }) => Math.abs(to.value - from.value);
+  return steps.toSorted((a, b) => height(b) - height(a))[0] as { from: Point; to: Point };
+}

@@ -1,0 +1,33 @@
+/**
+ * Pictures of a run for README and site: `node docs/picture.ts <result.json>` draws the top of report.html, light and
+ * dark, into docs/public. CHROMIUM names the browser where it is not in the usual place.
+ */
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium } from 'playwright-core';
+import type { Result } from '../protocol/result.ts';
+import { renderHtml } from '../report/html/report.ts';
+import { readResult } from '../report/read.ts';
+
+const FOLDER = fileURLToPath(new URL('public', import.meta.url));
+
+const [resultPath] = process.argv.slice(2);
+if (!resultPath) throw new Error('usage: node docs/picture.ts <result.json>');
+const result = readResult(resultPath);
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu'],
+});
+try {
+  await pictureOfReport(browser, result, 'light');
+  await pictureOfReport(browser, result, 'dark');
+} finally {
+  await browser.close();
+}
+
+async function pictureOfReport(browser: Browser, result: Result, colorScheme: 'light' | 'dark'): Promise<void> {
+  const viewport = { width: 1100, height: 1000 };
+  const page = await browser.newPage({ viewport, deviceScaleFactor: 1.5, colorScheme });
+  await page.setContent(renderHtml(result));
+  await page.screenshot({ path: `${FOLDER}/report-${colorScheme}.png` });
+}
