@@ -13,6 +13,7 @@ export function linkChannelName(testRunId: string): string {
 export type HookMessage =
   /** The target is up and the baseline is taken: arrivals may begin. */
   | { type: 'start' }
+  | { type: 'warm-up'; requestId: number; order: WarmUpOrder }
   | { type: 'snapshot'; requestId: number }
   | { type: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   /** Held connections leave now, staggered. */
@@ -26,10 +27,20 @@ export type HookMessage =
 export type EngineMessage =
   | { type: 'ready'; engineId: string }
   | { type: 'status'; engineId: string; status: FleetStatus }
+  /** All short connections have left; `failure` is what the first that failed said. */
+  | { type: 'warmed'; engineId: string; requestId: number; failure: string | undefined }
   | { type: 'snapshot'; engineId: string; requestId: number; snapshot: FleetSnapshot }
   | { type: 'frozen'; engineId: string; requestId: number; rows: FrozenBroadcast[] }
   | { type: 'closed'; engineId: string; requestId: number }
   | { type: 'failed'; engineId: string; code: string; message: string; fix: string };
+
+/** Short connections before the load, for each engine; no book knows them afterwards. */
+export interface WarmUpOrder {
+  connections: number;
+  /** So many at a time. */
+  together: number;
+  room: string;
+}
 
 /** Counts of one engine's fleet, sent several times a second: for the live line and for knowing when things are quiet. */
 export interface FleetStatus {

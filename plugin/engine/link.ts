@@ -5,6 +5,7 @@ import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import { type FleetLike, newTally, type Tally } from './run.ts';
 import type { Signals } from './signals.ts';
+import { warmUp } from './warm-up.ts';
 
 const STATUS_INTERVAL_MS = 250;
 
@@ -62,6 +63,10 @@ export class Link {
       case 'release':
       case 'finish':
         return signals[message.type].resolve();
+      case 'warm-up': {
+        const failure = reported && (await warmUp(reported.fleet, message.order));
+        return this.#post({ type: 'warmed', engineId, requestId: message.requestId, failure });
+      }
       case 'snapshot': {
         const snapshot = await snapshotOf(reported, this.#eventLoop);
         return this.#post({ type: 'snapshot', engineId, requestId: message.requestId, snapshot });

@@ -6,7 +6,7 @@ import type { Signals } from './signals.ts';
 import type { Context, Helpers, ScenarioEvents } from './types.ts';
 
 /** What the engine needs of a fleet. */
-export type FleetLike = Pick<Fleet, 'connection' | 'status' | 'snapshot' | 'freeze' | 'close'>;
+export type FleetLike = Pick<Fleet, 'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'close'>;
 
 /** What all virtual users of one engine share. */
 export interface Run {

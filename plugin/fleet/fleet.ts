@@ -83,6 +83,14 @@ export class Fleet {
     return sum;
   }
 
+  /** Begins all books anew, as if there had been no connection yet; one that is still there is dropped. */
+  async reset(): Promise<void> {
+    const alive = this.#processes.filter((link) => link.alive);
+    await Promise.all(
+      alive.map((link) => link.request((requestId) => ({ op: 'reset', requestId })).catch(() => undefined)),
+    );
+  }
+
   async snapshot(): Promise<MergedSnapshot> {
     const snapshots = await Promise.all(
       this.#processes.map(async (link) => {

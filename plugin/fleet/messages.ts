@@ -35,6 +35,7 @@ export type FleetCommand =
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
   | { op: 'interest'; id: number; event: string; wanted: boolean }
   | { op: 'close'; id: number; requestId: number }
+  | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   | { op: 'exit' };
@@ -48,6 +49,7 @@ export type FleetAnswer =
   | { op: 'closed'; id: number; reason: string; namespace?: string }
   | { op: 'left'; requestId: number }
   | { op: 'status'; connecting: number; connected: number; joining: number; joined: number; received: number }
+  | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] };
 

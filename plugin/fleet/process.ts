@@ -1,32 +1,18 @@
 /** A fleet process: holds its share of the connections. Started by fleet.ts, ends with its parent. */
-import { monotonicUs } from '../../protocol/clock.ts';
-import { ConnectTimes } from './connect-times.ts';
-import { Connections } from './connections.ts';
-import { EventLoopWatch, processHealth } from './health.ts';
-import { Ledger } from './ledger.ts';
-import type { FleetAnswer, FleetCommand, FleetSettings, ProcessSnapshot } from './messages.ts';
-import { Openings } from './openings.ts';
+import { Books } from './books.ts';
+import { EventLoopWatch } from './health.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
 import { Pacer } from './pacer.ts';
 
 const STATUS_INTERVAL_MS = 100;
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as FleetSettings;
 const clients = await loadClients(settings);
-const ledger = new Ledger();
-const connectTimes = new ConnectTimes();
-const openings = new Openings(monotonicUs());
 const pacer = new Pacer(settings.leaveRatePerSec);
 const eventLoop = new EventLoopWatch();
-const connections = new Connections({
-  settings,
-  share: shareOf(settings, Number(process.argv[3]), Number(process.argv[4])),
-  createClient: clients.create,
-  ledger,
-  connectTimes,
-  openings,
-  pacer,
-  answer,
-});
+const share = shareOf(settings, Number(process.argv[3]), Number(process.argv[4]));
+const openBooks = () => new Books({ settings, share, createClient: clients.create, pacer, answer });
+let books = openBooks();
 
 // A message wakes the engine's thread, which costs more than all else about a connection here. So the answers of one
 // turn of the event loop travel together, and those that carry their own time wait for others.
@@ -55,8 +41,7 @@ function flush(): void {
 
 let lastStatus = '';
 const statusTimer = setInterval(() => {
-  const { connecting, connected, joining, joined } = connections;
-  const status = { op: 'status' as const, connecting, connected, joining, joined, received: ledger.received };
+  const status = books.status();
   const text = JSON.stringify(status);
   if (text !== lastStatus) answer(status);
   lastStatus = text;
@@ -64,12 +49,17 @@ const statusTimer = setInterval(() => {
 
 process.on('message', (commands: FleetCommand[]) => {
   for (const command of commands) {
-    if (command.op === 'snapshot') answer({ op: 'snapshot', requestId: command.requestId, snapshot: snapshot() });
+    if (command.op === 'snapshot')
+      answer({ op: 'snapshot', requestId: command.requestId, snapshot: books.snapshot(eventLoop) });
     else if (command.op === 'freeze') {
-      const rows = command.broadcasts.map((broadcast) => ledger.freeze(broadcast));
+      const rows = command.broadcasts.map((broadcast) => books.ledger.freeze(broadcast));
       answer({ op: 'frozen', requestId: command.requestId, rows });
+    } else if (command.op === 'reset') {
+      books.close();
+      books = openBooks();
+      answer({ op: 'reset', requestId: command.requestId });
     } else if (command.op === 'exit') close();
-    else connections.run(command);
+    else books.connections.run(command);
   }
 });
 process.on('disconnect', close);
@@ -78,30 +68,12 @@ process.on('SIGINT', () => {});
 
 answer({ op: 'ready', pid: process.pid });
 
-function snapshot(): ProcessSnapshot {
-  return {
-    health: processHealth(connections.connected, eventLoop),
-    attempts: connections.attempts,
-    opened: connections.opened,
-    connected: connections.connected,
-    attemptFailures: connections.attemptFailures,
-    disconnects: connections.disconnects,
-    perWorker: connections.perWorker,
-    connectUs: connectTimes.snapshot(),
-    openings: openings.snapshot(),
-    receipts: { received: ledger.received, duplicates: ledger.duplicates, late: ledger.late, early: ledger.early },
-    ignoredEvents: connections.ignoredEvents,
-    receivedBytes: connections.receivedBytes,
-    sentBytes: connections.sentBytes,
-  };
-}
-
 function close(): void {
   clearInterval(statusTimer);
   clearTimeout(patience);
   pacer.close();
   eventLoop.close();
-  connections.destroy();
+  books.close();
   clients.close();
   process.removeAllListeners('disconnect');
   if (process.connected) process.disconnect();

@@ -9,6 +9,7 @@ import type {
   FreezeOrder,
   FrozenBroadcast,
   HookMessage,
+  WarmUpOrder,
 } from '../../protocol/link.ts';
 import { linkChannelName } from '../../protocol/link.ts';
 
@@ -72,6 +73,20 @@ export class EngineLink {
       once: true,
     });
     await this.#ready.promise;
+  }
+
+  /**
+   * Resolves when the short connections of all engines, which share in them, have come and gone.
+   * @throws Error of the first that failed
+   */
+  async warmUp({ connections, ...order }: WarmUpOrder): Promise<void> {
+    const share = Math.ceil(connections / this.#statuses.size);
+    const replies = await this.#ask((requestId) => ({
+      type: 'warm-up',
+      requestId,
+      order: { ...order, connections: share },
+    }));
+    for (const reply of replies) if (reply.type === 'warmed' && reply.failure) throw new Error(reply.failure);
   }
 
   /** Lets arrivals begin, also in engines that come later. */

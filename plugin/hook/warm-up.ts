@@ -3,9 +3,11 @@
  * up, and a line through the plateaus would spread that over all of them. They come a few at a time, and what they leave is
  * collected often: room that many of them have left in the allocators, the first measured connections would find there
  * for nothing.
- * They are the hook's own, so that no book of the fleet knows them.
+ * They take the way of the measured ones, through engine and fleet, whose books begin anew after them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { inTurn } from '../../protocol/in-turn.ts';
+import type { WarmUpOrder } from '../../protocol/link.ts';
 import { type RunContext, remark } from './context.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 import { pause } from './wait.ts';
@@ -46,34 +48,29 @@ export async function warmUp(context: RunContext): Promise<void> {
 
 /** @throws Error of the first that fails, when all have left */
 async function comeAndGo(context: RunContext, count: number): Promise<void> {
+  const { ledger, link, config } = context;
   const before = await connections(context);
   const done = new AbortController();
   const signal = AbortSignal.any([context.signal, done.signal]);
-  const failures: Error[] = [];
-  let left = count;
-  const inTurn = async () => {
-    while (left-- > 0 && !signal.aborted) await once(context, signal);
-  };
-  const noted = (work: Promise<void>) =>
-    work.catch((error: Error) => {
-      left = 0;
-      failures.push(error);
-    });
-  const broadcasts = noted(broadcastUntil(context, signal));
-  await Promise.all(Array.from({ length: TOGETHER }, () => noted(inTurn())));
-  done.abort();
-  await broadcasts;
+  const order = { connections: count, together: TOGETHER, room: roomOf(config.room) };
+  const made = (ledger ? link.warmUp(order) : warmUpAlone(context, order)).finally(() => done.abort());
+  // Neither is left behind when the other fails.
+  const outcomes = await Promise.allSettled([made, broadcastUntil(context, signal)]);
   await gone(context, before);
-  if (failures[0]) throw failures[0];
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-async function once({ client, config }: RunContext, signal: AbortSignal): Promise<void> {
-  const socket = await connectOfficial(client, signal);
-  try {
-    await joinRoom(socket, roomOf(config.room));
-  } finally {
-    socket.disconnect();
-  }
+/** For stock engines, which nobody can tell to connect before the load: by connections of the hook's own. */
+function warmUpAlone({ client, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
+  return inTurn(connections, together, async () => {
+    if (signal.aborted) return;
+    const socket = await connectOfficial(client, signal);
+    try {
+      await joinRoom(socket, room);
+    } finally {
+      socket.disconnect();
+    }
+  });
 }
 
 /** By each worker; whoever is in the room then gets them. */

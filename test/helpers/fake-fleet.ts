@@ -38,6 +38,10 @@ export class FakeFleet {
     return { connecting: 0, connected, joining: 0, joined: 0, received: 0 };
   }
 
+  async reset(): Promise<void> {
+    this.connections.length = 0;
+  }
+
   async snapshot() {
     return mergeSnapshots([]);
   }
