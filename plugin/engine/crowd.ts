@@ -3,9 +3,8 @@
  * They do what its first connection is told to do, at the rate at which they were opened. Each is counted by itself; one
  * that fails or drops does not end the flow.
  */
-import { monotonicUs } from '../../protocol/clock.ts';
 import type { ClientOptions } from '../fleet/client.ts';
-import type { FleetConnection } from '../fleet/fleet.ts';
+import type { FleetConnection, Opened } from '../fleet/fleet.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import { slug, toFlowError } from './flow-error.ts';
 import type { Run } from './run.ts';
@@ -50,10 +49,9 @@ export class Crowd {
       meter.count('disconnect', slug(reason));
       if (dropped === undefined) this.#members.delete(connection);
     });
-    const startedAtUs = monotonicUs();
-    let openedAtUs: number;
+    let opened: Opened;
     try {
-      openedAtUs = await connection.open(namespace, overrides);
+      opened = await connection.open(namespace, overrides);
     } catch (error) {
       this.#fail(error);
       await connection.close();
@@ -61,7 +59,7 @@ export class Crowd {
     }
     this.#members.add(connection);
     meter.count('connect');
-    meter.record('connectTime', (openedAtUs - startedAtUs) / 1000);
+    meter.record('connectTime', (opened.openedAtUs - opened.begunAtUs) / 1000);
   }
 
   #fail(error: unknown): void {

@@ -152,12 +152,13 @@ export class Session {
     this.#links = this.#links.concat(link);
     this.#keepAwaited(link);
     const startedAtUs = monotonicUs();
-    let openedAtUs = startedAtUs;
+    let tookUs = 0;
     for (let attempt = 1; !link.up; attempt++) {
       try {
         const opened = connection.open(namespace, overrides);
         whileOpening?.(connection);
-        openedAtUs = await opened;
+        const { begunAtUs, openedAtUs } = await opened;
+        tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
         link.up = true;
       } catch (error) {
         if (!config.retry || attempt > config.retry.attempts) throw toFlowError(error);
@@ -167,7 +168,7 @@ export class Session {
       }
     }
     meter.count('connect');
-    meter.record('connectTime', (openedAtUs - startedAtUs) / 1000);
+    meter.record('connectTime', tookUs / 1000);
     return connection;
   }
 

@@ -8,6 +8,7 @@ export type Emit = Extract<FleetCommand, { op: 'emit' }>;
 export interface Opening {
   /** What the answer answers. */
   requestId: number;
+  begunAtUs: number;
   /** Sent as soon as it is open; forgotten if it fails. */
   emits: Emit[] | undefined;
 }

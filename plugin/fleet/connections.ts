@@ -78,7 +78,8 @@ export class Connections implements ClientSink {
       this.#byId.set(command.id, connection);
     }
     connection.opening ??= new Map();
-    connection.opening.set(command.namespace, { requestId: command.requestId, emits: undefined });
+    const { namespace, requestId } = command;
+    connection.opening.set(namespace, { requestId, begunAtUs: monotonicUs(), emits: undefined });
     if (!connection.client) {
       this.attempts++;
       this.connecting++;
@@ -90,7 +91,7 @@ export class Connections implements ClientSink {
       // Known before the first packet: a server may speak as soon as it has accepted the namespace.
       if (command.interest) connection.client.interest = new Set(command.interest);
     }
-    connection.client.connect(command.namespace);
+    connection.client.connect(namespace);
   }
 
   #options(overrides: Partial<ClientOptions> | undefined): ClientOptions {
@@ -162,7 +163,8 @@ export class Connections implements ClientSink {
     if (opening === undefined) return;
     connection.opening?.delete(namespace);
     if (connection.opening?.size === 0) connection.opening = undefined;
-    this.#parts.answer({ op: 'opened', requestId: opening.requestId, openedAtUs: nowUs });
+    const { requestId, begunAtUs } = opening;
+    this.#parts.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
     for (const emit of opening.emits ?? []) this.#emit(emit);
   }
 

@@ -12,13 +12,19 @@ import { ProcessLink } from './process-link.ts';
 
 export { FleetError };
 
+/** In the microseconds of `monotonicUs`. */
+export interface Opened {
+  begunAtUs: number;
+  openedAtUs: number;
+}
+
 /** One virtual user's connection. All promises reject with a `FleetError`; nothing throws synchronously. */
 export interface FleetConnection {
   /**
-   * Opens the transport if needed, then the namespace. Resolves with the time at which it was open, in the
-   * microseconds of `monotonicUs`; the news of it may come a few milliseconds later.
+   * Opens the transport if needed, then the namespace. It may begin a few milliseconds later, together with others, and
+   * the news of its end may come as much later: both times are those of the connection itself.
    */
-  open(namespace: string, overrides?: Partial<ClientOptions>): Promise<number>;
+  open(namespace: string, overrides?: Partial<ClientOptions>): Promise<Opened>;
   /** Fire and forget. */
   emit(namespace: string, event: string, args: unknown[]): void;
   /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout` or the reason of the disconnect. */
@@ -165,6 +171,8 @@ class Connection implements FleetConnection {
   readonly link: ProcessLink;
   readonly #forget: () => void;
   #listeners: Map<string, Set<Listener>> | undefined;
+  /** Until then, what it is told to do can wait as long as its opening. */
+  #isOpen = false;
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -174,31 +182,25 @@ class Connection implements FleetConnection {
     this.#forget = forget;
   }
 
-  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<number> {
+  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<Opened> {
     const { id } = this;
-    const answer = await this.link.request((requestId) => ({
-      op: 'open',
-      id,
-      requestId,
-      namespace,
-      overrides,
-      interest: this.#interest(),
-    }));
-    if (answer.op === 'opened') return answer.openedAtUs;
-    throw unexpected(answer);
+    const interest = this.#interest();
+    const order = { op: 'open' as const, id, namespace, overrides, interest };
+    const answer = await this.link.request((requestId) => ({ ...order, requestId }), true);
+    if (answer.op !== 'opened') throw unexpected(answer);
+    this.#isOpen = true;
+    return answer;
   }
 
   emit(namespace: string, event: string, args: unknown[]): void {
-    this.link.send({ op: 'emit', id: this.id, namespace, event, args });
+    this.link.send({ op: 'emit', id: this.id, namespace, event, args }, !this.#isOpen);
   }
 
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     const { id } = this;
-    const answer = await this.link.request((requestId) => ({ op: 'emit', id, namespace, event, args, requestId }), {
-      connectionId: id,
-      timeoutMs,
-      timeoutCause: 'ack_timeout',
-    });
+    const limits = { connectionId: id, timeoutMs, timeoutCause: 'ack_timeout' };
+    const order = { op: 'emit' as const, id, namespace, event, args };
+    const answer = await this.link.request((requestId) => ({ ...order, requestId }), !this.#isOpen, limits);
     if (answer.op === 'acked') return answer.args;
     throw unexpected(answer);
   }
@@ -210,7 +212,7 @@ class Connection implements FleetConnection {
     if (!listeners) {
       listeners = new Set();
       this.#listeners.set(key, listeners);
-      this.link.send({ op: 'interest', id: this.id, event, wanted: true });
+      this.link.send({ op: 'interest', id: this.id, event, wanted: true }, !this.#isOpen);
     }
     listeners.add(listener);
     return () => {
@@ -234,7 +236,7 @@ class Connection implements FleetConnection {
     this.link.rejectOf(this.id, new FleetError('closed', 'closed by the virtual user'));
     const { id } = this;
     try {
-      await this.link.request((requestId) => ({ op: 'close', id, requestId }));
+      await this.link.request((requestId) => ({ op: 'close', id, requestId }), true);
     } catch {
       // the process has died, and the connection with it
     }

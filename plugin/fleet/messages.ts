@@ -42,7 +42,7 @@ export type FleetCommand =
 
 export type FleetAnswer =
   | { op: 'ready'; pid: number }
-  | { op: 'opened'; requestId: number; openedAtUs: number }
+  | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
   | { op: 'failed'; requestId: number; cause: string; message: string; data?: unknown }
   | { op: 'acked'; requestId: number; args: unknown[] }
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
+import { Outbox } from './outbox.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 
@@ -22,6 +23,8 @@ export interface RequestLimits {
   timeoutCause: string;
 }
 
+/** Arrivals come at most this much later than they were due; at 500/s two or three then share one message. */
+const PATIENCE_MS = 5;
 /** A child that does not leave when asked is ended. */
 const EXIT_GRACE_MS = 2000;
 const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
@@ -38,7 +41,7 @@ export class ProcessLink {
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, Pending>();
   readonly #ofConnection = new Map<number, Set<number>>();
-  #outbox: FleetCommand[] = [];
+  readonly #outbox = new Outbox<FleetCommand>(PATIENCE_MS, (batch) => this.#post(batch));
   #nextRequest = 1;
   #closing: Promise<void> | undefined;
 
@@ -62,13 +65,13 @@ export class ProcessLink {
     this.#child.on('exit', () => this.#die());
   }
 
-  send(command: FleetCommand): void {
-    // One message per turn of the event loop, not one per command.
-    if (this.#outbox.push(command) === 1) setImmediate(() => this.#flush());
+  /** In order. `canWait` for a few milliseconds: less to pay for a command that nobody is in a hurry for. */
+  send(command: FleetCommand, canWait = false): void {
+    this.#outbox.add(command, canWait);
   }
 
   /** @throws FleetError `fleet_dead`, the limits' cause, or what `rejectOf` was given */
-  request(command: (requestId: number) => FleetCommand, limits?: RequestLimits): Promise<FleetAnswer> {
+  request(command: (requestId: number) => FleetCommand, canWait = false, limits?: RequestLimits): Promise<FleetAnswer> {
     return new Promise((resolve, reject) => {
       if (!this.alive) {
         reject(new FleetError('fleet_dead', 'the fleet process has died'));
@@ -79,7 +82,7 @@ export class ProcessLink {
       const connectionId = limits?.connectionId;
       this.#pending.set(requestId, { resolve, reject, connectionId, timer });
       if (connectionId !== undefined) this.#requestsOf(connectionId).add(requestId);
-      this.send(command(requestId));
+      this.send(command(requestId), canWait);
     });
   }
 
@@ -103,9 +106,7 @@ export class ProcessLink {
     clearTimeout(timer);
   }
 
-  #flush(): void {
-    const batch = this.#outbox;
-    this.#outbox = [];
+  #post(batch: FleetCommand[]): void {
     if (this.#child.connected) this.#child.send(batch, () => {}); // a failed send shows as the child's exit
   }
 

@@ -2,6 +2,7 @@
 import { Books } from './books.ts';
 import { EventLoopWatch } from './health.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
+import { Outbox } from './outbox.ts';
 import { Pacer } from './pacer.ts';
 
 const STATUS_INTERVAL_MS = 100;
@@ -14,29 +15,12 @@ const share = shareOf(settings, Number(process.argv[3]), Number(process.argv[4])
 const openBooks = () => new Books({ settings, share, createClient: clients.create, pacer, answer });
 let books = openBooks();
 
-// A message wakes the engine's thread, which costs more than all else about a connection here. So the answers of one
-// turn of the event loop travel together, and those that carry their own time wait for others.
+// Carrying their own times, these can wait.
 const PATIENT = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
 const PATIENCE_MS = 10;
-let answers: FleetAnswer[] = [];
-let patience: NodeJS.Timeout | undefined;
-let isFlushing = false;
+const outbox = new Outbox<FleetAnswer>(PATIENCE_MS, (batch) => process.connected && process.send?.(batch));
 function answer(one: FleetAnswer): void {
-  answers.push(one);
-  if (isFlushing) return;
-  if (PATIENT.has(one.op)) patience ??= setTimeout(flush, PATIENCE_MS);
-  else {
-    isFlushing = true;
-    setImmediate(flush);
-  }
-}
-function flush(): void {
-  clearTimeout(patience);
-  patience = undefined;
-  isFlushing = false;
-  const batch = answers;
-  answers = [];
-  if (batch.length > 0 && process.connected) process.send?.(batch);
+  outbox.add(one, PATIENT.has(one.op));
 }
 
 let lastStatus = '';
@@ -70,7 +54,7 @@ answer({ op: 'ready', pid: process.pid });
 
 function close(): void {
   clearInterval(statusTimer);
-  clearTimeout(patience);
+  outbox.close();
   pacer.close();
   eventLoop.close();
   books.close();

@@ -1,5 +1,5 @@
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
-import type { FleetConnection } from '../../plugin/fleet/fleet.ts';
+import type { FleetConnection, Opened } from '../../plugin/fleet/fleet.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
@@ -73,14 +73,15 @@ export class FakeConnection implements FleetConnection {
     return this.#listeners.size;
   }
 
-  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<number> {
+  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<Opened> {
     this.overrides.push(overrides);
     await Promise.resolve();
     const cause = this.#fleet.failures.shift();
     if (cause) throw new FleetError(cause, `refused: ${cause}`);
     this.namespaces.push(namespace);
     this.#fleet.onOpen(this, namespace);
-    return monotonicUs();
+    const nowUs = monotonicUs();
+    return { begunAtUs: nowUs, openedAtUs: nowUs };
   }
 
   emit(namespace: string, event: string, args: unknown[]): void {

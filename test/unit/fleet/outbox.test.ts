@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { Outbox } from '../../../plugin/fleet/outbox.ts';
+
+/** With a clock that the test moves. */
+function start(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const sent: string[][] = [];
+  const outbox = new Outbox<string>(5, (batch) => sent.push(batch));
+  return { outbox, sent, tick: (ms: number) => t.mock.timers.tick(ms) };
+}
+
+test('what can wait leaves together, when the first of it has waited long enough', (t) => {
+  const { outbox, sent, tick } = start(t);
+  outbox.add('a', true);
+  tick(4);
+  outbox.add('b', true);
+  assert.deepEqual(sent, []);
+  tick(1);
+  assert.deepEqual(sent, [['a', 'b']]);
+  tick(100);
+  assert.equal(sent.length, 1, 'nothing is sent when there is nothing');
+});
+
+test('what cannot wait leaves after this turn of the event loop, and takes along what came before it, in order', async (t) => {
+  const { outbox, sent, tick } = start(t);
+  outbox.add('a', true);
+  outbox.add('b', false);
+  outbox.add('c', true);
+  assert.deepEqual(sent, []);
+  await setImmediate();
+  assert.deepEqual(sent, [['a', 'b', 'c']]);
+  tick(100);
+  assert.equal(sent.length, 1);
+  outbox.add('d', true);
+  tick(5);
+  assert.deepEqual(sent[1], ['d'], 'patience begins anew');
+});
+
+test('after its end nothing leaves by the clock', (t) => {
+  const { outbox, sent, tick } = start(t);
+  outbox.add('a', true);
+  outbox.close();
+  tick(100);
+  assert.deepEqual(sent, []);
+});
