@@ -29,6 +29,7 @@ export class Link {
   readonly #eventLoop = new EventLoopWatch();
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -51,6 +52,7 @@ export class Link {
 
   close(): void {
     clearInterval(this.#timer);
+    this.#isClosed = true;
     this.#eventLoop.close();
     this.#channel.close();
   }
@@ -89,7 +91,8 @@ export class Link {
   }
 
   #post(message: EngineMessage): void {
-    this.#channel.postMessage(message);
+    // What was under way when the run ended, as a warm-up, has nobody to tell any more; a closed channel would throw.
+    if (!this.#isClosed) this.#channel.postMessage(message);
   }
 }
 

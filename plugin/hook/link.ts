@@ -77,16 +77,18 @@ export class EngineLink {
 
   /**
    * Resolves when the short connections of all engines, which share in them, have come and gone.
-   * @throws Error of the first that failed
+   * @throws Error of the first that failed, or of an engine that does not answer
    */
   async warmUp({ connections, ...order }: WarmUpOrder): Promise<void> {
-    const share = Math.ceil(connections / this.#statuses.size);
+    const engines = this.#statuses.size;
+    const share = Math.ceil(connections / engines);
     const replies = await this.#ask((requestId) => ({
       type: 'warm-up',
       requestId,
       order: { ...order, connections: share },
     }));
     for (const reply of replies) if (reply.type === 'warmed' && reply.failure) throw new Error(reply.failure);
+    if (replies.length < engines) throw new Error('an Artillery worker did not answer');
   }
 
   /** Lets arrivals begin, also in engines that come later. */

@@ -88,6 +88,39 @@ test('an engine that does not answer is given up and counted; the others’ answ
   assert.equal(link.unanswered, 2);
 });
 
+test('engines share in the warm-up; a failure of one, or its silence, is a failure', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(runId, 100);
+  t.after(() => link.close());
+  const outcomes: Record<string, string | undefined> = {};
+  const warming = (engineId: string) => (message: HookMessage) =>
+    message.type === 'warm-up' && outcomes[engineId] !== 'silence'
+      ? { type: 'warmed' as const, engineId, requestId: message.requestId, failure: outcomes[engineId] }
+      : undefined;
+  const engines = ['1', '2'].map((id) => new FakeEngine(t, runId, id, warming(id)));
+  for (const engine of engines) {
+    engine.ready();
+    engine.status(STATUS);
+  }
+  await eventually('both engines', () => link.status.connected === 10);
+  const order = { connections: 5, together: 2, room: 'warm' };
+  await link.warmUp(order);
+  for (const { heard } of engines) {
+    assert.deepEqual(
+      heard.find(({ type }) => type === 'warm-up'),
+      {
+        type: 'warm-up',
+        requestId: 1,
+        order: { ...order, connections: 3 },
+      },
+    );
+  }
+  outcomes['2'] = 'closed: enough';
+  await assert.rejects(link.warmUp(order), /closed: enough/);
+  outcomes['2'] = 'silence';
+  await assert.rejects(link.warmUp(order), /did not answer/);
+});
+
 test('an engine that comes late is told to start, too', async (t) => {
   const runId = randomUUID();
   const link = new EngineLink(runId);
