@@ -1,6 +1,6 @@
 /** A generator that stands still on purpose, and a server that does: whose health figures show it? */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientOptions } from '../../plugin/hook/client.ts';
+import type { ClientOptions } from '../../plugin/hook/official-client.ts';
 import { latencyFigures } from '../../plugin/hook/result/latency.ts';
 import { Sentinel, type SentinelFacts } from '../../plugin/hook/sentinel.ts';
 import { until } from '../../plugin/hook/wait.ts';

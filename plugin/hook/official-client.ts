@@ -13,7 +13,7 @@ export interface ClientOptions {
   rejectUnauthorized: boolean;
 }
 
-export const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 /**
@@ -54,7 +54,7 @@ export async function joinRoom(socket: Socket, room: string): Promise<Joined> {
   } catch {
     throw new CapacityError(
       'JOIN_TIMEOUT',
-      `the server did not acknowledge \`${EVENTS.joinRoom}\` of the probe`,
+      `the server did not acknowledge \`${EVENTS.joinRoom}\` of a connection of ours`,
       'call instrument(io) in the server: it answers the events that a measurement needs',
     );
   }

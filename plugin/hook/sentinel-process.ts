@@ -3,7 +3,7 @@ import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { type Broadcast, EVENTS } from '../../protocol/events.ts';
-import { type ClientOptions, connectClient, joinRoom } from './client.ts';
+import { type ClientOptions, connectOfficial, joinRoom } from './official-client.ts';
 import type { SentinelAnswer, SentinelCommand } from './sentinel.ts';
 
 const abort = new AbortController();
@@ -21,7 +21,7 @@ process.on('disconnect', () => {
 process.on('SIGINT', () => {});
 
 async function connect(options: ClientOptions): Promise<void> {
-  const connected = await connectClient(options, abort.signal);
+  const connected = await connectOfficial(options, abort.signal);
   connected.on(EVENTS.broadcast, ({ seq }: Broadcast) => answer({ op: 'received', seq, atUs: monotonicUs() }));
   connected.on('disconnect', () => answer({ op: 'left', atUs: monotonicUs() }));
   socket = connected;

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import type { ClientOptions } from './client.ts';
+import type { ClientOptions } from './official-client.ts';
 
 /** To the sentinel's process. */
 export type SentinelCommand = { op: 'connect'; options: ClientOptions } | { op: 'join'; room: string };
