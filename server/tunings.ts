@@ -4,6 +4,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Server, ServerOptions, Socket } from 'socket.io';
+import { sharePingTimer } from './heartbeat.ts';
 
 export interface Tuning {
   /** Environment variable, `on` or `off`. */
@@ -57,6 +58,16 @@ export const TUNINGS = {
     byDefault: true,
     inSocketIo: false,
     apply: (io) => void io.engine.on('connection', dropListeners),
+  },
+  /**
+   * Ping all connections from one timer, in portions, instead of each from its own. The price: a ping comes every
+   * `pingInterval`, and not that long after the last answer.
+   */
+  sharePingTimer: {
+    variable: 'CAPACITY_SHARE_PING_TIMER',
+    byDefault: true,
+    inSocketIo: false,
+    apply: sharePingTimer,
   },
   /** A zlib context for each WebSocket. */
   perMessageDeflate: {

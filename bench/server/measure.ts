@@ -23,6 +23,8 @@ export interface Measured {
   heapPerConnectionBytes: number;
   cpuPerConnectionUs: number;
   cpuPerMessageUs: number;
+  /** Of an idle connection, from one ping to the next. */
+  cpuPerPingUs: number;
   /** Of the straight line through the RSS. */
   rssR2: number;
   plateaus: { connections: number; rssBytes: number; heapUsedBytes: number }[];
@@ -59,13 +61,15 @@ export async function measure(
       rampCpuUs += await ramp(worker, connections / PLATEAUS, held, signal);
       plateaus.push(await plateau(worker, signal));
     }
+    const { idleUs, broadcastsUs } = await windowsCpuUs(worker, plan, connections, signal);
     const rss = lineOf(plateaus, 'rssBytes');
     return {
       rssPerConnectionBytes: rss.slope,
       heapPerConnectionBytes: lineOf(plateaus, 'heapUsedBytes').slope,
       rssR2: rss.r2,
       cpuPerConnectionUs: rampCpuUs / connections,
-      cpuPerMessageUs: (await broadcastCpuUs(worker, plan, connections, signal)) / (plan.count * connections),
+      cpuPerMessageUs: (broadcastsUs - idleUs) / (plan.count * connections),
+      cpuPerPingUs: idleUs / connections,
       plateaus,
     };
   } finally {
@@ -95,20 +99,20 @@ async function plateau(worker: Worker, signal: AbortSignal): Promise<Measured['p
   return { connections, rssBytes, heapUsedBytes };
 }
 
-/** Beyond that of an idle window of the same length; both have one ping of every connection in them. */
-async function broadcastCpuUs(
+/** An idle window, and one of the same length with broadcasts; both have one ping of every connection in them. */
+async function windowsCpuUs(
   worker: Worker,
   plan: BroadcastPlan,
   connections: number,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<{ idleUs: number; broadcastsUs: number }> {
   const atStart = cpuUs(await worker.stats());
   await delay(PING_INTERVAL_MS, undefined, { signal });
   const afterIdle = cpuUs(await worker.stats());
   const startMs = performance.now();
   await publish(worker, plan, connections, signal);
   await delay(Math.max(0, startMs + PING_INTERVAL_MS - performance.now()), undefined, { signal });
-  return cpuUs(await worker.stats()) - afterIdle - (afterIdle - atStart);
+  return { idleUs: afterIdle - atStart, broadcastsUs: cpuUs(await worker.stats()) - afterIdle };
 }
 
 function lineOf(plateaus: Measured['plateaus'], layer: 'rssBytes' | 'heapUsedBytes'): { slope: number; r2: number } {

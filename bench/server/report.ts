@@ -24,6 +24,7 @@ const FIGURES = {
   heapPerConnectionBytes: { title: 'heap per connection (bytes)', digits: 0 },
   cpuPerConnectionUs: { title: 'CPU per connection (µs)', digits: 0 },
   cpuPerMessageUs: { title: 'CPU per message (µs)', digits: 2 },
+  cpuPerPingUs: { title: 'CPU per ping (µs)', digits: 0 },
 } as const;
 type FigureName = keyof typeof FIGURES;
 const figureNames = Object.keys(FIGURES) as FigureName[];
@@ -89,6 +90,7 @@ export function markdown({
     '- **CPU per connection**: of all threads of the worker, from the start of the ramps until all have joined.',
     '- **CPU per message**: in a window with broadcasts, less that of an idle window of the same length, divided by',
     '  connections × broadcasts.',
+    '- **CPU per ping**: in the idle window, divided by connections: each was pinged once in it.',
     '- Compression (`CAPACITY_PER_MESSAGE_DEFLATE`, `CAPACITY_HTTP_COMPRESSION`) is not here: it costs only where clients',
     '  ask for it, and our fleet does not.',
     '',

@@ -100,6 +100,7 @@ test('each tuning can be switched', async (t) => {
     CAPACITY_DROP_HANDSHAKE: 'off',
     CAPACITY_LEAVE_OWN_ROOM: 'off',
     CAPACITY_DROP_LISTENERS: 'off',
+    CAPACITY_SHARE_PING_TIMER: 'off',
     CAPACITY_PER_MESSAGE_DEFLATE: 'on',
     CAPACITY_HTTP_COMPRESSION: 'on',
   });
@@ -117,6 +118,7 @@ test('each tuning can be switched', async (t) => {
       ownRoom: socket.rooms.has(socket.id),
       headersListeners: transport.listenerCount('headers'),
       errorListeners: transport.socket.listenerCount('error'),
+      ownPingTimer: (socket.conn as unknown as { pingIntervalTimer: unknown }).pingIntervalTimer !== null,
       deflate: /permessage-deflate/.test(raw.head),
       compression: app.io.engine.opts.httpCompression !== false,
     });
@@ -129,6 +131,7 @@ test('each tuning can be switched', async (t) => {
       ownRoom: false,
       headersListeners: 0,
       errorListeners: 1,
+      ownPingTimer: false,
       deflate: false,
       compression: false,
     },
@@ -138,6 +141,7 @@ test('each tuning can be switched', async (t) => {
       ownRoom: true,
       headersListeners: 1,
       errorListeners: 2,
+      ownPingTimer: true,
       deflate: true,
       compression: true,
     },
