@@ -42,6 +42,8 @@ export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'rec
   attemptFailures: Record<string, number>;
 };
 
+/** Connections in a row for the same process: fewer than the open files that each keeps in reserve. */
+const PORTION = 16;
 const NO_LATENCIES = encodeHistogram(createHistogram());
 
 export class Fleet {
@@ -50,6 +52,9 @@ export class Fleet {
   /** The last word of processes that have died: what they had counted is not forgotten. */
   readonly #lastSnapshots = new Map<ProcessLink, ProcessSnapshot>();
   #nextId = 0;
+  /** The process that the last connection went to, and how many in a row have. */
+  #filling: ProcessLink | undefined;
+  #inPortion = 0;
 
   /**
    * Starts `processes` child processes and waits until each is ready.
@@ -73,12 +78,31 @@ export class Fleet {
   }
 
   connection(): FleetConnection {
-    const alive = this.#processes.filter((link) => link.alive);
     const id = this.#nextId++;
-    const link = alive[id % Math.max(1, alive.length)] ?? (this.#processes[0] as ProcessLink);
-    const connection = new Connection(id, link, () => this.#connections.delete(id));
+    const link = this.#nextLink();
+    link.connections++;
+    const connection = new Connection(id, link, () => {
+      link.connections--;
+      this.#connections.delete(id);
+    });
     this.#connections.set(id, connection);
     return connection;
+  }
+
+  /** Connections that come together go to the same process, so that their orders share a message; then to the emptiest. */
+  #nextLink(): ProcessLink {
+    const current = this.#filling;
+    if (current?.alive && current.isGathering && this.#inPortion < PORTION) {
+      this.#inPortion++;
+      return current;
+    }
+    let emptiest = this.#processes[0] as ProcessLink;
+    for (const link of this.#processes) {
+      if (link.alive && (!emptiest.alive || link.connections < emptiest.connections)) emptiest = link;
+    }
+    this.#filling = emptiest;
+    this.#inPortion = 1;
+    return emptiest;
   }
 
   status(): Pick<FleetStatus, 'connecting' | 'connected' | 'joining' | 'joined' | 'received'> {

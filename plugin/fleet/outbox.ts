@@ -16,6 +16,11 @@ export class Outbox<T> {
     this.#send = send;
   }
 
+  /** Whether something waits for what else may come. */
+  get isGathering(): boolean {
+    return this.#timer !== undefined;
+  }
+
   /** In the order of the calls, whatever can wait. */
   add(one: T, canWait: boolean): void {
     this.#batch.push(one);

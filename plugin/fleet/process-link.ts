@@ -35,6 +35,8 @@ export class ProcessLink {
   alive = true;
   /** When it died, and how many of its connections were members of a room then. */
   death: { atUs: number; joined: number } | undefined;
+  /** Connections that are its to hold. */
+  connections = 0;
   status: Status = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
@@ -63,6 +65,11 @@ export class ProcessLink {
     this.#child.on('message', (answers: FleetAnswer[]) => this.#receive(answers));
     this.#child.on('error', () => this.#die());
     this.#child.on('exit', () => this.#die());
+  }
+
+  /** A command that can wait would now travel with others. */
+  get isGathering(): boolean {
+    return this.#outbox.isGathering;
   }
 
   /** In order. `canWait` for a few milliseconds: less to pay for a command that nobody is in a hurry for. */

@@ -10,33 +10,33 @@ test('a fleet process that dies takes its connections with it, all of them count
   t.after(() => server.close());
   const fleet = await Fleet.start(fleetSettings(server.url), 2);
   t.after(() => fleet.close());
-  const connections = await joinAll(fleet, 20);
+  const connections = await joinAll(fleet, 32);
   const reasons: string[] = [];
   for (const connection of connections) connection.onDrop((reason) => reasons.push(reason));
-  await eventually('20 members', () => fleet.status().joined === 20);
+  await eventually('32 members', () => fleet.status().joined === 32);
 
   const before = server.broadcast(1);
-  await eventually('20 receipts', () => fleet.status().received === 20);
+  await eventually('32 receipts', () => fleet.status().received === 32);
   const { processes } = await fleet.snapshot();
   process.kill(processes[0]?.pid as number, 'SIGKILL');
-  await eventually('10 drops', () => reasons.length === 10);
+  await eventually('16 drops', () => reasons.length === 16);
   assert.deepEqual(new Set(reasons), new Set(['fleet process died']));
-  await eventually('10 members left', () => server.members() === 10);
+  await eventually('16 members left', () => server.members() === 16);
 
   const after = server.broadcast(2);
-  await eventually('10 more receipts', () => fleet.status().received === 30);
+  await eventually('16 more receipts', () => fleet.status().received === 48);
   const rows = await fleet.freeze([
     { seq: 1, room: 'capacity', sentAtUs: before, intendedAtUs: before },
     { seq: 2, room: 'capacity', sentAtUs: after, intendedAtUs: after },
   ]);
   const sum = (seq: number, key: 'expected' | 'received' | 'lostDisconnected') =>
     rows.filter((row) => row.seq === seq).reduce((total, row) => total + row[key], 0);
-  assert.deepEqual([sum(1, 'expected'), sum(1, 'received'), sum(1, 'lostDisconnected')], [20, 10, 10]);
-  assert.deepEqual([sum(2, 'expected'), sum(2, 'received'), sum(2, 'lostDisconnected')], [10, 10, 0]);
+  assert.deepEqual([sum(1, 'expected'), sum(1, 'received'), sum(1, 'lostDisconnected')], [32, 16, 16]);
+  assert.deepEqual([sum(2, 'expected'), sum(2, 'received'), sum(2, 'lostDisconnected')], [16, 16, 0]);
 
   const snapshot = await fleet.snapshot();
-  assert.equal(snapshot.connected, 10);
-  assert.equal(snapshot.disconnects['fleet process died'], 10);
+  assert.equal(snapshot.connected, 16);
+  assert.equal(snapshot.disconnects['fleet process died'], 16);
   assert.deepEqual(
     snapshot.processes.map(({ alive }) => alive),
     [false, true],

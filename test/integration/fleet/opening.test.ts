@@ -50,3 +50,27 @@ test('what was emitted for a namespace that is refused is forgotten', async () =
   await connection.emitWithAck('/', 'join_room', ['room'], 5000);
   assert.deepEqual(arrived, ['join_room']);
 });
+
+test('connections that come together share a process; one by one they go to the emptiest', async (t) => {
+  const pair = await Fleet.start(fleetSettings(app.url), 2);
+  t.after(() => pair.close());
+  const together = Array.from({ length: 40 }, () => {
+    const connection = pair.connection();
+    return { connection, opened: connection.open('/') };
+  });
+  const links = together.map(({ connection }) => linkOf(connection));
+  const [first, second] = new Set(links);
+  assert.deepEqual(links, [...Array(16).fill(first), ...Array(16).fill(second), ...Array(8).fill(first)]);
+  await Promise.all(together.map(({ opened }) => opened));
+
+  for (let index = 0; index < 8; index++) {
+    const late = pair.connection();
+    assert.equal(linkOf(late), second);
+    await late.open('/');
+  }
+});
+
+/** The process that holds it. */
+function linkOf(connection: object): unknown {
+  return (connection as { link: unknown }).link;
+}
