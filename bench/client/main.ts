@@ -9,27 +9,34 @@ import { describeMachine, firstLine } from '../machine.ts';
 import { Worker } from '../worker.ts';
 import { GENERATORS, type Generator } from './generators.ts';
 import { measure } from './measure.ts';
+import type { Load } from './programs/program.ts';
 import { type ClientReport, chart, markdown, type Round, rowsOf, tableHead, tableRows } from './report.ts';
 
-const RATE_PER_SEC = 500;
 const PLAN = { count: 20, bytes: 1000 };
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'artillery-engine-socketio-v3'];
 
 const names = GENERATORS.map(({ name }) => name);
-const optionsSchema = z.object({
-  connections: z.coerce.number().int().min(1000).multipleOf(RATE_PER_SEC).default(5000),
-  repeat: z.coerce.number().int().positive().default(1),
-  only: z
-    .string()
-    .transform((list) => list.split(','))
-    .pipe(z.array(z.enum(names)))
-    .optional(),
-  publish: z.boolean().default(false),
-});
+const optionsSchema = z
+  .object({
+    connections: z.coerce.number().int().min(1000).default(5000),
+    rate: z.coerce.number().int().min(100).default(500),
+    repeat: z.coerce.number().int().positive().default(1),
+    only: z
+      .string()
+      .transform((list) => list.split(','))
+      .pipe(z.array(z.enum(names)))
+      .optional(),
+    publish: z.boolean().default(false),
+  })
+  .refine(({ connections, rate }) => connections % rate === 0, {
+    path: ['connections'],
+    error: 'expected a multiple of the rate: Artillery counts ramps in whole seconds',
+  });
 
 await runCommand({
   usage: `usage: npm run bench:client -- [options]
-  --connections <n>  multiple of 500, at least 1,000 (default 5,000)
+  --connections <n>  multiple of the rate, at least 1,000 (default 5,000)
+  --rate <n>         connections per second, at least 100 (default 500)
   --repeat <n>       rounds; the table has medians (default 1)
   --only <names>     of ${names.join(', ')}
   --publish          write docs/benchmarks/client.md, too`,
@@ -38,7 +45,7 @@ await runCommand({
 });
 
 async function run({ options, command, signal }: Command<z.output<typeof optionsSchema>>): Promise<void> {
-  const { connections, repeat, only, publish } = options;
+  const { connections, rate, repeat, only, publish } = options;
   const startedAt = new Date().toISOString();
   const absent: Record<string, string> = {};
   const generators = GENERATORS.filter(({ name, label, missing }) => {
@@ -54,7 +61,8 @@ async function run({ options, command, signal }: Command<z.output<typeof options
     try {
       for (let index = 0; index < repeat; index++) {
         console.log(`Round ${index + 1} of ${repeat}`);
-        rounds.push(await runRound(generators, worker, connections, join(scratch, `${index}`), absent, signal));
+        const load = { url: worker.url, connections, ratePerSec: rate };
+        rounds.push(await runRound(generators, worker, load, join(scratch, `${index}`), absent, signal));
       }
     } finally {
       await worker.close();
@@ -70,7 +78,7 @@ async function run({ options, command, signal }: Command<z.output<typeof options
     startedAt,
     command,
     connections,
-    ratePerSec: RATE_PER_SEC,
+    ratePerSec: rate,
     broadcasts: PLAN.count,
     bytes: PLAN.bytes,
     machine,
@@ -90,13 +98,12 @@ async function run({ options, command, signal }: Command<z.output<typeof options
 async function runRound(
   generators: Generator[],
   worker: Worker,
-  connections: number,
+  load: Load,
   scratch: string,
   absent: Record<string, string>,
   signal: AbortSignal,
 ): Promise<Round> {
   const round: Round = {};
-  const load = { url: worker.url, connections, ratePerSec: RATE_PER_SEC };
   for (const generator of generators) {
     const folder = join(scratch, generator.name);
     mkdirSync(folder, { recursive: true });
