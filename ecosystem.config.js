@@ -25,6 +25,8 @@ export const apps = Array.from({ length: count }, (_, index) => {
     // TypeScript in a checkout, JavaScript in the published package.
     script: ['server/main.ts', 'server/main.js'].find((file) => existsSync(join(import.meta.dirname, file))),
     interpreter: process.execPath,
+    // One helper thread of V8 for each worker, not four: several workers on a few cores would wait for each other's.
+    node_args: ['--v8-pool-size=1'],
     exec_mode: 'fork',
     // Online means listening, and not only spawned.
     wait_ready: true,

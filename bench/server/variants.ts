@@ -8,7 +8,13 @@ export interface Variant extends Setting {
 
 /** No worth to see with our client: it asks for no compression, and does not poll. */
 const WITHOUT_EFFECT: TuningName[] = ['perMessageDeflate', 'httpCompression'];
-const FLAGS = ['--max-semi-space-size=1', '--max-semi-space-size=64', '--optimize-for-size', '--single-threaded-gc'];
+const FLAGS = [
+  '--max-semi-space-size=1',
+  '--max-semi-space-size=64',
+  '--optimize-for-size',
+  '--single-threaded-gc',
+  '--v8-pool-size=1',
+];
 
 export const DEFAULTS = 'defaults';
 
