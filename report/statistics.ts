@@ -72,12 +72,13 @@ export interface Crossing {
 /**
  * Where the line reaches `y`, between the x where a single new point could first reach it (95 %) and the x where it
  * surely has: the prediction band, read sideways.
- * @returns null when the line does not rise
+ * @returns null when the line does not rise, or by rounding errors only
  */
 export function whereReaches(line: Line, y: number): Crossing | null {
   const { slope, intercept, n, spread } = line;
   if (slope <= 0) return null;
   const x = (y - intercept) / slope;
+  if (x > Number.MAX_SAFE_INTEGER) return null;
   if (spread === null) return { x, low95: null, high95: null };
   const { residualDeviation, xMean, xSquares } = spread;
   // (D − slope·d)² = t²s²(1 + 1/n + d²/Sxx), solved for the distance d from the mean of x.
@@ -89,7 +90,8 @@ export function whereReaches(line: Line, y: number): Crossing | null {
   const b = slope * distance;
   const c = distance ** 2 - t2s2 * (1 + 1 / n);
   const root = Math.sqrt(Math.max(0, b * b - a * c));
-  return { x, low95: xMean + (b - root) / a, high95: xMean + (b + root) / a };
+  const high95 = xMean + (b + root) / a;
+  return { x, low95: xMean + (b - root) / a, high95: high95 > Number.MAX_SAFE_INTEGER ? null : high95 };
 }
 
 /** @returns undefined of nothing */

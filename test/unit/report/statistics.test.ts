@@ -85,6 +85,12 @@ test('a slope that might be zero bounds nothing; a falling one is never reached'
   assert.equal(falling && whereReaches(falling, 0), null);
 });
 
+test('a line that rises by rounding errors only reaches nothing', () => {
+  const line = fitLine(points([0, 1e9], [10, 1e9 + 1e-6], [30, 1e9 + 1e-6], [50, 1e9 + 2e-6]));
+  assert.ok(line && line.slope > 0);
+  assert.equal(whereReaches(line, 24 * 1024 ** 3), null);
+});
+
 test('median', () => {
   assert.equal(median([]), undefined);
   assert.equal(median([3]), 3);
