@@ -38,15 +38,25 @@ export interface SwapReading {
   outBytes: number;
 }
 
-export interface KernelReading {
-  tcp?: TcpReading;
-  /** Memory of the slab caches that sockets live in. */
-  slabBytes?: number;
-  memory?: MemoryReading;
-  cpu?: CpuReading;
-  /** Why a part is missing. */
-  absent: Partial<Record<'tcp' | 'slabBytes' | 'memory' | 'cpu', string>>;
+interface KernelParts {
+  tcp: TcpReading;
+  /** Memory of the slab caches that sockets live in. The dearest to read: the kernel counts while it tells. */
+  slabBytes: number;
+  memory: MemoryReading;
+  cpu: CpuReading;
 }
+type KernelPart = keyof KernelParts;
+
+/** `absent`: why a part is missing. */
+export type KernelReading = Partial<KernelParts> & { absent: Partial<Record<KernelPart, string>> };
+
+const READERS: { [Part in KernelPart]: () => KernelParts[Part] } = {
+  tcp: () => parseSockstat(proc('net/sockstat'), procIfThere('net/sockstat6')),
+  slabBytes: () => parseSlabinfo(proc('slabinfo')),
+  memory: () => parseMeminfo(proc('meminfo')),
+  cpu: () => parseCpu(proc('stat')),
+};
+const ALL_PARTS = Object.keys(READERS) as KernelPart[];
 
 /** @returns undefined where the kernel does not tell */
 export function readSwap(): SwapReading | undefined {
@@ -57,20 +67,16 @@ export function readSwap(): SwapReading | undefined {
   }
 }
 
-/** @returns all that can be read now, in well under a millisecond; never throws */
-export function readKernel(): KernelReading {
+/** @returns what can be read now of the parts asked for, in well under a millisecond; never throws */
+export function readKernel(parts: KernelPart[] = ALL_PARTS): KernelReading {
   const reading: KernelReading = { absent: {} };
-  function part<K extends 'tcp' | 'slabBytes' | 'memory' | 'cpu'>(key: K, read: () => KernelReading[K]): void {
+  for (const part of parts) {
     try {
-      reading[key] = read();
+      Object.assign(reading, { [part]: READERS[part]() });
     } catch (error) {
-      reading.absent[key] = explain(error);
+      reading.absent[part] = explain(error);
     }
   }
-  part('tcp', () => parseSockstat(proc('net/sockstat'), procIfThere('net/sockstat6')));
-  part('slabBytes', () => parseSlabinfo(proc('slabinfo')));
-  part('memory', () => parseMeminfo(proc('meminfo')));
-  part('cpu', () => parseCpu(proc('stat')));
   return reading;
 }
 

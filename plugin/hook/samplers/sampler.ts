@@ -52,7 +52,7 @@ export interface SamplerHealth {
 }
 
 /** Reading PSS may take this share of the time; with big processes it then comes less often than every second. */
-const PSS_SHARE = 0.01;
+const PSS_SHARE = 0.005;
 
 export class Sampler {
   readonly samples: SampleRow[] = [];
@@ -105,7 +105,7 @@ export class Sampler {
    */
   async cpu(): Promise<Record<string, number>> {
     await this.#readProcesses(await this.#pids(), false);
-    const system = readKernel().cpu;
+    const system = readKernel(['cpu']).cpu;
     return { ...this.#cpuUs(), ...(system && { system: system.busyUs }) };
   }
 
@@ -167,7 +167,7 @@ export class Sampler {
     const [processes, redis] = await Promise.all([this.#readProcesses(pids, pss), this.#sources.redis?.read()]);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
 
-    const { memory, cpu: system } = readKernel();
+    const { memory, cpu: system } = readKernel(['memory', 'cpu']);
     const before = this.#before;
     const now = { atMs, cpuUs: this.#cpuUs(), system };
     this.#before = now;
