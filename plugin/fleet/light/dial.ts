@@ -1,5 +1,5 @@
 /** Opens the socket of a light connection, and tells the connection what happens on it. */
-import { isIP, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import * as tls from 'node:tls';
 import type { ClientOptions, TlsOptions } from '../client.ts';
 import type { EngineConnection, Wire } from './engine.ts';
@@ -17,12 +17,11 @@ type Owned<S> = S & { connection: EngineConnection };
 
 /** @throws for an impossible URL, source address or certificate */
 export function dial(connection: EngineConnection, options: ClientOptions): Wire {
-  const { secure, host, port } = planOf(options).endpoint;
-  const { localAddress } = options;
+  const { endpoint, areAddresses } = planOf(options);
+  const { secure, host, port } = endpoint;
   // Names are net's to look up, and what is no address is net's to refuse.
-  const areAddresses = isIP(host) !== 0 && isIP(localAddress ?? host) !== 0;
   if (!hasTcpHandles || secure || !areAddresses) return dialSocket(connection, options);
-  return dialHandle(connection, { host, port, localAddress, localPort: options.localPort?.() });
+  return dialHandle(connection, { host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
 }
 
 /** By Node's public sockets: for TLS, for names, and where there are no handles. @throws as `dial` */

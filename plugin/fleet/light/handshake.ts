@@ -62,6 +62,8 @@ export function randomKey(): string {
 /** What all connections with the same options have in common, worked out once. */
 interface Plan {
   endpoint: Endpoint;
+  /** Neither the server nor the source is a name. */
+  areAddresses: boolean;
   /** The upgrade request up to its key. */
   requestHead: string;
 }
@@ -72,7 +74,9 @@ const plans = new WeakMap<ClientOptions, Plan>();
 export function planOf(options: ClientOptions): Plan {
   let plan = plans.get(options);
   if (plan === undefined) {
-    plan = { endpoint: endpointOf(options.url), requestHead: requestHead(options) };
+    const endpoint = endpointOf(options.url);
+    const areAddresses = isIP(endpoint.host) !== 0 && isIP(options.localAddress ?? endpoint.host) !== 0;
+    plan = { endpoint, areAddresses, requestHead: requestHead(options) };
     plans.set(options, plan);
   }
   return plan;

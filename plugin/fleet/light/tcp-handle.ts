@@ -3,7 +3,6 @@
  * about a quarter less CPU and three fifths less memory for a connection (docs/benchmarks/cost.md). The handle is not
  * Node's public API, so whoever opens a socket asks `hasTcpHandles` first, and falls back on net.Socket.
  */
-import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import type { EngineConnection, Wire } from './engine.ts';
 
@@ -203,6 +202,11 @@ function onWritten(this: Request, status: ErrorNumber): void {
 }
 
 function ignore(): void {}
+
+/** Of what is an address; `net.isIPv6` would find out anew, by regular expressions, for each connection. */
+function isIPv6(address: string): boolean {
+  return address.includes(':');
+}
 
 function systemError(status: ErrorNumber, doing: string): NodeJS.ErrnoException {
   const code = getSystemErrorName(status);
