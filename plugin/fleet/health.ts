@@ -4,7 +4,7 @@ import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'n
 import type { EventLoopHealth, FleetProcessHealth } from '../../protocol/link.ts';
 
 /** The monitor is a timer of this interval and records how long it really took, so the delay is what goes beyond. */
-const RESOLUTION_MS = 10;
+const RESOLUTION_MS = 20;
 
 /** Watches the event loop of the thread that makes it. */
 export class EventLoopWatch {
