@@ -4,14 +4,30 @@ import { durationMs } from './duration.ts';
 /** How long a virtual user is taken to be busy with steps other than `think`. */
 const STEPS_SECONDS = 10;
 
-/** @returns connections that one virtual user of this flow holds: 1, or the `count` of its largest `connect` */
-export function connectionsPerVirtualUser(flow: unknown[]): number {
-  const counts = flow.flat().map((step) => {
-    const { connect, loop } = (step ?? {}) as { connect?: { count?: unknown }; loop?: unknown };
-    if (Array.isArray(loop)) return connectionsPerVirtualUser(loop);
-    return Number(connect?.count ?? 1);
-  });
-  return Math.max(1, ...counts.filter(Number.isFinite));
+/** At which a virtual user opens its many connections, unless its `connect` says otherwise. */
+export const DEFAULT_RATE_PER_SEC = 500;
+
+/** The connections that one virtual user holds. */
+export interface Crowd {
+  count: number;
+  /** Infinite where there is but one. */
+  ratePerSec: number;
+}
+
+/** @returns of the largest `connect` of the flow */
+export function crowdOf(flow: unknown[]): Crowd {
+  return largestCrowd(
+    flow.flat().map((step) => {
+      const { connect, loop } = (step ?? {}) as { connect?: { count?: unknown; ratePerSec?: unknown }; loop?: unknown };
+      if (Array.isArray(loop)) return crowdOf(loop);
+      return { count: Number(connect?.count ?? 1), ratePerSec: Number(connect?.ratePerSec ?? DEFAULT_RATE_PER_SEC) };
+    }),
+  );
+}
+
+export function largestCrowd(crowds: Crowd[]): Crowd {
+  const one = { count: 1, ratePerSec: Number.POSITIVE_INFINITY };
+  return crowds.reduce((largest, crowd) => (crowd.count > largest.count ? crowd : largest), one);
 }
 
 /**

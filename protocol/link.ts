@@ -51,6 +51,8 @@ export interface FleetStatus {
   connected: number;
   /** Members of a room, acknowledged, now. */
   joined: number;
+  /** Further connections of virtual users that hold many, which have neither opened nor failed. */
+  toOpen: number;
   /** Virtual users parked in `hold`. */
   holding: number;
   failed: number;

@@ -1,27 +1,51 @@
 /**
  * The further connections of a virtual user that holds many, as a device gateway would: `connect: {count, ratePerSec}`.
- * They do what its first connection is told to do, at the rate at which they were opened. Each is counted by itself; one
- * that fails or drops does not end the flow.
+ * The fleet opens them at their rate, from a portion at a time; they do what the first connection is told to do at the
+ * same rate. Each is counted by itself; one that fails or drops does not end the flow.
  */
 import type { ClientOptions } from '../fleet/client.ts';
-import type { FleetConnection, Opened } from '../fleet/fleet.ts';
+import { type FleetConnection, type Opened, PORTION } from '../fleet/fleet.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import { slug, toFlowError } from './flow-error.ts';
 import type { Run } from './run.ts';
+import type { WhileOpening } from './session.ts';
+
+const MIN_AHEAD_MS = 10;
+const MAX_AHEAD_MS = 100;
 
 export class Crowd {
   readonly #run: Run;
+  readonly #openings: Pacer;
   readonly #pacer: Pacer;
   readonly #members = new Set<FleetConnection>();
+  #toOpen = 0;
 
   constructor(run: Run, ratePerSec: number) {
     this.#run = run;
+    // As many at once as go to one fleet process: they share a message, and no other process opens at the same time.
+    const aheadMs = ((PORTION - 1) / ratePerSec) * 1000;
+    this.#openings = new Pacer(ratePerSec, Math.min(MAX_AHEAD_MS, Math.max(MIN_AHEAD_MS, aheadMs)));
     this.#pacer = new Pacer(ratePerSec);
   }
 
-  /** Resolves when all of them are open or have failed. */
-  async open(count: number, namespace: string, overrides: Partial<ClientOptions> | undefined): Promise<void> {
-    await Promise.all(Array.from({ length: count }, () => this.#paced(() => this.#openOne(namespace, overrides))));
+  /**
+   * @param whileOpening called in each attempt
+   * @returns how many are open, when all are or have failed
+   */
+  async open(
+    count: number,
+    namespace: string,
+    overrides: Partial<ClientOptions> | undefined,
+    whileOpening: WhileOpening | undefined,
+  ): Promise<number> {
+    this.#expect(count);
+    const openOne = async (afterMs: number) => {
+      const isOpen = await this.#openOne(namespace, overrides, afterMs, whileOpening);
+      if (this.#toOpen > 0) this.#expect(-1);
+      return isOpen;
+    };
+    const opened = await Promise.all(Array.from({ length: count }, () => paced(this.#openings, openOne)));
+    return opened.filter(Boolean).length;
   }
 
   /** Resolves when every member has done it or failed at it. */
@@ -29,20 +53,29 @@ export class Crowd {
     const members = [...this.#members];
     await Promise.all(
       members.map((member) =>
-        this.#paced(async () => {
+        paced(this.#pacer, async () => {
           await work(member);
         }).catch((error) => this.#fail(error)),
       ),
     );
   }
 
+  /** Those that have not begun to open never will. */
   async close(): Promise<void> {
+    this.#expect(-this.#toOpen);
+    this.#openings.close();
     this.#pacer.close();
     await Promise.all([...this.#members].map((member) => member.close()));
     this.#members.clear();
   }
 
-  async #openOne(namespace: string, overrides: Partial<ClientOptions> | undefined): Promise<void> {
+  /** @returns false if it has failed */
+  async #openOne(
+    namespace: string,
+    overrides: Partial<ClientOptions> | undefined,
+    afterMs: number,
+    whileOpening: WhileOpening | undefined,
+  ): Promise<boolean> {
     const { fleet, meter } = this.#run;
     const connection = fleet.connection();
     connection.onDrop((reason, dropped) => {
@@ -51,15 +84,23 @@ export class Crowd {
     });
     let opened: Opened;
     try {
-      opened = await connection.open(namespace, overrides);
+      const opening = connection.open(namespace, overrides, afterMs);
+      whileOpening?.(connection);
+      opened = await opening;
     } catch (error) {
       this.#fail(error);
       await connection.close();
-      return;
+      return false;
     }
     this.#members.add(connection);
     meter.count('connect');
     meter.record('connectTime', (opened.openedAtUs - opened.begunAtUs) / 1000);
+    return true;
+  }
+
+  #expect(more: number): void {
+    this.#toOpen += more;
+    this.#run.tally.toOpen += more;
   }
 
   #fail(error: unknown): void {
@@ -68,8 +109,8 @@ export class Crowd {
     failures[code] = (failures[code] ?? 0) + 1;
     this.#run.meter.error(code);
   }
+}
 
-  #paced(work: () => Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => this.#pacer.add(() => work().then(resolve, reject)));
-  }
+function paced<T>(pacer: Pacer, work: (afterMs: number) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => pacer.add((afterMs) => work(afterMs).then(resolve, reject)));
 }

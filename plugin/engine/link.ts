@@ -85,8 +85,8 @@ export class Link {
   }
 
   #sendStatus({ fleet, tally }: Reported): void {
-    const { started, holding, failed } = tally;
-    const status = { ...fleet.status(), started, holding, failed };
+    const { started, toOpen, holding, failed } = tally;
+    const status = { ...fleet.status(), started, toOpen, holding, failed };
     this.#post({ type: 'status', engineId: this.#options.engineId, status });
   }
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { durationMs } from '../../protocol/duration.ts';
-import { connectionsPerVirtualUser, staySeconds } from '../../protocol/flow.ts';
+import { crowdOf, staySeconds } from '../../protocol/flow.ts';
 import { type Phase, type Script, usesThisEngine } from './types.ts';
 
 /**
@@ -17,7 +17,7 @@ export function expectedConnections(script: Script): number {
   const stay = Math.max(0, ...flows.map(({ flow }) => staySeconds(flow ?? [])));
   const rate = Math.max(0, ...phases.map(ratePerSec));
   const atOnce = Number.isFinite(stay) ? Math.ceil(rate * stay) : arrivals;
-  const each = Math.max(1, ...flows.map(({ flow }) => connectionsPerVirtualUser(flow ?? [])));
+  const each = Math.max(1, ...flows.map(({ flow }) => crowdOf(flow ?? []).count));
   return each * Math.min(arrivals, atOnce, Math.max(0, ...caps));
 }
 

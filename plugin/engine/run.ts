@@ -25,6 +25,8 @@ export interface Tally {
   started: number;
   ended: number;
   holding: number;
+  /** As in `FleetStatus`. */
+  toOpen: number;
   failed: number;
   retries: number;
   reconnects: number;
@@ -33,7 +35,7 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { started: 0, ended: 0, holding: 0, failed: 0, retries: 0, reconnects: 0, failures: {} };
+  return { started: 0, ended: 0, holding: 0, toOpen: 0, failed: 0, retries: 0, reconnects: 0, failures: {} };
 }
 
 /** One virtual user, as its steps see it. */

@@ -16,6 +16,9 @@ export interface Awaited {
   event: string;
 }
 
+/** Told in each attempt, as soon as it has begun: what is emitted then is sent as soon as the namespace is open. */
+export type WhileOpening = (connection: FleetConnection) => void;
+
 /** One namespace of the virtual user, and the connection that carries it. */
 interface Link {
   namespace: string;
@@ -59,14 +62,11 @@ export class Session {
     return undefined;
   }
 
-  /**
-   * The connection with the namespace up, opened on the virtual user's connection if it is not yet.
-   * @param whileOpening called in each attempt to open it
-   */
+  /** The connection with the namespace up, opened on the virtual user's connection if it is not yet. */
   async use(
     namespace: string,
     overrides?: Partial<ClientOptions>,
-    whileOpening?: (connection: FleetConnection) => void,
+    whileOpening?: WhileOpening,
   ): Promise<FleetConnection> {
     const link = this.#links.find((one) => one.namespace === namespace);
     if (!link) {
@@ -87,25 +87,29 @@ export class Session {
   }
 
   /** A connection of its own for the namespace; one that carried it before is closed. */
-  async connect(namespace: string, overrides?: Partial<ClientOptions>): Promise<void> {
+  async connect(namespace: string, overrides?: Partial<ClientOptions>, whileOpening?: WhileOpening): Promise<void> {
     const former = this.#links.find((one) => one.namespace === namespace)?.connection;
     if (former) {
       this.#links = this.#links.filter((link) => link.connection !== former);
       await former.close();
     }
-    await this.#open(namespace, this.#newConnection(), overrides);
+    await this.#open(namespace, this.#newConnection(), overrides, whileOpening);
   }
 
-  /** `count` connections, opened at `ratePerSec`; the first is the one that responses and `waitFor` look at. */
+  /**
+   * `count` connections, opened at `ratePerSec`; the first is the one that responses and `waitFor` look at.
+   * @returns how many are open; the first is
+   */
   async connectMany(
     namespace: string,
     overrides: Partial<ClientOptions> | undefined,
     { count, ratePerSec }: { count: number; ratePerSec: number },
-  ): Promise<void> {
+    whileOpening?: WhileOpening,
+  ): Promise<number> {
     await this.crowd?.close();
-    await this.connect(namespace, overrides);
+    await this.connect(namespace, overrides, whileOpening);
     this.crowd = new Crowd(this.#run, ratePerSec);
-    await this.crowd.open(count - 1, namespace, overrides);
+    return 1 + (await this.crowd.open(count - 1, namespace, overrides, whileOpening));
   }
 
   /** Arms a listener now; at most one per virtual user at a time. Whoever calls must `cancel` it at the end. */
@@ -144,7 +148,7 @@ export class Session {
     namespace: string,
     connection: FleetConnection,
     overrides: Partial<ClientOptions> | undefined,
-    whileOpening?: (connection: FleetConnection) => void,
+    whileOpening?: WhileOpening,
   ): Promise<FleetConnection> {
     const { meter, config, tally } = this.#run;
     const link: Link = { namespace, connection, overrides, up: false, restoring: undefined };

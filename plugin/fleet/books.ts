@@ -6,6 +6,7 @@ import { type EventLoopWatch, processHealth } from './health.ts';
 import { Ledger } from './ledger.ts';
 import type { FleetAnswer, ProcessSnapshot } from './messages.ts';
 import { Openings } from './openings.ts';
+import { type ConnectionCommand, Turns } from './turns.ts';
 
 type Status = Extract<FleetAnswer, { op: 'status' }>;
 
@@ -14,6 +15,7 @@ export class Books {
   readonly connections: Connections;
   readonly #connectTimes = new ConnectTimes();
   readonly #openings = new Openings(monotonicUs());
+  readonly #turns: Turns;
 
   constructor(parts: Omit<ConnectionParts, 'ledger' | 'connectTimes' | 'openings'>) {
     const { ledger } = this;
@@ -23,6 +25,12 @@ export class Books {
       connectTimes: this.#connectTimes,
       openings: this.#openings,
     });
+    this.#turns = new Turns((command) => this.connections.run(command), parts.answer);
+  }
+
+  /** What one connection is told to do. */
+  run(command: ConnectionCommand): void {
+    this.#turns.take(command);
   }
 
   status(): Status {
@@ -51,6 +59,7 @@ export class Books {
 
   /** Drops the connections that are still there, without a word. */
   close(): void {
+    this.#turns.close();
     this.connections.destroy();
   }
 }

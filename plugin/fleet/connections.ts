@@ -13,6 +13,7 @@ import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
 import type { Openings } from './openings.ts';
 import type { Pacer } from './pacer.ts';
 import { optionsInTurn } from './source-ports.ts';
+import type { ConnectionCommand } from './turns.ts';
 
 /** Acknowledgement ids of the ledger's own asking; the engine's request ids never get this high. */
 const LEDGER_ACK_BASE = 2 ** 40;
@@ -64,7 +65,7 @@ export class Connections implements ClientSink {
     return this.#joins.joined;
   }
 
-  run(command: FleetCommand): void {
+  run(command: ConnectionCommand): void {
     if (command.op === 'open') this.#open(command);
     else if (command.op === 'emit') this.#emit(command);
     else if (command.op === 'interest') this.#interest(command);

@@ -23,8 +23,9 @@ export interface FleetConnection {
   /**
    * Opens the transport if needed, then the namespace. It may begin a few milliseconds later, together with others, and
    * the news of its end may come as much later: both times are those of the connection itself.
+   * @param afterMs for a connection that is one of many: how much later its turn comes, if it is not open yet
    */
-  open(namespace: string, overrides?: Partial<ClientOptions>): Promise<Opened>;
+  open(namespace: string, overrides?: Partial<ClientOptions>, afterMs?: number): Promise<Opened>;
   /** Fire and forget. */
   emit(namespace: string, event: string, args: unknown[]): void;
   /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout` or the reason of the disconnect. */
@@ -43,7 +44,7 @@ export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'rec
 };
 
 /** Connections in a row for the same process: fewer than the open files that each keeps in reserve. */
-const PORTION = 16;
+export const PORTION = 16;
 const NO_LATENCIES = encodeHistogram(createHistogram());
 
 export class Fleet {
@@ -206,10 +207,10 @@ class Connection implements FleetConnection {
     this.#forget = forget;
   }
 
-  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<Opened> {
+  async open(namespace: string, overrides?: Partial<ClientOptions>, afterMs?: number): Promise<Opened> {
     const { id } = this;
     const interest = this.#interest();
-    const order = { op: 'open' as const, id, namespace, overrides, interest };
+    const order = { op: 'open' as const, id, namespace, overrides, interest, afterMs };
     const answer = await this.link.request((requestId) => ({ ...order, requestId }), true);
     if (answer.op !== 'opened') throw unexpected(answer);
     this.#isOpen = true;

@@ -31,6 +31,8 @@ export type FleetCommand =
       namespace: string;
       overrides?: Partial<ClientOptions>;
       interest?: string[];
+      /** Its turn comes that much later; until then all else it is told waits. */
+      afterMs?: number;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
   | { op: 'interest'; id: number; event: string; wanted: boolean }

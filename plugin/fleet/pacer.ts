@@ -4,28 +4,41 @@
  */
 const PORTION_MS = 10;
 
+/** @param afterMs how long before its time it is called; 0 if its time has come */
+type Work = (afterMs: number) => void;
+
 export class Pacer {
   readonly #perMs: number;
-  #queue: (() => void)[] = [];
+  readonly #portionMs: number;
+  readonly #aheadMs: number;
+  #queue: Work[] = [];
   #next = 0;
   #startMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(ratePerSec: number) {
+  /** @param aheadMs a portion of that length is handed out at once, ahead of its time: whoever gets it keeps the time */
+  constructor(ratePerSec: number, aheadMs = 0) {
     this.#perMs = ratePerSec / 1000;
+    this.#portionMs = aheadMs > 0 ? aheadMs : PORTION_MS;
+    this.#aheadMs = aheadMs;
   }
 
-  add(work: () => void): void {
+  add(work: Work): void {
     this.#queue.push(work);
     if (this.#timer) return;
     this.#startMs = performance.now();
-    this.#timer = setInterval(() => this.#run(), PORTION_MS);
+    this.#timer = setInterval(() => this.#run(), this.#portionMs);
+    if (this.#aheadMs > 0) setImmediate(() => this.#run());
   }
 
   #run(): void {
-    const due = Math.ceil((performance.now() - this.#startMs) * this.#perMs);
+    const elapsedMs = performance.now() - this.#startMs;
+    const due = Math.ceil((elapsedMs + this.#aheadMs) * this.#perMs);
     const end = Math.min(this.#queue.length, due);
-    while (this.#next < end) this.#queue[this.#next++]?.();
+    while (this.#next < end) {
+      const afterMs = Math.max(0, this.#next / this.#perMs - elapsedMs);
+      this.#queue[this.#next++]?.(afterMs);
+    }
     if (this.#next === this.#queue.length) this.close();
   }
 

@@ -17,7 +17,7 @@ let books = openBooks();
 
 // Carrying their own times, these can wait.
 const PATIENT = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
-const PATIENCE_MS = 10;
+const PATIENCE_MS = 20;
 const outbox = new Outbox<FleetAnswer>(PATIENCE_MS, (batch) => process.connected && process.send?.(batch));
 function answer(one: FleetAnswer): void {
   outbox.add(one, PATIENT.has(one.op));
@@ -43,7 +43,7 @@ process.on('message', (commands: FleetCommand[]) => {
       books = openBooks();
       answer({ op: 'reset', requestId: command.requestId });
     } else if (command.op === 'exit') close();
-    else books.connections.run(command);
+    else books.run(command);
   }
 });
 process.on('disconnect', close);

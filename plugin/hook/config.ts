@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
-import { connectionsPerVirtualUser } from '../../protocol/flow.ts';
+import { type Crowd, crowdOf, largestCrowd } from '../../protocol/flow.ts';
 import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { atRate } from './load-profile.ts';
 import { type Phase, phasesSchema } from './phases.ts';
@@ -90,8 +90,8 @@ export interface HookConfig extends Omit<HookOptions, 'live'> {
   livePort: number | undefined;
   /** Artillery engine that drives the load. */
   engine: string;
-  /** 1, unless a `connect` step has a `count`. */
-  connectionsPerVirtualUser: number;
+  /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
+  crowd: Crowd;
   /** The flow was written for our engine and runs on one of Artillery's own. */
   stock: boolean;
 }
@@ -135,10 +135,7 @@ export function parseHookConfig(script: Script, env: NodeJS.ProcessEnv): HookCon
     phases: RATE === undefined ? (phases as Phase[]) : atRate(phases as Phase[], RATE),
     redisUrl: REDIS_URL,
     livePort: livePort(live, CAPACITY_LIVE),
-    connectionsPerVirtualUser: Math.max(
-      ...(script.scenarios ?? []).map(({ flow }) => connectionsPerVirtualUser(flow ?? [])),
-      1,
-    ),
+    crowd: largestCrowd((script.scenarios ?? []).map(({ flow }) => crowdOf(flow ?? []))),
     profile: PROFILE ?? options.profile,
     hold: HOLD ?? options.hold,
     results: CAPACITY_RESULTS ?? options.results,

@@ -76,7 +76,7 @@ export interface Facts {
 }
 
 /** @param scenario as of `scenarioName` */
-export function newFacts(scenario: string, { engine, target, phases, connectionsPerVirtualUser }: HookConfig): Facts {
+export function newFacts(scenario: string, { engine, target, phases, crowd }: HookConfig): Facts {
   const startedAt = new Date();
   return {
     id: runId(startedAt, scenario),
@@ -86,8 +86,8 @@ export function newFacts(scenario: string, { engine, target, phases, connections
     target,
     profile: 'remote',
     sharedHost: true,
-    targetConnections: totalArrivals(phases) * connectionsPerVirtualUser,
-    configuredRatePerSec: configuredRatePerSec(phases),
+    targetConnections: totalArrivals(phases) * crowd.count,
+    configuredRatePerSec: configuredRatePerSec(phases, crowd),
     peakConnections: 0,
     plateaus: [],
     afterBroadcasts: undefined,

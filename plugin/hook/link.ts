@@ -25,6 +25,7 @@ const ZERO: FleetStatus = {
   connecting: 0,
   connected: 0,
   joined: 0,
+  toOpen: 0,
   holding: 0,
   failed: 0,
   received: 0,

@@ -1,11 +1,20 @@
 /** The rate of a scenario's load, and the same load at another rate. */
 import { CapacityError } from '../../protocol/errors.ts';
+import type { Crowd } from '../../protocol/flow.ts';
 import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
 
-/** @returns virtual users per second while there are arrivals; null without any */
-export function configuredRatePerSec(phases: Phase[]): number | null {
-  const seconds = phases.reduce((sum, phase) => sum + (arrivalsOf(phase) > 0 ? (phase.duration ?? 0) : 0), 0);
-  return seconds > 0 ? totalArrivals(phases) / seconds : null;
+/** @returns connections per second while they are to be made; null without any */
+export function configuredRatePerSec(phases: Phase[], crowd: Crowd): number | null {
+  const seconds = phases.reduce((sum, phase) => sum + connectingSeconds(phase, crowd), 0);
+  return seconds > 0 ? (totalArrivals(phases) * crowd.count) / seconds : null;
+}
+
+/** Where virtual users hold many connections: from the arrival of the first one until the last one has opened all. */
+function connectingSeconds(phase: Phase, { count, ratePerSec }: Crowd): number {
+  const { duration = 0 } = phase;
+  const arrivals = arrivalsOf(phase);
+  if (arrivals === 0) return 0;
+  return count === 1 ? duration : duration * (1 - 1 / arrivals) + count / ratePerSec;
 }
 
 /**

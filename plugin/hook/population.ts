@@ -35,8 +35,8 @@ export class FleetPopulation implements Population {
   settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     let busyAtMs = performance.now();
     const isSettled = () => {
-      const { started, connecting, connected, joining, holding, failed } = this.#link.status;
-      const quiet = started >= arrivals && connecting === 0 && joining === 0;
+      const { started, connecting, connected, joining, toOpen, holding, failed } = this.#link.status;
+      const quiet = started >= arrivals && connecting === 0 && joining === 0 && toOpen === 0;
       if (!quiet) busyAtMs = performance.now();
       // Who holds has done all its steps; the fleet's processes report a little later than the engine that holds.
       const allHold = holding + failed >= arrivals && connected >= holding;

@@ -61,6 +61,8 @@ export class FakeConnection implements FleetConnection {
   #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
+  /** When it was told to open, and how much later its turn was to come. */
+  readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];
   closed = false;
@@ -73,7 +75,8 @@ export class FakeConnection implements FleetConnection {
     return this.#listeners.size;
   }
 
-  async open(namespace: string, overrides?: Partial<ClientOptions>): Promise<Opened> {
+  async open(namespace: string, overrides?: Partial<ClientOptions>, afterMs?: number): Promise<Opened> {
+    this.orders.push({ atMs: performance.now(), afterMs });
     this.overrides.push(overrides);
     await Promise.resolve();
     const cause = this.#fleet.failures.shift();

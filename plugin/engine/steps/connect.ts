@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { DEFAULT_RATE_PER_SEC } from '../../../protocol/flow.ts';
 import type { ClientOptions } from '../../fleet/client.ts';
 import { connectionShape } from '../config.ts';
 import { durationSchema } from '../duration.ts';
-import type { Step } from '../run.ts';
+import type { VirtualUser } from '../run.ts';
+import type { WhileOpening } from '../session.ts';
 import type { Build } from './step.ts';
 import { defineStep } from './step.ts';
 
@@ -11,7 +13,7 @@ const optionsSchema = z.strictObject({
   namespace: z.string().optional(),
   /** Connections that this virtual user holds. */
   count: z.int().positive().optional(),
-  ratePerSec: z.number().positive().default(500),
+  ratePerSec: z.number().positive().default(DEFAULT_RATE_PER_SEC),
 });
 export const connectSchema = z.union([z.string(), z.literal(true), optionsSchema], {
   error: 'expected a namespace, connection options, or true',
@@ -27,20 +29,26 @@ export const connect = defineStep({
     namespace: z.string().optional(),
     timeout: durationSchema.optional(),
   }),
-  compile: (spec, build) => compileConnect(spec, build),
+  compile(spec, build) {
+    const connect = compileConnect(spec, build);
+    return async (user) => void (await connect(user));
+  },
 });
+
+/** @returns how many connections it has opened */
+export type Connect = (user: VirtualUser, whileOpening?: WhileOpening) => Promise<number>;
 
 export function compileConnect(
   spec: { connect: z.output<typeof connectSchema>; namespace?: string; timeout?: number },
   build: Build,
-): Step {
+): Connect {
   const { connection } = build.run.config;
   const options: Partial<z.output<typeof optionsSchema>> = typeof spec.connect === 'object' ? spec.connect : {};
   const { count = 1, ratePerSec = 0 } = options;
   const named = typeof spec.connect === 'string' ? spec.connect : (options.namespace ?? spec.namespace ?? '');
   const namespace = build.template(named);
   const given = build.template(options);
-  return (user) => {
+  return async (user, whileOpening) => {
     const own = given(user.context) as typeof options;
     const overrides: Partial<ClientOptions> = {};
     if (own.auth) overrides.auth = own.auth;
@@ -52,7 +60,8 @@ export function compileConnect(
     if (Object.keys(extra).length > 0) overrides.headers = { ...connection.headers, ...extra };
     const needed = Object.keys(overrides).length > 0 ? overrides : undefined;
     const path = build.namespace(String(namespace(user.context)));
-    if (count > 1) return user.session.connectMany(path, needed, { count, ratePerSec });
-    return user.session.connect(path, needed);
+    if (count > 1) return user.session.connectMany(path, needed, { count, ratePerSec }, whileOpening);
+    await user.session.connect(path, needed, whileOpening);
+    return 1;
   };
 }

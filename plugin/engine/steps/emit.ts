@@ -3,7 +3,7 @@ import type { FleetConnection } from '../../fleet/fleet.ts';
 import { durationSchema } from '../duration.ts';
 import type { Step, VirtualUser } from '../run.ts';
 import { argsShape, checksShape, compileChecks } from './checks.ts';
-import { compileConnect, connectSchema } from './connect.ts';
+import { type Connect, compileConnect, connectSchema } from './connect.ts';
 import { type Build, defineStep } from './step.ts';
 
 const responseSchema = z
@@ -44,12 +44,33 @@ export const emit = defineStep({
     const fresh = spec.connect ?? (spec.reconnect ? true : undefined);
     if (fresh === undefined) return send;
     const connect = compileConnect({ connect: fresh, namespace: spec.namespace, timeout: spec.timeout }, build);
-    return async (user) => {
-      await connect(user);
-      await send(user);
-    };
+    const home = typeof fresh === 'string' ? fresh : typeof fresh === 'object' ? fresh.namespace : undefined;
+    const isElsewhere = home !== undefined && home !== spec.namespace;
+    if (spec.acknowledge || spec.response || isElsewhere) {
+      return async (user) => {
+        await connect(user);
+        await send(user);
+      };
+    }
+    return compileConnectAndSend(spec, build, connect);
   },
 });
+
+/** The event travels with the opening, and is sent as soon as that is done: on each of many connections, if so asked. */
+function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
+  const { meter } = build.run;
+  const namespaceOf = build.template(spec.namespace);
+  const message = build.template(spec.emit);
+  return async (user) => {
+    const namespace = build.namespace(String(namespaceOf(user.context)));
+    const [event, ...args] = message(user.context) as [string, ...unknown[]];
+    let sent = await connect(user, (connection) => connection.emit(namespace, event, args));
+    for (; sent > 0; sent--) {
+      meter.count('emit');
+      meter.rate('emitRate');
+    }
+  };
+}
 
 function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   const { config, meter } = build.run;

@@ -6,9 +6,6 @@ import { type Phase, totalArrivals } from '../phases.ts';
 import { ENGINE, type Script } from '../script.ts';
 import { isLoopback } from '../target.ts';
 
-/** Of `connect: {count}` without a `ratePerSec`. */
-const BURST_RATE_PER_SEC = 500;
-
 export interface Load {
   target: string;
   /** At once, an upper estimate where virtual users leave by themselves. */
@@ -29,15 +26,13 @@ export function readLoad(script: Script, config: HookConfig): Load {
   const { hostname } = new URL(config.target);
   const { config: settings, scenarios = [] } = script;
   const flows = scenarios.map(({ flow }) => flow ?? []);
-  const each = config.connectionsPerVirtualUser;
   const options = engineOptions(settings);
   const ours = config.engine === ENGINE;
-  const rate = configuredRatePerSec(config.phases);
   const { count, bytes, interval } = config.broadcasts;
   return {
     target: config.target,
-    connections: each * virtualUsersAtOnce(config.phases, flows),
-    ratePerSec: rate === null ? null : Math.min(rate * each, totalArrivals(config.phases) * burstRatePerSec(flows)),
+    connections: config.crowd.count * virtualUsersAtOnce(config.phases, flows),
+    ratePerSec: configuredRatePerSec(config.phases, config.crowd),
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
     client: !ours ? 'stock' : options.client === 'official' ? 'official' : 'light',
     local: isLoopback(hostname),
@@ -54,17 +49,6 @@ function virtualUsersAtOnce(phases: Phase[], flows: unknown[][]): number {
     pause === undefined ? Math.max(arrivalRate, rampTo, arrivalCount / duration) : 0,
   );
   return Math.min(arrivals, Math.ceil(Math.max(0, ...rates) * stay));
-}
-
-/** @returns at which a virtual user opens its many connections; infinite where each has but one */
-function burstRatePerSec(steps: unknown[]): number {
-  const rates = steps.map((step) => {
-    if (Array.isArray(step)) return burstRatePerSec(step);
-    const { connect, loop } = (step ?? {}) as { connect?: { count?: number; ratePerSec?: number }; loop?: unknown };
-    if (Array.isArray(loop)) return burstRatePerSec(loop);
-    return (connect?.count ?? 1) > 1 ? (connect?.ratePerSec ?? BURST_RATE_PER_SEC) : Number.POSITIVE_INFINITY;
-  });
-  return Math.min(Number.POSITIVE_INFINITY, ...rates);
 }
 
 /** The engine's own validation says what is wrong with them; its older places are read too. */

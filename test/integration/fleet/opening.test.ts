@@ -51,6 +51,20 @@ test('what was emitted for a namespace that is refused is forgotten', async () =
   assert.deepEqual(arrived, ['join_room']);
 });
 
+test('a connection opens when its turn has come, and not at all if it is closed before', async () => {
+  const served = (await app.io.fetchSockets()).length;
+  const first = fleet.connection();
+  const second = fleet.connection();
+  const third = fleet.connection();
+  const [now, later, never] = [first.open('/'), second.open('/', undefined, 100), third.open('/', undefined, 200)];
+  const refused = assert.rejects(never, { code: 'closed' });
+  await third.close();
+  await refused;
+  const begun = await Promise.all([now, later]);
+  assert.ok(begun[1].begunAtUs - begun[0].begunAtUs >= 99_000, JSON.stringify(begun));
+  assert.equal((await app.io.fetchSockets()).length, served + 2);
+});
+
 test('connections that come together share a process; one by one they go to the emptiest', async (t) => {
   const pair = await Fleet.start(fleetSettings(app.url), 2);
   t.after(() => pair.close());

@@ -12,6 +12,7 @@ const STATUS: FleetStatus = {
   connecting: 0,
   connected: 5,
   joined: 5,
+  toOpen: 0,
   holding: 5,
   failed: 0,
   received: 7,

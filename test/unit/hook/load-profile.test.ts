@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { atRate, configuredRatePerSec } from '../../../plugin/hook/load-profile.ts';
 import { arrivalsOf, phasesSchema, totalArrivals, totalSeconds } from '../../../plugin/hook/phases.ts';
+import { crowdOf } from '../../../protocol/flow.ts';
 
 describe('arrivals of a phase', () => {
   const cases: [object, number][] = [
@@ -64,7 +65,14 @@ describe('the same load at another rate', () => {
   });
 
   it('is told over the time of arrivals only', () => {
-    assert.equal(configuredRatePerSec(phases), 500);
-    assert.equal(configuredRatePerSec([{ pause: 1 }]), null);
+    assert.equal(configuredRatePerSec(phases, crowdOf([])), 500);
+    assert.equal(configuredRatePerSec([{ pause: 1 }], crowdOf([])), null);
+  });
+
+  it('is that of the connections, where a virtual user holds many', () => {
+    const flow = [{ connect: { count: 1000, ratePerSec: 250 } }];
+    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 1 }], crowdOf(flow)), 250);
+    // Four begin within 0.75 s, and each takes 4 s.
+    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 4 }], crowdOf(flow)), 4000 / 4.75);
   });
 });

@@ -3,7 +3,8 @@ import { it } from 'node:test';
 import type { EngineLink } from '../../../plugin/hook/link.ts';
 import { FleetPopulation } from '../../../plugin/hook/population.ts';
 
-const quiet = { started: 10, connecting: 0, connected: 9, joined: 9, holding: 9, failed: 1, received: 0, joining: 0 };
+const none = { connecting: 0, joining: 0, toOpen: 0, received: 0 };
+const quiet = { ...none, started: 10, connected: 9, joined: 9, holding: 9, failed: 1 };
 const never = new AbortController().signal;
 
 function population(status: typeof quiet): FleetPopulation {
@@ -15,7 +16,7 @@ it('is settled when everybody holds or has failed', async () => {
 });
 
 it('is not settled while somebody is missing, connecting or joining', async () => {
-  for (const busy of [{ started: 9 }, { connecting: 1 }, { joining: 1 }, { connected: 8 }]) {
+  for (const busy of [{ started: 9 }, { connecting: 1 }, { joining: 1 }, { toOpen: 1 }, { connected: 8 }]) {
     assert.equal(await population({ ...quiet, ...busy }).settled(10, 10, never), false);
   }
 });
