@@ -25,7 +25,8 @@ const HOLD_SECONDS = 34;
 
 export const GENERATORS: Generator[] = [
   { name: 'floor', label: 'bare epoll client in C', start: startFloor },
-  { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity },
+  { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity(oneEach) },
+  { name: 'crowd', label: 'socketio-capacity in Artillery, one virtual user', start: startCapacity(oneForAll) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
   { name: 'ws', label: 'ws', start: startScript('ws') },
   { name: 'socket.io-client', label: 'socket.io-client', start: startScript('socket-io-client') },
@@ -71,9 +72,39 @@ async function startProgram(program: Program): Promise<Started> {
 }
 
 /** The whole product: engine, fleet, plugin; ledger and histograms on. Its own broadcast at the end proves the books. */
-async function startCapacity(load: Load, worker: Worker, folder: string): Promise<Started> {
+function startCapacity(arrange: (load: Load) => Arrangement) {
+  return (load: Load, worker: Worker, folder: string) => startPlugin(load, worker, folder, arrange(load));
+}
+
+/** How virtual users come, and the connections with them. */
+interface Arrangement {
+  ramp: Record<string, unknown>;
+  join: Record<string, unknown>;
+}
+
+/** A flat ramp: Artillery spins a core for a plain arrival rate above 40/s. */
+function oneEach({ connections, ratePerSec }: Load): Arrangement {
+  return {
+    ramp: { duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec },
+    join: { emit: JOIN },
+  };
+}
+
+function oneForAll({ connections, ratePerSec }: Load): Arrangement {
+  return {
+    ramp: { duration: 1, arrivalCount: 1 },
+    join: { emit: JOIN, connect: { count: connections, ratePerSec } },
+  };
+}
+
+async function startPlugin(
+  load: Load,
+  worker: Worker,
+  folder: string,
+  { ramp, join: step }: Arrangement,
+): Promise<Started> {
   const results = join(folder, 'results');
-  const program = await startArtillery(load, folder, {
+  const program = await startArtillery(load, folder, ramp, {
     config: {
       plugins: {
         'socketio-capacity': {
@@ -85,7 +116,7 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
       },
       engines: { 'socketio-capacity': {} },
     },
-    scenarios: [{ engine: 'socketio-capacity', flow: [{ emit: JOIN }, { hold: true }] }],
+    scenarios: [{ engine: 'socketio-capacity', flow: [step, { hold: true }] }],
   });
   return artilleryStarted(program, async () => {
     await program.end();
@@ -96,7 +127,7 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
 
 function startStock(engine: string) {
   return async (load: Load, _worker: Worker, folder: string): Promise<Started> => {
-    const program = await startArtillery(load, folder, {
+    const program = await startArtillery(load, folder, oneEach(load).ramp, {
       config: {
         engines: { [engine]: {} },
         socketio: { transports: ['websocket'] },
@@ -118,12 +149,15 @@ interface Script {
   scenarios: unknown[];
 }
 
-async function startArtillery(load: Load, folder: string, script: Script): Promise<Program> {
-  const { connections, ratePerSec, url } = load;
+async function startArtillery(
+  { url }: Load,
+  folder: string,
+  ramp: Record<string, unknown>,
+  script: Script,
+): Promise<Program> {
   const phases = [
     { name: 'lead', pause: LEAD_SECONDS },
-    // A flat ramp: Artillery spins a core for a plain arrival rate above 40/s.
-    { name: 'ramp', duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec },
+    { name: 'ramp', ...ramp },
     { name: 'held', pause: HOLD_SECONDS },
   ];
   const config = { target: url, phases, ...script.config };
