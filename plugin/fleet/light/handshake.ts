@@ -114,9 +114,9 @@ function enginePath(path: string): string {
   return new URL(`/${path.replace(/^\/|\/$/g, '')}/`.replace('//', '/'), 'http://localhost').pathname;
 }
 
-/** Collects the answer's head, however it is split. */
+/** Reads the answer's head where it lies, or collects it if it comes in pieces. */
 export class UpgradeResponse {
-  readonly #head = new ByteQueue(512);
+  #head: ByteQueue | undefined = undefined;
   readonly #accept: string;
 
   constructor(key: string) {
@@ -128,23 +128,27 @@ export class UpgradeResponse {
    * @throws ProtocolError: `http_<status>`, `not_websocket`
    */
   read(bytes: Uint8Array, start: number, end: number): number {
-    const head = this.#head;
-    head.append(bytes, start, end);
+    const before = this.#head;
+    before?.append(bytes, start, end);
+    const all =
+      before?.bytes.subarray(0, before.length) ?? Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start);
+    let at = 0;
     for (;;) {
-      const text = head.bytes.toString('latin1', 0, Math.min(head.length, MAX_HEAD_BYTES));
+      const text = all.toString('latin1', at, at + MAX_HEAD_BYTES);
       if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw webSocketError('the answer is not HTTP');
       const size = text.indexOf('\r\n\r\n') + 4;
-      if (size === 3) {
-        if (head.length >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
-        return -1;
-      }
+      if (size === 3) break;
       const status = this.#check(text.slice(0, size), text.slice(size));
-      const rest = head.length - size;
-      if (status === 101) return end - rest;
+      at += size;
+      if (status === 101) return end - (all.length - at);
       // An interim answer (100, 103): the real one follows.
-      head.bytes.copyWithin(0, size, head.length);
-      head.length = rest;
     }
+    if (all.length - at >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
+    if (before === undefined || at > 0) {
+      this.#head = new ByteQueue(512);
+      this.#head.append(all, at, all.length);
+    }
+    return -1;
   }
 
   #check(head: string, body: string): number {
