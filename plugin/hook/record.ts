@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
+import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../protocol/result.ts';
 
 export class RunRecord {
@@ -36,10 +37,21 @@ export class RunRecord {
    * Writes result.json, checked against its schema, and points `latest` to this run. It may be written again as the run
    * goes on.
    * @returns its path
+   * @throws CapacityError RESULT_UNSOUND, with what was measured kept beside the record
    */
   write(result: Result): string {
     const path = join(this.directory, 'result.json');
-    const text = `${JSON.stringify(resultSchema.parse(result), null, 1)}\n`;
+    const checked = resultSchema.safeParse(result);
+    if (!checked.success) {
+      const kept = join(this.directory, 'result.unsound.json');
+      writeFileSync(kept, `${JSON.stringify(result, null, 1)}\n`);
+      throw new CapacityError(
+        'RESULT_UNSOUND',
+        `a figure cannot be, which is a mistake of ours\n${formatProblems(problemsOf(checked.error, [], []))}`,
+        `report it with ${kept}, which has all that was measured`,
+      );
+    }
+    const text = `${JSON.stringify(checked.data, null, 1)}\n`;
     replace(path, (temporary) => writeFileSync(temporary, text));
     replace(join(this.#results, 'latest'), (temporary) => symlinkSync(this.#runId, temporary));
     return path;
