@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result.ts';
-import { type ArtilleryEvents, artillery, limitNurseries, replacePhases } from './artillery.ts';
+import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 import { Closers } from './closers.ts';
 import { Conductor } from './conductor.ts';
 import { type HookConfig, parseHookConfig } from './config.ts';
@@ -66,7 +66,7 @@ export class Run {
     this.#record = new RunRecord(results, this.#facts.id);
     replacePhases(phases);
     // A stock engine is measured as it is.
-    if (!this.#config.stock) limitNurseries();
+    if (!this.#config.stock) tuneWorkerHeaps();
     this.#link = new EngineLink(artillery().testRunId);
     this.#closers.add(() => this.#link.close());
     this.#link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
