@@ -31,6 +31,9 @@ export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: 
     const options = parseOptions(schema, usage);
     const script = process.env.npm_lifecycle_event;
     const given = process.argv.slice(2);
+    if (script === undefined) {
+      throw new CapacityError('NOT_BY_NPM', 'a report names the command that it was made with', 'use npm run <bench>');
+    }
     const command = [`npm run ${script}`, ...(given.length > 0 ? ['--', ...given] : [])].join(' ');
     await run({ options, command, signal: abort.signal });
   } catch (error) {
