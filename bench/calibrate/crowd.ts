@@ -1,10 +1,11 @@
 /** A known server, the product's fleet connected to it, and the product's line to its control namespace. */
+
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { publish, type SentBroadcast } from '../../plugin/hook/broadcasts.ts';
-import type { HookConfig } from '../../plugin/hook/config.ts';
 import { type Facts, newFacts } from '../../plugin/hook/facts.ts';
 import { ControlClients } from '../../plugin/hook/samplers/index.ts';
 import { until } from '../../plugin/hook/wait.ts';
+import { crowdOf } from '../../protocol/flow.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { pin } from './cores.ts';
 import { KnownProcess } from './known-process.ts';
@@ -108,5 +109,5 @@ export async function broadcast(
 }
 
 export function emptyFacts(): Facts {
-  return newFacts('calibration', { engine: 'socketio-capacity', target: '', phases: [] } as unknown as HookConfig);
+  return newFacts('calibration', { engine: 'socketio-capacity', target: '', phases: [], crowd: crowdOf([]) });
 }

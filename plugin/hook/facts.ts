@@ -76,7 +76,10 @@ export interface Facts {
 }
 
 /** @param scenario as of `scenarioName` */
-export function newFacts(scenario: string, { engine, target, phases, crowd }: HookConfig): Facts {
+export function newFacts(
+  scenario: string,
+  { engine, target, phases, crowd }: Pick<HookConfig, 'engine' | 'target' | 'phases' | 'crowd'>,
+): Facts {
   const startedAt = new Date();
   return {
     id: runId(startedAt, scenario),
