@@ -1,5 +1,4 @@
 /** A known server, the product's fleet connected to it, and the product's line to its control namespace. */
-
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { publish, type SentBroadcast } from '../../plugin/hook/broadcasts.ts';
 import { type Facts, newFacts } from '../../plugin/hook/facts.ts';

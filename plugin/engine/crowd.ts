@@ -10,6 +10,7 @@ import { slug, toFlowError } from './flow-error.ts';
 import type { Run } from './run.ts';
 import type { WhileOpening } from './session.ts';
 
+/** Shorter portions would wake us too often; longer ones would be far behind when a virtual user ends. */
 const MIN_AHEAD_MS = 10;
 const MAX_AHEAD_MS = 100;
 
@@ -17,6 +18,7 @@ export class Crowd {
   readonly #run: Run;
   readonly #openings: Pacer;
   readonly #pacer: Pacer;
+  /** Those that are opening, too: whoever begins to open is closed. */
   readonly #members = new Set<FleetConnection>();
   #toOpen = 0;
 
@@ -78,6 +80,7 @@ export class Crowd {
   ): Promise<boolean> {
     const { fleet, meter } = this.#run;
     const connection = fleet.connection();
+    this.#members.add(connection);
     connection.onDrop((reason, dropped) => {
       meter.count('disconnect', slug(reason));
       if (dropped === undefined) this.#members.delete(connection);
@@ -88,11 +91,11 @@ export class Crowd {
       whileOpening?.(connection);
       opened = await opening;
     } catch (error) {
+      this.#members.delete(connection);
       this.#fail(error);
       await connection.close();
       return false;
     }
-    this.#members.add(connection);
     meter.count('connect');
     meter.record('connectTime', (opened.openedAtUs - opened.begunAtUs) / 1000);
     return true;

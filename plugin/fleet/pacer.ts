@@ -9,7 +9,6 @@ type Work = (afterMs: number) => void;
 
 export class Pacer {
   readonly #perMs: number;
-  readonly #portionMs: number;
   readonly #aheadMs: number;
   #queue: Work[] = [];
   #next = 0;
@@ -19,7 +18,6 @@ export class Pacer {
   /** @param aheadMs a portion of that length is handed out at once, ahead of its time: whoever gets it keeps the time */
   constructor(ratePerSec: number, aheadMs = 0) {
     this.#perMs = ratePerSec / 1000;
-    this.#portionMs = aheadMs > 0 ? aheadMs : PORTION_MS;
     this.#aheadMs = aheadMs;
   }
 
@@ -27,15 +25,15 @@ export class Pacer {
     this.#queue.push(work);
     if (this.#timer) return;
     this.#startMs = performance.now();
-    this.#timer = setInterval(() => this.#run(), this.#portionMs);
+    this.#timer = setInterval(() => this.#run(), this.#aheadMs || PORTION_MS);
     if (this.#aheadMs > 0) setImmediate(() => this.#run());
   }
 
   #run(): void {
     const elapsedMs = performance.now() - this.#startMs;
     const due = Math.ceil((elapsedMs + this.#aheadMs) * this.#perMs);
-    const end = Math.min(this.#queue.length, due);
-    while (this.#next < end) {
+    // Asked anew each time: the work may close us.
+    while (this.#next < Math.min(this.#queue.length, due)) {
       const afterMs = Math.max(0, this.#next / this.#perMs - elapsedMs);
       this.#queue[this.#next++]?.(afterMs);
     }

@@ -32,11 +32,14 @@ export class Turns {
       this.#cancel(command.id, waiting);
       this.#run(command);
     } else if (waiting) waiting.commands.push(command);
-    else if (command.op === 'open' && command.afterMs && command.afterMs >= STEP_MS) {
-      const afterMs = command.afterMs - (command.afterMs % STEP_MS);
-      const timer = setTimeout(() => this.#admit(command.id), afterMs);
-      this.#waiting.set(command.id, { commands: [command], timer });
-    } else this.#run(command);
+    else if (command.op === 'open' && (command.afterMs ?? 0) >= STEP_MS) this.#queue(command);
+    else this.#run(command);
+  }
+
+  #queue(command: Extract<ConnectionCommand, { op: 'open' }>): void {
+    const { id, afterMs = 0 } = command;
+    const timer = setTimeout(() => this.#admit(id), afterMs - (afterMs % STEP_MS));
+    this.#waiting.set(id, { commands: [command], timer });
   }
 
   #admit(id: number): void {
@@ -48,9 +51,9 @@ export class Turns {
   #cancel(id: number, { commands, timer }: Waiting): void {
     clearTimeout(timer);
     this.#waiting.delete(id);
-    for (const { op, ...command } of commands) {
-      if (op !== 'open') continue;
-      const { requestId } = command as Extract<FleetCommand, { op: 'open' }>;
+    for (const command of commands) {
+      if (command.op !== 'open') continue;
+      const { requestId } = command;
       this.#answer({ op: 'failed', requestId, cause: 'closed', message: 'closed by the virtual user' });
     }
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { Crowd } from '../../../plugin/engine/crowd.ts';
 import { expectedConnections } from '../../../plugin/engine/load.ts';
 import { crowdOf } from '../../../protocol/flow.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
@@ -71,6 +72,17 @@ it('tells how many are still to open', async () => {
   await bench.play([{ connect: { count: 4, ratePerSec: 5000 } }]);
   assert.deepEqual(told, [0, 3, 3, 3]);
   assert.equal(bench.run.tally.toOpen, 0);
+});
+
+it('closes those, too, that are still opening, and begins with no more', async () => {
+  const { fleet, run } = new Bench();
+  const crowd = new Crowd(run, 5000);
+  const opened = Promise.withResolvers<void>();
+  fleet.onOpen = () => opened.resolve();
+  void crowd.open(3, '/', undefined, () => void crowd.close());
+  await opened.promise;
+  assert.equal(fleet.only.closed, true);
+  assert.equal(run.tally.toOpen, 0);
 });
 
 it('emits on all after the opening, where the namespaces differ', async () => {
