@@ -1,7 +1,7 @@
 /** What is only needed while a connection is being set up; dropped as soon as its first namespace is connected. */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { ClientOptions, ConnectTimings } from '../client.ts';
-import { randomKey, UpgradeResponse, upgradeRequest } from './handshake.ts';
+import { newChallenge, UpgradeResponse, upgradeRequest } from './handshake.ts';
 
 /** What is being waited for. */
 export type Stage = 'tcp' | 'upgrade' | 'open' | 'namespace';
@@ -17,9 +17,9 @@ export class Attempt {
 
   /** @throws TypeError for a URL or header that cannot be sent */
   constructor(options: ClientOptions) {
-    const key = randomKey();
-    this.request = upgradeRequest(options, key);
-    this.response = new UpgradeResponse(key);
+    const challenge = newChallenge();
+    this.request = upgradeRequest(options, challenge.key);
+    this.response = new UpgradeResponse(challenge);
   }
 
   /** The stage before `next` has ended. TLS counts to the upgrade. */

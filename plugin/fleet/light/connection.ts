@@ -3,7 +3,7 @@ import { EVENTS } from '../../../protocol/events.ts';
 import { eventName } from './broadcast.ts';
 import { CLOSE_TIMEOUT_MS, decodeText, EngineConnection } from './engine.ts';
 import { encodeClose } from './frames.ts';
-import { encodePacket, type Packet, PacketDecoder, PacketType } from './packets.ts';
+import { encodeConnect, encodePacket, type Packet, PacketDecoder, PacketType } from './packets.ts';
 import { socketIoError } from './protocol-error.ts';
 
 const NO_NAMESPACES: readonly string[] = [];
@@ -59,7 +59,7 @@ export class LightConnection extends EngineConnection {
   }
 
   #ask(nsp: string): void {
-    this.write(encodePacket({ type: PacketType.CONNECT, nsp, data: this.options.auth }));
+    this.write(encodeConnect(nsp, this.options.auth));
   }
 
   protected onMessage(bytes: Uint8Array, start: number, end: number): void {

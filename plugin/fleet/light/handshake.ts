@@ -1,5 +1,5 @@
 /** The HTTP side of a WebSocket: the upgrade request, and the server's answer to it. */
-import { hash, randomFillSync } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import type { ClientOptions } from '../client.ts';
@@ -45,18 +45,25 @@ export function endpointOf(url: string): Endpoint {
   };
 }
 
-/** Random bytes are drawn for many keys at once: a draw costs far more than the bytes. */
-const randomness = Buffer.allocUnsafeSlow(KEY_BYTES * 256);
-let randomUsed = randomness.length;
+/** A nonce of RFC 6455, and the only answer to it that is right. */
+export interface Challenge {
+  key: string;
+  accept: string;
+}
 
-export function randomKey(): string {
-  if (randomUsed === randomness.length) {
-    randomFillSync(randomness);
-    randomUsed = 0;
+/** Made together: the code for it is many times dearer to fetch than to run. */
+const CHALLENGES = 256;
+let challenges: Challenge[] = [];
+
+export function newChallenge(): Challenge {
+  if (challenges.length === 0) {
+    const randomness = randomBytes(KEY_BYTES * CHALLENGES);
+    challenges = Array.from({ length: CHALLENGES }, (_, index) => {
+      const key = randomness.toString('base64', index * KEY_BYTES, (index + 1) * KEY_BYTES);
+      return { key, accept: hash('sha1', key + WEBSOCKET_GUID, 'base64') };
+    });
   }
-  const start = randomUsed;
-  randomUsed += KEY_BYTES;
-  return randomness.toString('base64', start, randomUsed);
+  return challenges.pop() as Challenge;
 }
 
 /** What all connections with the same options have in common, worked out once. */
@@ -114,13 +121,16 @@ function enginePath(path: string): string {
   return new URL(`/${path.replace(/^\/|\/$/g, '')}/`.replace('//', '/'), 'http://localhost').pathname;
 }
 
+/** What stood before and after the accept in a head that was found right: nearly all heads differ in that alone. */
+let rightHead = ['', ''];
+
 /** Reads the answer's head where it lies, or collects it if it comes in pieces. */
 export class UpgradeResponse {
   #head: ByteQueue | undefined = undefined;
   readonly #accept: string;
 
-  constructor(key: string) {
-    this.#accept = hash('sha1', key + WEBSOCKET_GUID, 'base64');
+  constructor({ accept }: Challenge) {
+    this.#accept = accept;
   }
 
   /**
@@ -152,6 +162,8 @@ export class UpgradeResponse {
   }
 
   #check(head: string, body: string): number {
+    const around = head.split(this.#accept);
+    if (around.length === 2 && around[0] === rightHead[0] && around[1] === rightHead[1]) return 101;
     const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
     if (Number.isNaN(status)) throw webSocketError('the answer is not HTTP');
     if (status !== 101) {
@@ -162,6 +174,7 @@ export class UpgradeResponse {
     if (UPGRADE.exec(head)?.[1]?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
     if (ACCEPT.exec(head)?.[1] !== this.#accept) throw webSocketError('wrong Sec-WebSocket-Accept');
     if (EXTENSIONS.exec(head)?.[1]) throw webSocketError('an extension that was not asked for');
+    rightHead = around;
     return status;
   }
 }

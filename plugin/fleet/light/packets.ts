@@ -16,6 +16,17 @@ export function encodePacket(packet: Packet): Buffer {
   return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }
 
+/** The last request for a namespace: the next one nearly always says the same. */
+let lastRequest: { nsp: string; auth: unknown; packet: Buffer } | undefined;
+
+/** @returns the request for a namespace, as `encodePacket` */
+export function encodeConnect(nsp: string, auth: Record<string, unknown> | undefined): Buffer {
+  if (lastRequest?.nsp !== nsp || lastRequest.auth !== auth) {
+    lastRequest = { nsp, auth, packet: encodePacket({ type: PacketType.CONNECT, nsp, data: auth }) };
+  }
+  return lastRequest.packet;
+}
+
 function toBytes(part: ArrayBufferView | ArrayBuffer): Uint8Array {
   if (part instanceof ArrayBuffer) return new Uint8Array(part);
   return new Uint8Array(part.buffer, part.byteOffset, part.byteLength);

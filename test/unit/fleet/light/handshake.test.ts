@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endpointOf, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
+import { endpointOf, newChallenge, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
 import { fakeConnection } from '../../../helpers/fake-wire.ts';
 import { clientOptions } from '../../../helpers/recording-sink.ts';
 
@@ -69,6 +69,28 @@ test('an answer that is no WebSocket handshake', () => {
     (upgrade) => upgrade.replace('\r\n\r\n', '\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n'),
   ];
   for (const answer of cases) assert.equal(failure(answer)?.cause, 'not_websocket');
+});
+
+test('an answer like the right one before it is looked at as closely', () => {
+  const ways: ((upgrade: string) => string)[] = [
+    (upgrade) => upgrade.replace(/Accept: .*=/, 'Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA='),
+    (upgrade) => upgrade.replace('Connection: Upgrade', 'Sec-WebSocket-Extensions: permessage-deflate'),
+    (upgrade) => upgrade.replace(/Accept: (.*=)/, 'Accept: $1$1'),
+    (upgrade) => upgrade.replace('101', '200'),
+  ];
+  for (const change of ways) {
+    assert.equal(
+      failure((upgrade) => upgrade),
+      undefined,
+    );
+    assert.match(String(failure(change)?.cause), /^(not_websocket|http_200)$/);
+  }
+});
+
+test('every connection has a key of its own', () => {
+  const keys = Array.from({ length: 600 }, () => newChallenge().key);
+  assert.equal(new Set(keys).size, 600);
+  for (const key of keys) assert.equal(Buffer.from(key, 'base64').length, 16);
 });
 
 test('interim answers are passed over', () => {

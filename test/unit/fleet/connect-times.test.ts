@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectTimes } from '../../../plugin/fleet/connect-times.ts';
+import { decodeHistogram } from '../../../protocol/histogram.ts';
+import type { ConnectStage } from '../../../protocol/link.ts';
+
+test('every connection is in every snapshot after it, stage by stage', () => {
+  const times = new ConnectTimes();
+  const values = (stage: ConnectStage) => {
+    const { totalCount, minNonZeroValue, maxValue } = decodeHistogram(times.snapshot()[stage]);
+    return [totalCount, minNonZeroValue, maxValue];
+  };
+  for (let index = 0; index < 600; index++) {
+    times.record({ tcpUs: 10, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, index < 599 ? 100 : 150);
+    if (index === 0) assert.deepEqual(values('total'), [1, 100, 100]);
+  }
+  assert.deepEqual(values('total'), [600, 100, 150]);
+  assert.deepEqual(values('tcp'), [600, 10, 10]);
+  assert.deepEqual(values('upgrade'), [600, 20, 20]);
+  assert.deepEqual(values('open'), [600, 30, 30]);
+  assert.deepEqual(values('namespace'), [600, 40, 40]);
+});
+
+test('a client that cannot tell the stages tells the total', () => {
+  const times = new ConnectTimes();
+  times.record({ namespaceUs: 100 }, 100);
+  const { total, tcp, namespace } = times.snapshot();
+  assert.deepEqual(
+    [total, tcp, namespace].map((encoded) => decodeHistogram(encoded).totalCount),
+    [1, 0, 1],
+  );
+});
