@@ -76,13 +76,12 @@ function startCapacity(arrange: (load: Load) => Arrangement) {
   return (load: Load, worker: Worker, folder: string) => startPlugin(load, worker, folder, arrange(load));
 }
 
-/** How virtual users come, and the connections with them. */
+/** How virtual users come, in flat ramps (for all else Artillery spins a core), and the connections with them. */
 interface Arrangement {
   ramp: Record<string, unknown>;
   join: Record<string, unknown>;
 }
 
-/** A flat ramp: Artillery spins a core for a plain arrival rate above 40/s. */
 function oneEach({ connections, ratePerSec }: Load): Arrangement {
   return {
     ramp: { duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec },
@@ -92,7 +91,7 @@ function oneEach({ connections, ratePerSec }: Load): Arrangement {
 
 function oneForAll({ connections, ratePerSec }: Load): Arrangement {
   return {
-    ramp: { duration: 1, arrivalCount: 1 },
+    ramp: { duration: 1, arrivalRate: 1, rampTo: 1 },
     join: { emit: JOIN, connect: { count: connections, ratePerSec } },
   };
 }
