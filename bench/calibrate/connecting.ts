@@ -141,7 +141,7 @@ async function openAtRate(fleet: Fleet, count: number, ratePerSec: number, url?:
   const opening: Promise<unknown>[] = [];
   for (let index = 0; index < count; index++) {
     await delay(Math.max(0, startMs + (index * 1000) / ratePerSec - performance.now()));
-    const opened = fleet.connection().open('/', url === undefined ? undefined : { url });
+    const opened = fleet.connection().open('/', url === undefined ? undefined : { overrides: { url } });
     opening.push(opened.catch(() => {}));
   }
   await Promise.all(opening);

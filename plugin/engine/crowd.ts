@@ -3,12 +3,11 @@
  * The fleet opens them at their rate, from a portion at a time; they do what the first connection is told to do at the
  * same rate. Each is counted by itself; one that fails or drops does not end the flow.
  */
-import type { ClientOptions } from '../fleet/client.ts';
 import { type FleetConnection, type Opened, PORTION } from '../fleet/fleet.ts';
+import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import { slug, toFlowError } from './flow-error.ts';
 import type { Run } from './run.ts';
-import type { WhileOpening } from './session.ts';
 
 /** Shorter portions would wake us too often; longer ones would be far behind when a virtual user ends. */
 const MIN_AHEAD_MS = 10;
@@ -30,19 +29,11 @@ export class Crowd {
     this.#pacer = new Pacer(ratePerSec);
   }
 
-  /**
-   * @param whileOpening called in each attempt
-   * @returns how many are open, when all are or have failed
-   */
-  async open(
-    count: number,
-    namespace: string,
-    overrides: Partial<ClientOptions> | undefined,
-    whileOpening: WhileOpening | undefined,
-  ): Promise<number> {
+  /** @returns how many are open, when all are or have failed */
+  async open(count: number, namespace: string, options: OpenOptions | undefined): Promise<number> {
     this.#expect(count);
     const openOne = async (afterMs: number) => {
-      const isOpen = await this.#openOne(namespace, overrides, afterMs, whileOpening);
+      const isOpen = await this.#openOne(namespace, options, afterMs);
       if (this.#toOpen > 0) this.#expect(-1);
       return isOpen;
     };
@@ -72,12 +63,7 @@ export class Crowd {
   }
 
   /** @returns false if it has failed */
-  async #openOne(
-    namespace: string,
-    overrides: Partial<ClientOptions> | undefined,
-    afterMs: number,
-    whileOpening: WhileOpening | undefined,
-  ): Promise<boolean> {
+  async #openOne(namespace: string, options: OpenOptions | undefined, afterMs: number): Promise<boolean> {
     const { fleet, meter } = this.#run;
     const connection = fleet.connection();
     this.#members.add(connection);
@@ -87,9 +73,7 @@ export class Crowd {
     });
     let opened: Opened;
     try {
-      const opening = connection.open(namespace, overrides, afterMs);
-      whileOpening?.(connection);
-      opened = await opening;
+      opened = await connection.open(namespace, options, afterMs);
     } catch (error) {
       this.#members.delete(connection);
       this.#fail(error);

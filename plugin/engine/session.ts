@@ -1,8 +1,8 @@
 /** One virtual user's connection: opened by the first step that needs it, restored if asked for, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock.ts';
-import type { ClientOptions } from '../fleet/client.ts';
 import type { FleetConnection } from '../fleet/fleet.ts';
+import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import { backoffDelayMs } from './backoff.ts';
 import { Crowd } from './crowd.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
@@ -16,14 +16,11 @@ export interface Awaited {
   event: string;
 }
 
-/** Told in each attempt, as soon as it has begun: what is emitted then is sent as soon as the namespace is open. */
-export type WhileOpening = (connection: FleetConnection) => void;
-
 /** One namespace of the virtual user, and the connection that carries it. */
 interface Link {
   namespace: string;
   connection: FleetConnection;
-  overrides: Partial<ClientOptions> | undefined;
+  overrides: OpenOptions['overrides'];
   up: boolean;
   /** While it is being restored; never rejects. */
   restoring: Promise<void> | undefined;
@@ -63,37 +60,33 @@ export class Session {
   }
 
   /** The connection with the namespace up, opened on the virtual user's connection if it is not yet. */
-  async use(
-    namespace: string,
-    overrides?: Partial<ClientOptions>,
-    whileOpening?: WhileOpening,
-  ): Promise<FleetConnection> {
+  async use(namespace: string, options?: OpenOptions): Promise<FleetConnection> {
     const link = this.#links.find((one) => one.namespace === namespace);
     if (!link) {
       const [first] = this.#links;
       await first?.restoring;
-      return this.#open(namespace, first?.connection ?? this.#newConnection(), overrides, whileOpening);
+      return this.#open(namespace, first?.connection ?? this.#newConnection(), options);
     }
     await link.restoring;
     if (!link.up) throw this.dropped ?? new FlowError('disconnected');
     return link.connection;
   }
 
-  /** Emits; if the namespace is not up yet, the event travels with its opening and is sent as soon as it is. */
-  async send(namespace: string, event: string, args: unknown[]): Promise<void> {
+  /** Emits what the options say; if the namespace is not up yet, it travels with its opening and is sent as soon as it is. */
+  async send(namespace: string, options: OpenOptions & { emit: Emission }): Promise<void> {
     const isKnown = this.#links.some((link) => link.namespace === namespace);
-    if (isKnown) (await this.use(namespace)).emit(namespace, event, args);
-    else await this.use(namespace, undefined, (connection) => connection.emit(namespace, event, args));
+    const connection = await this.use(namespace, options);
+    if (isKnown) connection.emit(namespace, options.emit.event, options.emit.args);
   }
 
   /** A connection of its own for the namespace; one that carried it before is closed. */
-  async connect(namespace: string, overrides?: Partial<ClientOptions>, whileOpening?: WhileOpening): Promise<void> {
+  async connect(namespace: string, options?: OpenOptions): Promise<void> {
     const former = this.#links.find((one) => one.namespace === namespace)?.connection;
     if (former) {
       this.#links = this.#links.filter((link) => link.connection !== former);
       await former.close();
     }
-    await this.#open(namespace, this.#newConnection(), overrides, whileOpening);
+    await this.#open(namespace, this.#newConnection(), options);
   }
 
   /**
@@ -102,14 +95,13 @@ export class Session {
    */
   async connectMany(
     namespace: string,
-    overrides: Partial<ClientOptions> | undefined,
+    options: OpenOptions | undefined,
     { count, ratePerSec }: { count: number; ratePerSec: number },
-    whileOpening?: WhileOpening,
   ): Promise<number> {
     await this.crowd?.close();
-    await this.connect(namespace, overrides, whileOpening);
+    await this.connect(namespace, options);
     this.crowd = new Crowd(this.#run, ratePerSec);
-    return 1 + (await this.crowd.open(count - 1, namespace, overrides, whileOpening));
+    return 1 + (await this.crowd.open(count - 1, namespace, options));
   }
 
   /** Arms a listener now; at most one per virtual user at a time. Whoever calls must `cancel` it at the end. */
@@ -147,11 +139,10 @@ export class Session {
   async #open(
     namespace: string,
     connection: FleetConnection,
-    overrides: Partial<ClientOptions> | undefined,
-    whileOpening?: WhileOpening,
+    options: OpenOptions | undefined,
   ): Promise<FleetConnection> {
     const { meter, config, tally } = this.#run;
-    const link: Link = { namespace, connection, overrides, up: false, restoring: undefined };
+    const link: Link = { namespace, connection, overrides: options?.overrides, up: false, restoring: undefined };
     // push() would make room for 16 more, in every virtual user.
     this.#links = this.#links.concat(link);
     this.#keepAwaited(link);
@@ -159,9 +150,7 @@ export class Session {
     let tookUs = 0;
     for (let attempt = 1; !link.up; attempt++) {
       try {
-        const opened = connection.open(namespace, overrides);
-        whileOpening?.(connection);
-        const { begunAtUs, openedAtUs } = await opened;
+        const { begunAtUs, openedAtUs } = await connection.open(namespace, options);
         tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
         link.up = true;
       } catch (error) {
@@ -209,7 +198,7 @@ export class Session {
           tally.retries++;
           meter.count('retry');
         }
-        await link.connection.open(link.namespace, link.overrides);
+        await link.connection.open(link.namespace, { overrides: link.overrides });
         link.up = true;
         tally.reconnects++;
         meter.count('reconnect');

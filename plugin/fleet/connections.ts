@@ -79,16 +79,17 @@ export class Connections implements ClientSink {
       this.#byId.set(command.id, connection);
     }
     connection.opening ??= new Map();
-    const { namespace, requestId } = command;
-    connection.opening.set(namespace, { requestId, begunAtUs: monotonicUs(), emits: undefined });
+    const { namespace, requestId, options } = command;
+    const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
+    connection.opening.set(namespace, { requestId, begunAtUs: monotonicUs(), emits });
     if (!connection.client) {
       this.attempts++;
       this.connecting++;
       if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
-      connection.overrides = command.overrides;
+      connection.overrides = options?.overrides;
       const slot = this.#bySlot.length;
       this.#bySlot.push(connection);
-      connection.client = this.#parts.createClient(slot, this.#options(command.overrides), this);
+      connection.client = this.#parts.createClient(slot, this.#options(options?.overrides), this);
       // Known before the first packet: a server may speak as soon as it has accepted the namespace.
       if (command.interest) connection.client.interest = new Set(command.interest);
     }

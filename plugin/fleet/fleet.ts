@@ -4,10 +4,9 @@
  */
 import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
 import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
-import type { ClientOptions } from './client.ts';
 import { FleetError } from './fleet-error.ts';
 import { mergeSnapshots } from './merge.ts';
-import type { FleetAnswer, FleetSettings, ProcessSnapshot } from './messages.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
 import { ProcessLink } from './process-link.ts';
 
 export { FleetError };
@@ -25,7 +24,7 @@ export interface FleetConnection {
    * the news of its end may come as much later: both times are those of the connection itself.
    * @param afterMs for a connection that is one of many: how much later its turn comes, if it is not open yet
    */
-  open(namespace: string, overrides?: Partial<ClientOptions>, afterMs?: number): Promise<Opened>;
+  open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened>;
   /** Fire and forget. */
   emit(namespace: string, event: string, args: unknown[]): void;
   /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout` or the reason of the disconnect. */
@@ -207,11 +206,16 @@ class Connection implements FleetConnection {
     this.#forget = forget;
   }
 
-  async open(namespace: string, overrides?: Partial<ClientOptions>, afterMs?: number): Promise<Opened> {
-    const { id } = this;
+  async open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
     const interest = this.#interest();
-    const order = { op: 'open' as const, id, namespace, overrides, interest, afterMs };
-    const answer = await this.link.request((requestId) => ({ ...order, requestId }), true);
+    const answer = await this.link.request((requestId) => {
+      const order: Extract<FleetCommand, { op: 'open' }> = { op: 'open', id: this.id, requestId, namespace };
+      // A key without a value would travel, too.
+      if (options) order.options = options;
+      if (interest) order.interest = interest;
+      if (afterMs) order.afterMs = afterMs;
+      return order;
+    }, true);
     if (answer.op !== 'opened') throw unexpected(answer);
     this.#isOpen = true;
     return answer;

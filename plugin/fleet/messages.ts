@@ -22,6 +22,18 @@ export interface FleetSettings {
   fleet: { index: number; of: number };
 }
 
+export interface Emission {
+  event: string;
+  args: unknown[];
+}
+
+/** Of one object for many connections, a message carries one copy. */
+export interface OpenOptions {
+  overrides?: Partial<ClientOptions>;
+  /** Sent as soon as the namespace is open; forgotten if it fails. */
+  emit?: Emission;
+}
+
 /** `id` is the connection's number, given by the parent; `requestId` pairs an answer with its command. */
 export type FleetCommand =
   | {
@@ -29,7 +41,7 @@ export type FleetCommand =
       id: number;
       requestId: number;
       namespace: string;
-      overrides?: Partial<ClientOptions>;
+      options?: OpenOptions;
       interest?: string[];
       /** Its turn comes that much later; until then all else it is told waits. */
       afterMs?: number;

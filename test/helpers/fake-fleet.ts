@@ -2,6 +2,7 @@ import type { ClientOptions } from '../../plugin/fleet/client.ts';
 import type { FleetConnection, Opened } from '../../plugin/fleet/fleet.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
+import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 
 /** A fleet without processes or sockets: the test is the server. */
@@ -75,14 +76,15 @@ export class FakeConnection implements FleetConnection {
     return this.#listeners.size;
   }
 
-  async open(namespace: string, overrides?: Partial<ClientOptions>, afterMs?: number): Promise<Opened> {
+  async open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
     this.orders.push({ atMs: performance.now(), afterMs });
-    this.overrides.push(overrides);
+    this.overrides.push(options?.overrides);
     await Promise.resolve();
     const cause = this.#fleet.failures.shift();
     if (cause) throw new FleetError(cause, `refused: ${cause}`);
     this.namespaces.push(namespace);
     this.#fleet.onOpen(this, namespace);
+    if (options?.emit) this.emit(namespace, options.emit.event, options.emit.args);
     const nowUs = monotonicUs();
     return { begunAtUs: nowUs, openedAtUs: nowUs };
   }

@@ -28,10 +28,7 @@ const fleet = await Fleet.start(
 
 /** As the engine does it: the join travels with the opening, and the fleet asks for its acknowledgement itself. */
 async function connectOne(): Promise<void> {
-  const connection = fleet.connection();
-  const opened = connection.open('/');
-  connection.emit('/', event, [room]);
-  await opened;
+  await fleet.connection().open('/', { emit: { event, args: [room] } });
 }
 
 async function counts() {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DEFAULT_RATE_PER_SEC } from '../../../protocol/flow.ts';
 import type { ClientOptions } from '../../fleet/client.ts';
+import type { Emission, OpenOptions } from '../../fleet/messages.ts';
 import { connectionShape } from '../config.ts';
 import { durationSchema } from '../duration.ts';
 import type { VirtualUser } from '../run.ts';
-import type { WhileOpening } from '../session.ts';
 import type { Build } from './step.ts';
 import { defineStep } from './step.ts';
 
@@ -35,8 +35,8 @@ export const connect = defineStep({
   },
 });
 
-/** @returns how many connections it has opened */
-export type Connect = (user: VirtualUser, whileOpening?: WhileOpening) => Promise<number>;
+/** @returns how many connections it has opened, each of which has emitted */
+export type Connect = (user: VirtualUser, emit?: Emission) => Promise<number>;
 
 export function compileConnect(
   spec: { connect: z.output<typeof connectSchema>; namespace?: string; timeout?: number },
@@ -48,7 +48,7 @@ export function compileConnect(
   const named = typeof spec.connect === 'string' ? spec.connect : (options.namespace ?? spec.namespace ?? '');
   const namespace = build.template(named);
   const given = build.template(options);
-  return async (user, whileOpening) => {
+  return async (user, emit) => {
     const own = given(user.context) as typeof options;
     const overrides: Partial<ClientOptions> = {};
     if (own.auth) overrides.auth = own.auth;
@@ -58,10 +58,12 @@ export function compileConnect(
     if (spec.timeout !== undefined) overrides.connectTimeoutMs = spec.timeout;
     const extra = { ...user.context.extraHeaders, ...own.extraHeaders, ...own.headers };
     if (Object.keys(extra).length > 0) overrides.headers = { ...connection.headers, ...extra };
-    const needed = Object.keys(overrides).length > 0 ? overrides : undefined;
+    const opening: OpenOptions = {};
+    if (Object.keys(overrides).length > 0) opening.overrides = overrides;
+    if (emit) opening.emit = emit;
     const path = build.namespace(String(namespace(user.context)));
-    if (count > 1) return user.session.connectMany(path, needed, { count, ratePerSec }, whileOpening);
-    await user.session.connect(path, needed, whileOpening);
+    if (count > 1) return user.session.connectMany(path, opening, { count, ratePerSec });
+    await user.session.connect(path, opening);
     return 1;
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FleetConnection } from '../../fleet/fleet.ts';
+import type { Emission } from '../../fleet/messages.ts';
 import { durationSchema } from '../duration.ts';
 import type { Step, VirtualUser } from '../run.ts';
 import { argsShape, checksShape, compileChecks } from './checks.ts';
@@ -59,12 +60,9 @@ export const emit = defineStep({
 /** The event travels with the opening, and is sent as soon as that is done: on each of many connections, if so asked. */
 function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
   const { meter } = build.run;
-  const namespaceOf = build.template(spec.namespace);
-  const message = build.template(spec.emit);
+  const openOptions = compileEmission(spec, build);
   return async (user) => {
-    const namespace = build.namespace(String(namespaceOf(user.context)));
-    const [event, ...args] = message(user.context) as [string, ...unknown[]];
-    let sent = await connect(user, (connection) => connection.emit(namespace, event, args));
+    let sent = await connect(user, openOptions(user).emit);
     for (; sent > 0; sent--) {
       meter.count('emit');
       meter.rate('emitRate');
@@ -72,10 +70,16 @@ function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, conn
   };
 }
 
+/** What is sent, where it may travel with an opening. */
+function compileEmission({ emit: [event, ...args] }: z.output<typeof schema>, build: Build) {
+  const template = build.template({ emit: { event, args } });
+  return ({ context }: VirtualUser) => template(context) as { emit: Emission };
+}
+
 function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   const { config, meter } = build.run;
   const namespaceOf = build.template(spec.namespace);
-  const message = build.template(spec.emit);
+  const openOptions = compileEmission(spec, build);
   const timeoutMs = spec.timeout ?? config.timeoutMs;
   const acknowledge = spec.acknowledge
     ? compileChecks(spec.acknowledge === true ? {} : spec.acknowledge, build)
@@ -84,7 +88,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   const responseEvent = build.template(spec.response?.on ?? spec.response?.channel);
 
   function send(user: VirtualUser, connection: FleetConnection, namespace: string): Promise<void> | undefined {
-    const [event, ...args] = message(user.context) as [string, ...unknown[]];
+    const { event, args } = openOptions(user).emit;
     meter.count('emit');
     meter.rate('emitRate');
     const others = user.session.crowd?.each((other) => sendLikewise(other, namespace, event, args));
@@ -157,8 +161,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
       await send(user, await session.use(namespace), namespace);
       return;
     }
-    const [event, ...args] = message(user.context) as [string, ...unknown[]];
-    await session.send(namespace, event, args);
+    await session.send(namespace, openOptions(user));
     meter.count('emit');
     meter.rate('emitRate');
   }

@@ -22,8 +22,8 @@ test('what is emitted while the namespace opens is sent as soon as it is open, i
   const arrived: unknown[] = [];
   app.io.once('connection', (socket: Socket) => socket.onAny((...event) => arrived.push(event)));
   const connection = fleet.connection();
-  const opened = connection.open('/');
-  connection.emit('/', 'first', [1]);
+  const opened = connection.open('/', { emit: { event: 'first', args: [1] } });
+  connection.emit('/', 'second', [2]);
   connection.emit('/', 'join_room', ['early']);
   await opened;
   await connection.emitWithAck('/', 'join_room', ['late'], 5000);
@@ -31,6 +31,7 @@ test('what is emitted while the namespace opens is sent as soon as it is open, i
     arrived.map((event) => (event as unknown[]).slice(0, 2)),
     [
       ['first', 1],
+      ['second', 2],
       ['join_room', 'early'],
       ['join_room', 'late'],
     ],
