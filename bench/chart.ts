@@ -15,7 +15,8 @@ export interface Panel {
 }
 
 const PANEL_WIDTH = 290;
-const LABEL_WIDTH = 240;
+/** On average, in the labels' font; a browser's own may be wider than most. */
+const CHARACTER_WIDTH = 7;
 const ROW_HEIGHT = 30;
 const HEAD_HEIGHT = 40;
 /** The rows that the reader came for. */
@@ -27,9 +28,10 @@ const TEXT_COLOR = '#64748b';
 /** @param isOwn whether the row of that index stands out */
 export function barPanels(labels: string[], panels: Panel[], isOwn: (index: number) => boolean): string {
   const height = HEAD_HEIGHT + labels.length * ROW_HEIGHT;
-  const width = LABEL_WIDTH + panels.length * PANEL_WIDTH;
+  const labelWidth = 10 + CHARACTER_WIDTH * Math.max(...labels.map((label) => label.length));
+  const width = labelWidth + panels.length * PANEL_WIDTH;
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
-  const left = (index: number) => LABEL_WIDTH + index * PANEL_WIDTH;
+  const left = (index: number) => labelWidth + index * PANEL_WIDTH;
   chart.setOption({
     animation: false,
     title: panels.map(({ title }, index) => ({
@@ -47,7 +49,7 @@ export function barPanels(labels: string[], panels: Panel[], isOwn: (index: numb
       inverse: true,
       axisLine: { show: false },
       axisTick: { show: false },
-      axisLabel: { show: gridIndex === 0, color: TEXT_COLOR, fontSize: 12, width: LABEL_WIDTH - 10 },
+      axisLabel: { show: gridIndex === 0, color: TEXT_COLOR, fontSize: 12, width: labelWidth - 10 },
     })),
     series: panels.map(({ values, format }, index) => ({
       type: 'bar',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { barPanels } from '../../../bench/chart.ts';
 import type { Measured } from '../../../bench/client/measure.ts';
 import { chart, rowsOf, tableHead, tableRows } from '../../../bench/client/report.ts';
 
@@ -49,4 +50,12 @@ test('the chart names every row and shows its figures', () => {
   const svg = chart(rowsOf(ROUNDS, GENERATORS));
   assert.match(svg, /^<svg /);
   for (const text of ['floor', 'socketio-capacity', '15.00', '4.5']) assert.ok(svg.includes(`>${text}<`), text);
+});
+
+test('the chart has room for its longest label', () => {
+  const label = 'a generator with a label as long as a line of this test';
+  const svg = barPanels(['floor', label], [{ title: 'CPU', values: [1, 2], format: String }], () => false);
+  const right = new RegExp(`translate\\((\\d+) [^>]*>${label}<`).exec(svg)?.[1];
+  // Six and a half pixels are a wide font's average at this size.
+  assert.ok(Number(right) >= label.length * 6.5, `${right} px for ${label.length} characters`);
 });
