@@ -6,6 +6,7 @@ export type Emit = Extract<FleetCommand, { op: 'emit' }>;
 
 /** A namespace that the server has not answered for yet. */
 export interface Opening {
+  namespace: string;
   /** What the answer answers. */
   requestId: number;
   begunAtUs: number;
@@ -21,12 +22,15 @@ export interface Connection {
   open: boolean;
   /** Start of the first attempt that has not been followed by success. */
   attemptingSinceUs: number;
-  opening: Map<string, Opening> | undefined;
+  /** Replaced, never pushed to: nearly always there is one, and an array that grows sets 16 places aside. */
+  openings: readonly Opening[];
   /** The request to close it, once there is one. */
   leaving: number | undefined;
   portTries: number;
   overrides: Partial<ClientOptions> | undefined;
 }
+
+export const NO_OPENINGS: readonly Opening[] = [];
 
 /** All keys at once, so that all connections are of one shape to V8. */
 export function newConnection(id: number): Connection {
@@ -36,7 +40,7 @@ export function newConnection(id: number): Connection {
     worker: '',
     open: false,
     attemptingSinceUs: 0,
-    opening: undefined,
+    openings: NO_OPENINGS,
     leaving: undefined,
     portTries: 0,
     overrides: undefined,
@@ -46,4 +50,17 @@ export function newConnection(id: number): Connection {
 /** Our servers' session ids begin with the worker's id, `w0-…`; others' tell nothing. */
 export function workerOf(sessionId: string): string {
   return /^([a-z0-9]+)-/.exec(sessionId)?.[1] ?? '';
+}
+
+export function openingOf({ openings }: Connection, namespace: string): Opening | undefined {
+  for (const opening of openings) if (opening.namespace === namespace) return opening;
+  return undefined;
+}
+
+/** The server has answered for the namespace, one way or the other. */
+export function takeOpening(connection: Connection, namespace: string): Opening | undefined {
+  const taken = openingOf(connection, namespace);
+  const { openings } = connection;
+  connection.openings = openings.length === 1 && taken ? NO_OPENINGS : openings.filter((one) => one !== taken);
+  return taken;
 }

@@ -6,7 +6,15 @@ import { monotonicUs } from '../../protocol/clock.ts';
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import type { Client, ClientOptions, ClientSink, ConnectTimings } from './client.ts';
 import type { ConnectTimes } from './connect-times.ts';
-import { type Connection, type Emit, newConnection, workerOf } from './connection.ts';
+import {
+  type Connection,
+  type Emit,
+  NO_OPENINGS,
+  newConnection,
+  openingOf,
+  takeOpening,
+  workerOf,
+} from './connection.ts';
 import { Joins } from './joins.ts';
 import type { Ledger } from './ledger.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
@@ -78,10 +86,9 @@ export class Connections implements ClientSink {
       connection = newConnection(command.id);
       this.#byId.set(command.id, connection);
     }
-    connection.opening ??= new Map();
     const { namespace, requestId, options } = command;
     const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
-    connection.opening.set(namespace, { requestId, begunAtUs: monotonicUs(), emits });
+    connection.openings = connection.openings.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
     if (!connection.client) {
       this.attempts++;
       this.connecting++;
@@ -106,7 +113,7 @@ export class Connections implements ClientSink {
     const connection = this.#byId.get(id);
     const client = connection?.client;
     if (!client) return; // its end has been reported already
-    const opening = connection.opening?.get(namespace);
+    const opening = openingOf(connection, namespace);
     if (opening) {
       opening.emits = [...(opening.emits ?? []), command];
       return;
@@ -161,10 +168,8 @@ export class Connections implements ClientSink {
       connection.attemptingSinceUs = 0;
       this.#assignWorker(connection, workerOf(sessionId));
     }
-    const opening = connection.opening?.get(namespace);
+    const opening = takeOpening(connection, namespace);
     if (opening === undefined) return;
-    connection.opening?.delete(namespace);
-    if (connection.opening?.size === 0) connection.opening = undefined;
     const { requestId, begunAtUs } = opening;
     this.#parts.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
     for (const emit of opening.emits ?? []) this.#emit(emit);
@@ -173,8 +178,7 @@ export class Connections implements ClientSink {
   onRefused(client: Client, namespace: string, message: string, data: unknown): void {
     const connection = this.#bySlot[client.slot];
     if (!connection) return;
-    const requestId = connection.opening?.get(namespace)?.requestId;
-    connection.opening?.delete(namespace);
+    const requestId = takeOpening(connection, namespace)?.requestId;
     count(this.attemptFailures, 'namespace_refused');
     if (requestId !== undefined) {
       this.#parts.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
@@ -209,7 +213,7 @@ export class Connections implements ClientSink {
     const client = this.#parts.createClient(failed.slot, options, this);
     client.interest = failed.interest;
     connection.client = client;
-    for (const namespace of connection.opening?.keys() ?? []) client.connect(namespace);
+    for (const { namespace } of connection.openings) client.connect(namespace);
     return true;
   }
 
@@ -261,10 +265,10 @@ export class Connections implements ClientSink {
   }
 
   #failOpening(connection: Connection, cause: string, message: string): void {
-    for (const { requestId } of connection.opening?.values() ?? []) {
+    for (const { requestId } of connection.openings) {
       this.#parts.answer({ op: 'failed', requestId, cause, message });
     }
-    connection.opening = undefined;
+    connection.openings = NO_OPENINGS;
   }
 
   /** The client is gone, the engine may open another one. */

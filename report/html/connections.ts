@@ -23,7 +23,7 @@ ${dataTable(
   [
     ['Asked for', integer(made.target), 'connections'],
     [term('connections'), integer(made.peak), 'connections'],
-    ['Failed', integer(made.failed), 'virtual users'],
+    ['Failed', integer(made.failed), 'virtual users, and further connections of one'],
     ['Retries', integer(made.retries), 'attempts'],
     ['Rate, configured', measured(made.configuredRatePerSec, oneDigit), 'per second'],
     [term('rate', 'Rate, achieved'), measured(made.achievedRatePerSec, oneDigit), 'per second'],

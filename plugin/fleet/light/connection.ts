@@ -62,7 +62,7 @@ export class LightConnection extends EngineConnection {
     this.write(encodeConnect(nsp, this.options.auth));
   }
 
-  protected onMessage(bytes: Uint8Array, start: number, end: number): void {
+  protected onMessage(bytes: Buffer, start: number, end: number): void {
     const type = start < end ? bytes[start] : undefined;
     if (this.#binary !== undefined) throw socketIoError('a text packet where an attachment was due');
     if (type === EVENT && !this.#isWanted(bytes, start + 1, end)) return;
@@ -88,7 +88,7 @@ export class LightConnection extends EngineConnection {
     return false;
   }
 
-  protected onBinary(bytes: Uint8Array, start: number, end: number): void {
+  protected onBinary(bytes: Buffer, start: number, end: number): void {
     if (this.#binary === undefined) throw socketIoError('an attachment without a packet');
     const packet = this.#binary.add(Buffer.from(bytes.subarray(start, end)));
     if (packet === undefined) return;

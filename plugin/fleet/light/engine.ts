@@ -77,8 +77,8 @@ export abstract class EngineConnection implements Client, FrameHandler {
   /** Engine.IO's handshake is done. */
   protected abstract onSession(): void;
   /** A text or binary message; the bytes are valid only during the call. @throws ProtocolError */
-  protected abstract onMessage(bytes: Uint8Array, start: number, end: number): void;
-  protected abstract onBinary(bytes: Uint8Array, start: number, end: number): void;
+  protected abstract onMessage(bytes: Buffer, start: number, end: number): void;
+  protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
   /** What was asked for on an open connection has not come in time. */
   protected abstract onOverdue(): void;
 
@@ -142,7 +142,7 @@ export abstract class EngineConnection implements Client, FrameHandler {
   }
 
   /** Bytes from the server, split anywhere. They are read in place and may be overwritten afterwards. */
-  feed(bytes: Uint8Array, start: number, end: number): void {
+  feed(bytes: Buffer, start: number, end: number): void {
     this.shared.receivedAtUs = monotonicUs();
     this.sink.onTraffic(end - start, 0);
     try {
@@ -165,7 +165,7 @@ export abstract class EngineConnection implements Client, FrameHandler {
     return this.state === 'open' || this.state === 'connecting' || this.state === 'closing';
   }
 
-  onFrame(opcode: number, bytes: Uint8Array, start: number, end: number): boolean {
+  onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean {
     if (opcode === OPCODE.close) this.#onCloseFrame(bytes, start, end);
     else if (this.state === 'closing') return true;
     else if (opcode === OPCODE.text) this.#onText(bytes, start, end);
@@ -177,7 +177,7 @@ export abstract class EngineConnection implements Client, FrameHandler {
     return this.isReading;
   }
 
-  #onCloseFrame(bytes: Uint8Array, start: number, end: number): void {
+  #onCloseFrame(bytes: Buffer, start: number, end: number): void {
     const code = closeCode(bytes, start, end);
     if (this.state === 'connecting') {
       const said = bytes.subarray(start + 2, end);
@@ -186,7 +186,7 @@ export abstract class EngineConnection implements Client, FrameHandler {
     else this.#wire?.end();
   }
 
-  #onText(bytes: Uint8Array, start: number, end: number): void {
+  #onText(bytes: Buffer, start: number, end: number): void {
     const type = start < end ? bytes[start] : undefined;
     if (this.sessionId === '') this.#onOpenPacket(type === PACKET.open ? decodeText(bytes, start + 1, end) : '');
     else if (type === PACKET.message) this.onMessage(bytes, start + 1, end);
@@ -256,8 +256,11 @@ export abstract class EngineConnection implements Client, FrameHandler {
 }
 
 /** @throws ProtocolError */
-export function decodeText(bytes: Uint8Array, start: number, end: number): string {
-  const text = bytes.subarray(start, end);
-  if (!isUtf8(text)) throw engineIoError('a text message that is not UTF-8');
-  return Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString();
+export function decodeText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
+  // What cannot be decoded shows as this character, which may also have been sent.
+  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) {
+    throw engineIoError('a text message that is not UTF-8');
+  }
+  return text;
 }

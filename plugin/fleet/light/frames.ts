@@ -15,7 +15,7 @@ export interface FrameHandler {
    * valid only during the call.
    * @returns false to read no further
    */
-  onFrame(opcode: number, bytes: Uint8Array, start: number, end: number): boolean;
+  onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean;
 }
 
 /** One connection's place in its byte stream. Holds no bytes between two frames. */
@@ -30,7 +30,7 @@ export class FrameDecoder {
    * Reads `bytes[start, end)`, which may begin and end anywhere in a frame.
    * @throws ProtocolError when the server broke RFC 6455; the decoder is of no use afterwards
    */
-  decode(bytes: Uint8Array, start: number, end: number, handler: FrameHandler): void {
+  decode(bytes: Buffer, start: number, end: number, handler: FrameHandler): void {
     let at = start;
     if (this.#partial !== undefined) {
       at = this.#complete(this.#partial, bytes, at, end, handler);
@@ -49,7 +49,7 @@ export class FrameDecoder {
   }
 
   /** Adds to the unfinished frame: its header byte by byte, then all of its payload. @returns where to go on, or -1 */
-  #complete(partial: ByteQueue, bytes: Uint8Array, start: number, end: number, handler: FrameHandler): number {
+  #complete(partial: ByteQueue, bytes: Buffer, start: number, end: number, handler: FrameHandler): number {
     let at = start;
     for (;;) {
       const size = frameSize(partial.bytes, 0, partial.length);
@@ -65,7 +65,7 @@ export class FrameDecoder {
   }
 
   /** One whole frame, header included. */
-  #frame(bytes: Uint8Array, start: number, end: number, handler: FrameHandler): boolean {
+  #frame(bytes: Buffer, start: number, end: number, handler: FrameHandler): boolean {
     const first = byteAt(bytes, start);
     const payloadStart = start + headerSize(byteAt(bytes, start + 1));
     const opcode = first & 0x0f;

@@ -137,26 +137,26 @@ export class UpgradeResponse {
    * @returns where the first frame begins, or -1 while the head is incomplete
    * @throws ProtocolError: `http_<status>`, `not_websocket`
    */
-  read(bytes: Uint8Array, start: number, end: number): number {
+  read(bytes: Buffer, start: number, end: number): number {
     const before = this.#head;
     before?.append(bytes, start, end);
-    const all =
-      before?.bytes.subarray(0, before.length) ?? Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start);
-    let at = 0;
+    const all = before?.bytes ?? bytes;
+    const allEnd = before?.length ?? end;
+    let at = before ? 0 : start;
     for (;;) {
-      const text = all.toString('latin1', at, at + MAX_HEAD_BYTES);
+      const text = all.toString('latin1', at, Math.min(at + MAX_HEAD_BYTES, allEnd));
       if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw webSocketError('the answer is not HTTP');
       const size = text.indexOf('\r\n\r\n') + 4;
       if (size === 3) break;
       const status = this.#check(text.slice(0, size), text.slice(size));
       at += size;
-      if (status === 101) return end - (all.length - at);
+      if (status === 101) return end - (allEnd - at);
       // An interim answer (100, 103): the real one follows.
     }
-    if (all.length - at >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
+    if (allEnd - at >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
     if (before === undefined || at > 0) {
       this.#head = new ByteQueue(512);
-      this.#head.append(all, at, all.length);
+      this.#head.append(all, at, allEnd);
     }
     return -1;
   }

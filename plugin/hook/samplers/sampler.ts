@@ -51,8 +51,8 @@ export interface SamplerHealth {
   lastFailure?: string;
 }
 
-/** Reading PSS may take this share of the time; with big processes it then comes less often than every second. */
-const PSS_SHARE = 0.005;
+/** Reading PSS may take this share of the time: the bigger the processes, the less often it comes. */
+const PSS_SHARE = 0.001;
 
 export class Sampler {
   readonly samples: SampleRow[] = [];

@@ -11,6 +11,7 @@ import {
   OPEN_PACKET,
   openConnection,
   serverFrame,
+  TEXT,
   text,
 } from '../../../helpers/fake-wire.ts';
 import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
@@ -198,6 +199,17 @@ test('only what is waited for is parsed', () => {
   assert.deepEqual(
     sink.reports.map((report) => report.on),
     ['ignored', 'ignored', 'event', 'broadcast', 'event'],
+  );
+});
+
+test('text that is not UTF-8 ends the connection; the character that stands for such bytes is as good as any', () => {
+  const { connection, sink, feed } = openConnection();
+  connection.interest = new Set(['wanted']);
+  feed(text('42["wanted","\ufffd ü"]'));
+  feed(serverFrame(TEXT, Buffer.concat([Buffer.from('42["wanted","'), Buffer.of(0xff), Buffer.from('"]')])));
+  assert.deepEqual(
+    sink.reports.map((report) => (report.on === 'event' ? report.args : report.on)),
+    [['\ufffd ü'], 'closed'],
   );
 });
 

@@ -4,7 +4,7 @@ import { closeCode, encodeFrame, FrameDecoder, MAX_MESSAGE_BYTES } from '../../.
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { clientFrames, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 
-function decode(...chunks: Uint8Array[]): { opcode: number; payload: string }[] {
+function decode(...chunks: Buffer[]): { opcode: number; payload: string }[] {
   const messages: { opcode: number; payload: string }[] = [];
   const decoder = new FrameDecoder();
   const handler = {
