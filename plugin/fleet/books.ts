@@ -34,26 +34,20 @@ export class Books {
   }
 
   status(): Status {
-    const { connecting, connected, joining, joined } = this.connections;
+    const { counts, joining, joined } = this.connections;
+    const { connecting, connected } = counts;
     return { op: 'status', connecting, connected, joining, joined, received: this.ledger.received };
   }
 
   snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {
-    const { connections, ledger } = this;
+    const { ledger } = this;
+    const { connecting: _, ...counted } = this.connections.counts;
     return {
-      health: processHealth(connections.connected, eventLoop),
-      attempts: connections.attempts,
-      opened: connections.opened,
-      connected: connections.connected,
-      attemptFailures: connections.attemptFailures,
-      disconnects: connections.disconnects,
-      perWorker: connections.perWorker,
+      ...counted,
+      health: processHealth(counted.connected, eventLoop),
       connectUs: this.#connectTimes.snapshot(),
       openings: this.#openings.snapshot(),
       receipts: { received: ledger.received, duplicates: ledger.duplicates, late: ledger.late, early: ledger.early },
-      ignoredEvents: connections.ignoredEvents,
-      receivedBytes: connections.receivedBytes,
-      sentBytes: connections.sentBytes,
     };
   }
 

@@ -15,6 +15,7 @@ import {
   takeOpening,
   workerOf,
 } from './connection.ts';
+import { Counts } from './counts.ts';
 import { Joins } from './joins.ts';
 import type { Ledger } from './ledger.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
@@ -42,16 +43,7 @@ export interface ConnectionParts {
 }
 
 export class Connections implements ClientSink {
-  attempts = 0;
-  opened = 0;
-  connected = 0;
-  connecting = 0;
-  ignoredEvents = 0;
-  receivedBytes = 0;
-  sentBytes = 0;
-  readonly attemptFailures: Record<string, number> = {};
-  readonly disconnects: Record<string, number> = {};
-  readonly perWorker: Record<string, number> = {};
+  readonly counts = new Counts();
   readonly #parts: ConnectionParts;
   readonly #byId = new Map<number, Connection>();
   readonly #bySlot: (Connection | undefined)[] = [];
@@ -90,8 +82,8 @@ export class Connections implements ClientSink {
     const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
     connection.openings = connection.openings.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
     if (!connection.client) {
-      this.attempts++;
-      this.connecting++;
+      this.counts.attempts++;
+      this.counts.connecting++;
       if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
       connection.overrides = options?.overrides;
       const slot = this.#bySlot.length;
@@ -147,7 +139,7 @@ export class Connections implements ClientSink {
       // A connection that never opened has nobody to take leave of, and would never report an end.
       if (connection.client && !connection.open) {
         connection.client.destroy();
-        this.connecting--;
+        this.counts.connecting--;
         this.#failOpening(connection, 'closed', 'closed by the virtual user');
         this.#forget(connection);
       } else connection.client?.close();
@@ -159,14 +151,14 @@ export class Connections implements ClientSink {
     if (!connection) return;
     const nowUs = monotonicUs();
     if (timings) {
-      this.opened++;
-      this.connected++;
-      this.connecting--;
+      this.counts.opened++;
+      this.counts.connected++;
+      this.counts.connecting--;
       connection.open = true;
       this.#parts.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
       this.#parts.openings.record(nowUs);
       connection.attemptingSinceUs = 0;
-      this.#assignWorker(connection, workerOf(sessionId));
+      this.counts.assign(connection, workerOf(sessionId));
     }
     const opening = takeOpening(connection, namespace);
     if (opening === undefined) return;
@@ -179,12 +171,12 @@ export class Connections implements ClientSink {
     const connection = this.#bySlot[client.slot];
     if (!connection) return;
     const requestId = takeOpening(connection, namespace)?.requestId;
-    count(this.attemptFailures, 'namespace_refused');
+    this.counts.failed('namespace_refused');
     if (requestId !== undefined) {
       this.#parts.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
     }
     if (!connection.open) {
-      this.connecting--;
+      this.counts.connecting--;
       client.destroy();
       this.#drop(connection);
       if (connection.leaving !== undefined) this.#answerLeft(connection);
@@ -195,8 +187,8 @@ export class Connections implements ClientSink {
     const connection = this.#bySlot[client.slot];
     if (!connection) return;
     if (this.#retryPort(connection, cause)) return;
-    count(this.attemptFailures, cause);
-    this.connecting--;
+    this.counts.failed(cause);
+    this.counts.connecting--;
     this.#failOpening(connection, cause, message);
     this.#drop(connection);
     if (connection.leaving !== undefined) this.#answerLeft(connection);
@@ -227,7 +219,7 @@ export class Connections implements ClientSink {
   }
 
   onIgnored(): void {
-    this.ignoredEvents++;
+    this.counts.ignoredEvents++;
   }
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
@@ -235,7 +227,7 @@ export class Connections implements ClientSink {
     const accepted = this.#joins.answered(slot, ackId, args[0]);
     const connection = this.#bySlot[slot];
     if (accepted && connection?.open) {
-      if (accepted.worker !== undefined) this.#assignWorker(connection, accepted.worker);
+      if (accepted.worker !== undefined) this.counts.assign(connection, accepted.worker);
       this.#joins.entered(slot, accepted.room, connection.worker);
     }
     if (ackId < LEDGER_ACK_BASE) this.#parts.answer({ op: 'acked', requestId: ackId, args });
@@ -248,8 +240,8 @@ export class Connections implements ClientSink {
       this.#parts.answer({ op: 'closed', id: connection.id, reason, namespace });
       return;
     }
-    this.connected--;
-    count(this.disconnects, reason);
+    this.counts.connected--;
+    this.counts.ended(reason);
     this.#failOpening(connection, 'closed', reason);
     if (connection.leaving !== undefined) {
       this.#forget(connection);
@@ -260,8 +252,8 @@ export class Connections implements ClientSink {
   }
 
   onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.receivedBytes += receivedBytes;
-    this.sentBytes += sentBytes;
+    this.counts.receivedBytes += receivedBytes;
+    this.counts.sentBytes += sentBytes;
   }
 
   #failOpening(connection: Connection, cause: string, message: string): void {
@@ -277,7 +269,7 @@ export class Connections implements ClientSink {
     if (!client) return;
     this.#joins.left(client.slot);
     this.#bySlot[client.slot] = undefined;
-    this.#assignWorker(connection, '');
+    this.counts.assign(connection, '');
     connection.client = undefined;
     connection.open = false;
   }
@@ -294,20 +286,9 @@ export class Connections implements ClientSink {
     connection.leaving = undefined;
   }
 
-  #assignWorker(connection: Connection, worker: string): void {
-    if (connection.worker === worker) return;
-    if (connection.worker !== '') this.perWorker[connection.worker] = (this.perWorker[connection.worker] ?? 1) - 1;
-    if (worker !== '') count(this.perWorker, worker);
-    connection.worker = worker;
-  }
-
   /** Drops everything at once; for the process's own end. */
   destroy(): void {
     for (const connection of this.#byId.values()) connection.client?.destroy();
     this.#byId.clear();
   }
-}
-
-function count(counts: Record<string, number>, key: string): void {
-  counts[key] = (counts[key] ?? 0) + 1;
 }

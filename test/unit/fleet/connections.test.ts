@@ -61,7 +61,7 @@ for (const [what, end] of Object.entries(ends)) {
       answers.map((answer) => answer.op),
       ['failed', 'left'],
     );
-    assert.deepEqual([connections.connecting, connections.connected], [0, 0]);
+    assert.deepEqual([connections.counts.connecting, connections.counts.connected], [0, 0]);
   });
 }
 
@@ -77,7 +77,7 @@ test('joins that nobody answers end with their connections', () => {
   assert.deepEqual([connections.joining, connections.joined], [4, 0]);
   connections.onAck(clients[0] as Client, '/', 41, [{ room: 'b', worker: 'w1' }]);
   assert.deepEqual([connections.joining, connections.joined], [3, 1]);
-  assert.deepEqual(connections.perWorker, { w0: 1, w1: 1 });
+  assert.deepEqual(connections.counts.perWorker, { w0: 1, w1: 1 });
   for (const client of clients) connections.onClosed(client, 'transport close', undefined);
-  assert.deepEqual([connections.joining, connections.joined, connections.connected], [0, 0, 0]);
+  assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 0]);
 });
