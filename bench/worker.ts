@@ -1,9 +1,9 @@
 /** One Socket.IO worker of ours in a process of its own, without proxy, and the line to its control namespace. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { ControlClients } from '../plugin/hook/samplers/workers.ts';
+import { endChild } from '../protocol/end-child.ts';
 import type { WorkerStats } from '../protocol/events.ts';
 
 export const ROOM = 'capacity';
@@ -79,12 +79,7 @@ export class Worker {
 
   async #close(): Promise<void> {
     this.#control.close();
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
-    await exited;
-    clearTimeout(timer);
+    await endChild(this.#child, () => this.#child.kill('SIGTERM'), CLOSE_TIMEOUT_MS);
   }
 }
 

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { endChild } from '../../protocol/end-child.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
 
@@ -77,16 +78,7 @@ export class KnownProcess<Started, Truth> {
 
   /** Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= endChild(this.#child, () => this.#child.disconnect(), CLOSE_TIMEOUT_MS);
     return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, 'exit');
-    this.#child.disconnect();
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
-    await exited;
-    clearTimeout(timer);
   }
 }

@@ -1,8 +1,8 @@
 /** The wire to one fleet process: batches commands, pairs requests with answers, owns the child. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';
+import { endChild } from '../../protocol/end-child.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
 import { Outbox } from './outbox.ts';
@@ -100,17 +100,8 @@ export class ProcessLink {
 
   /** Idempotent; resolves when the child has gone. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= endChild(this.#child, () => this.send({ op: 'exit' }), EXIT_GRACE_MS);
     return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, 'exit');
-    this.send({ op: 'exit' });
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), EXIT_GRACE_MS);
-    await exited;
-    clearTimeout(timer);
   }
 
   #post(batch: FleetCommand[]): void {

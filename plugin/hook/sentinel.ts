@@ -4,9 +4,9 @@
  * wait for the server.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';
+import { endChild } from '../../protocol/end-child.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { ClientOptions } from './official-client.ts';
 
@@ -83,18 +83,10 @@ export class Sentinel {
 
   /** Idempotent; resolves when the process is gone. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, 'exit');
     // The line to us is what keeps it running.
-    if (this.#child.connected) this.#child.disconnect();
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), EXIT_GRACE_MS);
-    await exited;
-    clearTimeout(timer);
+    const ask = () => this.#child.connected && this.#child.disconnect();
+    this.#closing ??= endChild(this.#child, ask, EXIT_GRACE_MS);
+    return this.#closing;
   }
 
   /** One question at a time. */
