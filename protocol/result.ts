@@ -23,10 +23,8 @@ const summary = summarySchema.nullable();
 
 const reasonSchema = z.strictObject({ code: z.string(), message: z.string(), fix: z.string().optional() });
 
-export const batchSchema = z.strictObject({
-  seq: count,
-  /** Receivers by the server's own count, at the moment of sending. */
-  serverMembers: count.nullable(),
+/** Of one broadcast, and of all together. */
+const receiptShape = {
   expected: count,
   received: count,
   lostConnected: count,
@@ -35,6 +33,13 @@ export const batchSchema = z.strictObject({
   /** First receipts by connections that had a later broadcast already; part of `received` and `unexpected`. */
   reordered: count.default(0),
   unexpected: count,
+};
+
+export const batchSchema = z.strictObject({
+  seq: count,
+  /** Receivers by the server's own count, at the moment of sending. */
+  serverMembers: count.nullable(),
+  ...receiptShape,
   /** Actual less intended send time. */
   sendDelayMs: z.number(),
   firstMs: z.number().nullable(),
@@ -88,13 +93,7 @@ export const resultSchema = z.strictObject({
     .strictObject({
       payloadBytes: count,
       broadcasts: count,
-      expected: count,
-      received: count,
-      lostConnected: count,
-      lostDisconnected: count,
-      duplicates: count,
-      reordered: count.default(0),
-      unexpected: count,
+      ...receiptShape,
       late: count,
       /** received ÷ expected; null when nothing was expected. */
       coverage: z.number().nullable(),

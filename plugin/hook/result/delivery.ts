@@ -1,26 +1,34 @@
 /** Who got each broadcast. */
-import type { FrozenBroadcast } from '../../../protocol/link.ts';
 import type { Batch, Result } from '../../../protocol/result.ts';
 import type { HookConfig } from '../config.ts';
 import type { Facts } from '../facts.ts';
 import { isMember } from '../sentinel.ts';
 import { merged, sum } from './sums.ts';
 
+/** What adds up, over processes and over broadcasts. */
+const RECEIPTS = [
+  'expected',
+  'received',
+  'lostConnected',
+  'lostDisconnected',
+  'duplicates',
+  'reordered',
+  'unexpected',
+] as const;
+type Receipts = Record<(typeof RECEIPTS)[number], number>;
+
+function totals(rows: Receipts[]): Receipts {
+  return Object.fromEntries(RECEIPTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
+}
+
 export function deliveryFigures(facts: Facts, batches: Batch[], config: HookConfig): NonNullable<Result['delivery']> {
-  const total = (key: keyof Batch) => sum(batches.map((batch) => batch[key] as number));
-  const expected = total('expected');
+  const receipts = totals(batches);
   return {
     payloadBytes: config.broadcasts.bytes,
     broadcasts: batches.length,
-    expected,
-    received: total('received'),
-    lostConnected: total('lostConnected'),
-    lostDisconnected: total('lostDisconnected'),
-    duplicates: total('duplicates'),
-    reordered: total('reordered'),
-    unexpected: total('unexpected'),
-    late: sum(facts.snapshots.map(({ receipts }) => receipts.late)),
-    coverage: expected > 0 ? total('received') / expected : null,
+    ...receipts,
+    late: sum(facts.snapshots.map((snapshot) => snapshot.receipts.late)),
+    coverage: receipts.expected > 0 ? receipts.received / receipts.expected : null,
     batches,
   };
 }
@@ -41,17 +49,10 @@ export function batchRows({ sent, frozen, sentinel }: Facts): Batch[] {
       const rows = pages.get(seq) ?? [];
       const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
       const reached = rows.filter(({ received }) => received > 0);
-      const total = (key: keyof FrozenBroadcast) => sum(rows.map((row) => row[key] as number));
       return {
         seq,
         serverMembers: crowdMembers({ expected, sentAtUs }, sentinel),
-        expected: total('expected'),
-        received: total('received'),
-        lostConnected: total('lostConnected'),
-        lostDisconnected: total('lostDisconnected'),
-        duplicates: total('duplicates'),
-        reordered: total('reordered'),
-        unexpected: total('unexpected'),
+        ...totals(rows),
         sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
         p50Ms: reached.length > 0 ? all.getValueAtPercentile(50) / 1000 : null,
