@@ -52,7 +52,7 @@ export interface SamplerHealth {
 }
 
 /** Reading PSS may take this share of the time: the bigger the processes, the less often it comes. */
-const PSS_SHARE = 0.001;
+const PSS_SHARE = 0.002;
 
 export class Sampler {
   readonly samples: SampleRow[] = [];
