@@ -34,6 +34,9 @@ const receiptShape = {
   reordered: count.default(0),
   unexpected: count,
 };
+export type ReceiptCount = keyof typeof receiptShape;
+/** What adds up, over fleet processes and over broadcasts. */
+export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 
 export const batchSchema = z.strictObject({
   seq: count,

@@ -60,7 +60,8 @@ export function openingOf({ openings }: Connection, namespace: string): Opening 
 /** The server has answered for the namespace, one way or the other. */
 export function takeOpening(connection: Connection, namespace: string): Opening | undefined {
   const taken = openingOf(connection, namespace);
-  const { openings } = connection;
-  connection.openings = openings.length === 1 && taken ? NO_OPENINGS : openings.filter((one) => one !== taken);
+  const others = connection.openings.filter((one) => one !== taken);
+  // Every held connection keeps this: not an empty array for each.
+  connection.openings = others.length === 0 ? NO_OPENINGS : others;
   return taken;
 }

@@ -2,23 +2,13 @@
 import assert from 'node:assert/strict';
 import type { Fleet } from '../../plugin/fleet/fleet.ts';
 import { batchRows, deliveryFigures } from '../../plugin/hook/result/delivery.ts';
-import type { Batch } from '../../protocol/result.ts';
+import { type Batch, RECEIPT_COUNTS } from '../../protocol/result.ts';
 import { facts, hookConfig } from './facts.ts';
 import type { Lies, LyingServer } from './lying-server.ts';
 import { eventually } from './poll.ts';
 
 /** A broadcast's pages of all fleet processes, as the result document shows them. */
 export type Page = Batch;
-
-const COUNTS = [
-  'expected',
-  'received',
-  'lostConnected',
-  'lostDisconnected',
-  'duplicates',
-  'reordered',
-  'unexpected',
-] as const;
 
 /**
  * Sends one broadcast for each of `lies`, and closes the books when `receipts` have arrived.
@@ -42,7 +32,7 @@ export async function booksOf(
   const measured = facts({ sent, frozen: await fleet.freeze(orders) });
   const pages = batchRows(measured);
   const total = deliveryFigures(measured, pages, hookConfig());
-  for (const key of COUNTS) {
+  for (const key of RECEIPT_COUNTS) {
     const sum = pages.reduce((all, page) => all + page[key], 0);
     assert.equal(total[key], sum, `${key} of all broadcasts`);
   }

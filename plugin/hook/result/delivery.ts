@@ -1,24 +1,14 @@
 /** Who got each broadcast. */
-import type { Batch, Result } from '../../../protocol/result.ts';
+import { type Batch, RECEIPT_COUNTS, type ReceiptCount, type Result } from '../../../protocol/result.ts';
 import type { HookConfig } from '../config.ts';
 import type { Facts } from '../facts.ts';
 import { isMember } from '../sentinel.ts';
 import { merged, sum } from './sums.ts';
 
-/** What adds up, over processes and over broadcasts. */
-const RECEIPTS = [
-  'expected',
-  'received',
-  'lostConnected',
-  'lostDisconnected',
-  'duplicates',
-  'reordered',
-  'unexpected',
-] as const;
-type Receipts = Record<(typeof RECEIPTS)[number], number>;
+type Receipts = Record<ReceiptCount, number>;
 
 function totals(rows: Receipts[]): Receipts {
-  return Object.fromEntries(RECEIPTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
+  return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
 }
 
 export function deliveryFigures(facts: Facts, batches: Batch[], config: HookConfig): NonNullable<Result['delivery']> {
