@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { achievedRate } from '../../plugin/hook/result/rate.ts';
+import { achievedRate } from '../../plugin/result/rate.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link.ts';
 import type { Summary } from '../../protocol/result.ts';

@@ -1,10 +1,10 @@
 /** A known server, the product's fleet connected to it, and the product's line to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { publish, type SentBroadcast } from '../../plugin/hook/broadcasts.ts';
-import { type Facts, newFacts } from '../../plugin/hook/facts.ts';
-import { ControlClients } from '../../plugin/hook/samplers/index.ts';
-import { until } from '../../plugin/hook/wait.ts';
-import { crowdOf } from '../../protocol/flow.ts';
+import { publish, type SentBroadcast } from '../../plugin/run/broadcasts.ts';
+import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
+import { until } from '../../plugin/run/wait.ts';
+import { ControlClients } from '../../plugin/samplers/index.ts';
+import { crowdOf } from '../../plugin/script/flow.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { pin } from './cores.ts';
 import { KnownProcess } from './known-process.ts';

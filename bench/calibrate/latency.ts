@@ -1,5 +1,5 @@
 /** Copies that reach their receivers after a known delay: does the latency of every receiver come out? */
-import { latencyFigures } from '../../plugin/hook/result/latency.ts';
+import { latencyFigures } from '../../plugin/result/latency.ts';
 import type { Summary } from '../../protocol/result.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { broadcast, join, pinApart, withCrowd } from './crowd.ts';

@@ -1,7 +1,8 @@
 /** Servers that keep a known amount per connection more than their twin: does the difference of the slopes say so? */
-import { readAtRest } from '../../plugin/hook/readings.ts';
-import { memoryFigures } from '../../plugin/hook/result/memory.ts';
-import { Sampler } from '../../plugin/hook/samplers/index.ts';
+
+import { memoryFigures } from '../../plugin/result/memory.ts';
+import { readAtRest } from '../../plugin/run/readings.ts';
+import { Sampler } from '../../plugin/samplers/index.ts';
 import type { Slope } from '../../protocol/result.ts';
 import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';
 import { emptyFacts, join, warmUp, withCrowd } from './crowd.ts';

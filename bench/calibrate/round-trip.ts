@@ -1,8 +1,8 @@
 /** Links that are slower one way than the other: what the latency of receivers and half a round trip say of them. */
 
-import { Probe } from '../../plugin/hook/probe.ts';
-import { latencyFigures } from '../../plugin/hook/result/latency.ts';
-import { until } from '../../plugin/hook/wait.ts';
+import { latencyFigures } from '../../plugin/result/latency.ts';
+import { Probe } from '../../plugin/run/receivers/probe.ts';
+import { until } from '../../plugin/run/wait.ts';
 import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';
 import { pin } from './cores.ts';
 import { broadcast, type Crowd, join, pinApart, ROOM, withCrowd } from './crowd.ts';

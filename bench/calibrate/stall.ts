@@ -1,9 +1,9 @@
 /** A generator that stands still on purpose, and a server that does: whose health figures show it? */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientOptions } from '../../plugin/hook/official-client.ts';
-import { latencyFigures } from '../../plugin/hook/result/latency.ts';
-import { Sentinel, type SentinelFacts } from '../../plugin/hook/sentinel.ts';
-import { until } from '../../plugin/hook/wait.ts';
+import { latencyFigures } from '../../plugin/result/latency.ts';
+import type { ClientOptions } from '../../plugin/run/receivers/official-client.ts';
+import { Sentinel, type SentinelFacts } from '../../plugin/run/receivers/sentinel.ts';
+import { until } from '../../plugin/run/wait.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
 import { broadcast, type Crowd, join, ROOM, withCrowd } from './crowd.ts';
 

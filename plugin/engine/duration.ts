@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs } from '../../protocol/duration.ts';
+import { durationMs } from '../script/duration.ts';
 
 /** Seconds or a duration with its unit, parsed to milliseconds. */
 export const durationSchema = z

@@ -1,8 +1,8 @@
 /** How many connections a worker's share of the script can hold at once, and what a process may hold. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { durationMs } from '../../protocol/duration.ts';
-import { crowdOf, staySeconds } from '../../protocol/flow.ts';
+import { durationMs } from '../script/duration.ts';
+import { crowdOf, staySeconds } from '../script/flow.ts';
 import { type Phase, type Script, usesThisEngine } from './types.ts';
 
 /**

@@ -1,12 +1,13 @@
 /** Turns a scenario into the function that Artillery calls for each virtual user. */
 import { FlowError, toFlowError } from './flow-error.ts';
-import { type Run, runSteps, type Step } from './run.ts';
+import type { Run } from './run.ts';
 import { type Awaited, Session } from './session.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS, verbOf } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
 import { compileTemplate } from './template.ts';
 import type { Context, Scenario, ScenarioEvents, ScenarioFunction } from './types.ts';
+import { runSteps, type Step } from './virtual-user.ts';
 
 interface Flow {
   steps: Step[];

@@ -1,12 +1,12 @@
 /** Everything that is wrong with a script as far as this engine is concerned, found before any load. Pure. */
 
-import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
-import { parseConfig } from './config.ts';
+import { parseConfig } from '../script/engine-options.ts';
+import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../script/problems.ts';
 import { STEPS, verbOf } from './steps/index.ts';
 import { ENGINE_NAME, type Scenario, type Script, usesThisEngine } from './types.ts';
 
-export type { Problem } from '../../protocol/problems.ts';
-export { formatProblems } from '../../protocol/problems.ts';
+export type { Problem } from '../script/problems.ts';
+export { formatProblems } from '../script/problems.ts';
 
 const HTTP_VERBS = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
 const STEP_OPTIONS = [

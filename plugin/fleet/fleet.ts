@@ -3,9 +3,9 @@
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
 import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
-import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import { FleetError } from './fleet-error.ts';
-import { mergeSnapshots } from './merge.ts';
+import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
 import { ProcessLink } from './process-link.ts';
 
@@ -36,11 +36,6 @@ export interface FleetConnection {
   /** Polite, paced by `leaveRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void>;
 }
-
-export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
-  /** Attempts that failed, by cause (each attempt, repeats included). */
-  attemptFailures: Record<string, number>;
-};
 
 /** Connections in a row for the same process: fewer than the open files that each keeps in reserve. */
 export const PORTION = 16;

@@ -1,8 +1,12 @@
 /** One snapshot out of those of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
-import type { MergedSnapshot } from './fleet.ts';
 import type { ProcessSnapshot } from './messages.ts';
+
+export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
+  /** Attempts that failed, by cause (each attempt, repeats included). */
+  attemptFailures: Record<string, number>;
+};
 
 export function mergeSnapshots(
   parts: { index: number; alive: boolean; snapshot: ProcessSnapshot | undefined }[],

@@ -3,9 +3,9 @@
  * thread, where it only adjusts the script.
  */
 import { describeError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { parseWorkerConfig } from '../script/plugin-options.ts';
 import { type ArtilleryEvents, artillery, isArtilleryWorker } from './artillery.ts';
-import { parseWorkerConfig } from './config.ts';
-import { EXIT_CODES } from './exit-codes.ts';
 import { Run, type RunOptions } from './run.ts';
 import { adjustWorkerScript, type Script } from './script.ts';
 

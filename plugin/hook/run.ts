@@ -2,26 +2,26 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import type { Result } from '../../protocol/result.ts';
+import { requireOpenFiles } from '../doctor/preflight.ts';
+import { liveFacts } from '../live/live-facts.ts';
+import type { LiveView } from '../live/server.ts';
+import type { LiveLine } from '../live/terminal-line.ts';
+import { assembleResult } from '../result/assemble.ts';
+import { Closers } from '../run/closers.ts';
+import { Conductor } from '../run/conductor.ts';
+import type { RunContext } from '../run/context.ts';
+import { EngineLink } from '../run/link.ts';
+import { type Facts, newFacts, scenarioName } from '../run/measurements.ts';
+import { RunRecord } from '../run/record.ts';
+import { openParts } from '../run/resources.ts';
+import { succeed, within } from '../run/wait.ts';
+import { type HookConfig, parseHookConfig } from '../script/plugin-options.ts';
 import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
-import { Closers } from './closers.ts';
-import { Conductor } from './conductor.ts';
-import { type HookConfig, parseHookConfig } from './config.ts';
-import type { RunContext } from './context.ts';
-import { EXIT_CODES } from './exit-codes.ts';
-import { type Facts, newFacts, scenarioName } from './facts.ts';
-import { EngineLink } from './link.ts';
-import type { LiveLine } from './live.ts';
-import { liveFacts } from './live-facts.ts';
-import type { LiveView } from './live-view/server.ts';
 import { addMetrics } from './metrics.ts';
-import { openParts } from './parts.ts';
-import { requireOpenFiles } from './preflight.ts';
-import { RunRecord } from './record.ts';
-import { assembleResult } from './result/assemble.ts';
 import type { Script } from './script.ts';
 import { openLiveLine, say, sayResult } from './terminal.ts';
-import { succeed, within } from './wait.ts';
 
 export interface RunOptions {
   scriptPath?: string;
@@ -155,7 +155,7 @@ export class Run {
   async #openView(conductor: Conductor, context: RunContext): Promise<LiveView | undefined> {
     const { livePort } = this.#config;
     if (livePort === undefined) return undefined;
-    const { openLiveView } = await import('./live-view/open.ts');
+    const { openLiveView } = await import('../live/open.ts');
     const view = await openLiveView(livePort, conductor, context);
     this.#closers.add(() => view.close());
     say(`Live view: ${view.url}`);
@@ -167,7 +167,7 @@ export class Run {
     const path = this.#record.write(result);
     const { directory } = this.#record;
     // Not before: what draws the charts is large, and would be in the memory of every Artillery thread.
-    const { writeReportFiles } = await import('./report-files.ts');
+    const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     sayResult(result, path, written);
     for (const error of failed) console.error(describeError(error));

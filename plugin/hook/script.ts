@@ -1,5 +1,5 @@
 /** The Artillery script as far as the hook reads it, and what the hook changes in each worker's copy. */
-import type { WorkerConfig } from './config.ts';
+import type { WorkerConfig } from '../script/plugin-options.ts';
 import { runOnStockEngine } from './stock.ts';
 
 export interface Script {

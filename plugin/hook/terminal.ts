@@ -1,8 +1,8 @@
 /** What a run says to its user. Errors are said always; all else is left out with `--quiet`. */
 import type { Result } from '../../protocol/result.ts';
 import { renderConsole } from '../../report/console.ts';
+import { LiveLine } from '../live/terminal-line.ts';
 import { artillery } from './artillery.ts';
-import { LiveLine } from './live.ts';
 
 export function say(text: string): void {
   if (!quiet()) artillery().log(text);

@@ -1,7 +1,7 @@
 /** The ledger's books of broadcasts by a lying server, as they stand in the result document. */
 import assert from 'node:assert/strict';
 import type { Fleet } from '../../plugin/fleet/fleet.ts';
-import { batchRows, deliveryFigures } from '../../plugin/hook/result/delivery.ts';
+import { batchRows, deliveryFigures } from '../../plugin/result/delivery.ts';
 import { type Batch, RECEIPT_COUNTS } from '../../protocol/result.ts';
 import { facts, hookConfig } from './facts.ts';
 import type { Lies, LyingServer } from './lying-server.ts';

@@ -1,7 +1,7 @@
 /** Facts and fleets' reports, made up for tests of what is computed from them. */
 
-import { type HookConfig, parseHookConfig } from '../../plugin/hook/config.ts';
-import { type Facts, newFacts } from '../../plugin/hook/facts.ts';
+import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
+import { type HookConfig, parseHookConfig } from '../../plugin/script/plugin-options.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast } from '../../protocol/link.ts';
 

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseConfig } from '../../plugin/engine/config.ts';
 import { Meter } from '../../plugin/engine/meter.ts';
 import { newTally, type Run } from '../../plugin/engine/run.ts';
 import { createScenarioFunction } from '../../plugin/engine/scenario.ts';
 import { Signals } from '../../plugin/engine/signals.ts';
 import type { Context, Helpers, Scenario, Script } from '../../plugin/engine/types.ts';
 import { validateScript } from '../../plugin/engine/validate.ts';
+import { parseConfig } from '../../plugin/script/engine-options.ts';
 import { FakeFleet } from './fake-fleet.ts';
 
 const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { DEFAULT_RATE_PER_SEC } from '../../../protocol/flow.ts';
 import type { ClientOptions } from '../../fleet/client.ts';
 import type { Emission, OpenOptions } from '../../fleet/messages.ts';
-import { connectionShape } from '../config.ts';
+import { connectionShape } from '../../script/engine-options.ts';
+import { DEFAULT_RATE_PER_SEC } from '../../script/flow.ts';
 import { durationSchema } from '../duration.ts';
-import type { VirtualUser } from '../run.ts';
+import type { VirtualUser } from '../virtual-user.ts';
 import type { Build } from './step.ts';
 import { defineStep } from './step.ts';
 

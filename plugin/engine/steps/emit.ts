@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FleetConnection } from '../../fleet/fleet.ts';
 import type { Emission } from '../../fleet/messages.ts';
 import { durationSchema } from '../duration.ts';
-import type { Step, VirtualUser } from '../run.ts';
+import type { Step, VirtualUser } from '../virtual-user.ts';
 import { argsShape, checksShape, compileChecks } from './checks.ts';
 import { type Connect, compileConnect, connectSchema } from './connect.ts';
 import { type Build, defineStep } from './step.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FlowError, slug } from '../flow-error.ts';
-import type { Run, Step, VirtualUser } from '../run.ts';
+import type { Run } from '../run.ts';
+import type { Step, VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 type Processor = (context: unknown, events: unknown, next: (error?: unknown) => void) => unknown;

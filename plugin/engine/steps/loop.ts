@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { FlowError } from '../flow-error.ts';
-import { runSteps, type VirtualUser } from '../run.ts';
+import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 /** Iterations without a pause; a loop of nothing but emits must leave the event loop to others. */

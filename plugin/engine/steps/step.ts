@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { Run, Step } from '../run.ts';
+import type { Run } from '../run.ts';
 import type { Awaited } from '../session.ts';
 import type { Template } from '../template.ts';
+import type { Step } from '../virtual-user.ts';
 
 /** What a step can use while it is compiled, once per scenario. */
 export interface Build {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs } from '../../../protocol/duration.ts';
+import { durationMs } from '../../script/duration.ts';
 import { FlowError } from '../flow-error.ts';
 import { isTemplate } from '../template.ts';
 import { defineStep } from './step.ts';

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { withCrowd } from '../../../bench/calibrate/crowd.ts';
-import { measureBroadcasts } from '../../../plugin/hook/broadcast-window.ts';
-import type { RunContext } from '../../../plugin/hook/context.ts';
-import { Probe } from '../../../plugin/hook/probe.ts';
-import { batchRows } from '../../../plugin/hook/result/delivery.ts';
-import { latencyFigures } from '../../../plugin/hook/result/latency.ts';
+import { batchRows } from '../../../plugin/result/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
+import type { RunContext } from '../../../plugin/run/context.ts';
+import { Probe } from '../../../plugin/run/receivers/probe.ts';
 import { facts, hookConfig } from '../../helpers/facts.ts';
 import { joinAll } from '../../helpers/fleet.ts';
 import { movedClock } from '../../helpers/moved-clock.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server, type Socket } from 'socket.io';
-import { isMember, Sentinel } from '../../../plugin/hook/sentinel.ts';
+import { isMember, Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import { eventually } from '../../helpers/poll.ts';

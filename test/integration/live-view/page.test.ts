@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
-import type { LiveFigures } from '../../../plugin/hook/live-view/figures.ts';
-import { LiveView } from '../../../plugin/hook/live-view/server.ts';
+import type { LiveFigures } from '../../../plugin/live/figures.ts';
+import { LiveView } from '../../../plugin/live/server.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { parseHookConfig } from '../../../plugin/hook/config.ts';
-import { proxyReadTimeout, workerRestart } from '../../../plugin/hook/doctor/deployment.ts';
-import { readLoad } from '../../../plugin/hook/doctor/load.ts';
-import { readMachine } from '../../../plugin/hook/doctor/machine.ts';
+import { proxyReadTimeout, workerRestart } from '../../../plugin/doctor/deployment.ts';
+import { readLoad } from '../../../plugin/doctor/load.ts';
+import { readMachine } from '../../../plugin/doctor/machine.ts';
+import { parseHookConfig } from '../../../plugin/script/plugin-options.ts';
 
 const root = new URL('../../../', import.meta.url);
 const textOf = (path: string) => readFileSync(new URL(path, root), 'utf8');

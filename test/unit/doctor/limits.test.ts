@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { diagnose } from '../../../plugin/hook/doctor/diagnosis.ts';
-import { dealt, findLimits, highest } from '../../../plugin/hook/doctor/limits.ts';
-import type { Situation } from '../../../plugin/hook/doctor/situation.ts';
+import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
+import { dealt, findLimits, highest } from '../../../plugin/doctor/limits.ts';
+import type { Situation } from '../../../plugin/doctor/situation.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
 const limitOf = (name: string, from: Situation) => findLimits(from).find((limit) => limit.name === name);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sourceAddresses } from '../../../plugin/engine/addresses.ts';
-import { parseConfig } from '../../../plugin/engine/config.ts';
 import { expectedConnections, fdLimit } from '../../../plugin/engine/load.ts';
+import { parseConfig } from '../../../plugin/script/engine-options.ts';
 import { fleetProcesses } from '../../../protocol/generator.ts';
 
 function parse(config: Record<string, unknown>) {

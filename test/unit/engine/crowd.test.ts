@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Crowd } from '../../../plugin/engine/crowd.ts';
 import { expectedConnections } from '../../../plugin/engine/load.ts';
-import { crowdOf } from '../../../protocol/flow.ts';
+import { crowdOf } from '../../../plugin/script/flow.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
 it('counts the connections of a virtual user, also inside loops', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { offsetAt, readClocks, toOurs, toWorkers } from '../../../plugin/hook/clocks.ts';
-import type { ControlClients } from '../../../plugin/hook/samplers/index.ts';
+import { offsetAt, readClocks, toOurs, toWorkers } from '../../../plugin/run/clocks.ts';
+import type { ControlClients } from '../../../plugin/samplers/index.ts';
 
 const reading = (atUs: number, offsetUs: number, uncertaintyUs = 100) => ({ atUs, offsetUs, uncertaintyUs });
 const controlThatReads = (...clocks: ReturnType<typeof reading>[]) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Closers } from '../../../plugin/hook/closers.ts';
+import { Closers } from '../../../plugin/run/closers.ts';
 
 it('closes in the opposite order, once, whatever fails', async () => {
   const closed: string[] = [];

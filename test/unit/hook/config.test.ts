@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseWorkerConfig } from '../../../plugin/hook/config.ts';
+import { parseWorkerConfig } from '../../../plugin/script/plugin-options.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/facts.ts';
 

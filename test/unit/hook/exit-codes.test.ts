@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { worstExitCode } from '../../../plugin/hook/exit-codes.ts';
+import { worstExitCode } from '../../../protocol/exit-codes.ts';
 
 it('the worst exit code of several runs', () => {
   assert.equal(worstExitCode([]), 0);

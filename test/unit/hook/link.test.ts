@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { BroadcastChannel } from 'node:worker_threads';
-import { EngineLink } from '../../../plugin/hook/link.ts';
+import { EngineLink } from '../../../plugin/run/link.ts';
 import { type EngineMessage, type FleetStatus, type HookMessage, linkChannelName } from '../../../protocol/link.ts';
 import { page, snapshot } from '../../helpers/facts.ts';
 import { eventually } from '../../helpers/poll.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
-import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/hook/live.ts';
 import { hasLiveTerminal } from '../../../plugin/hook/terminal.ts';
+import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/live/terminal-line.ts';
 import { Screen } from '../../helpers/screen.ts';
 
 const FACTS: LiveFacts = {

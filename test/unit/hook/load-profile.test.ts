@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { atRate, configuredRatePerSec } from '../../../plugin/hook/load-profile.ts';
-import { arrivalsOf, phasesSchema, totalArrivals, totalSeconds } from '../../../plugin/hook/phases.ts';
-import { crowdOf } from '../../../protocol/flow.ts';
+import { crowdOf } from '../../../plugin/script/flow.ts';
+import { atRate, configuredRatePerSec } from '../../../plugin/script/load-profile.ts';
+import { arrivalsOf, phasesSchema, totalArrivals, totalSeconds } from '../../../plugin/script/phases.ts';
 
 describe('arrivals of a phase', () => {
   const cases: [object, number][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { memorySum } from '../../../plugin/hook/result/memory-sum.ts';
+import { memorySum } from '../../../plugin/result/memory-sum.ts';
 
 const slope = (bytes: number) => ({ slope: bytes, low95: bytes - 10, high95: bytes + 10, r2: 1, naive: bytes });
 

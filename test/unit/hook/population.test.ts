@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { EngineLink } from '../../../plugin/hook/link.ts';
-import { FleetPopulation } from '../../../plugin/hook/population.ts';
+import type { EngineLink } from '../../../plugin/run/link.ts';
+import { FleetPopulation } from '../../../plugin/run/population.ts';
 
 const none = { connecting: 0, joining: 0, toOpen: 0, received: 0 };
 const quiet = { ...none, started: 10, connected: 9, joined: 9, holding: 9, failed: 1 };

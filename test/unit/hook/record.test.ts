@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { RunRecord } from '../../../plugin/hook/record.ts';
+import { RunRecord } from '../../../plugin/run/record.ts';
 import { readResult } from '../../../report/read.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { REPORT_FILES, writeReportFiles } from '../../../plugin/hook/report-files.ts';
+import { REPORT_FILES, writeReportFiles } from '../../../plugin/result/report-files.ts';
 import { GRADES } from '../../../report/grade.ts';
 import { firstColumn, page } from '../../helpers/pages.ts';
 import { perfectResult } from '../../helpers/results.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { connectionFigures } from '../../../plugin/hook/result/connections.ts';
-import { cpuFigures } from '../../../plugin/hook/result/cpu.ts';
-import { batchRows, deliveryFigures } from '../../../plugin/hook/result/delivery.ts';
-import { latencyFigures } from '../../../plugin/hook/result/latency.ts';
-import { machineFigures } from '../../../plugin/hook/result/machine.ts';
-import { memoryFigures } from '../../../plugin/hook/result/memory.ts';
-import { achievedRate } from '../../../plugin/hook/result/rate.ts';
+import { connectionFigures } from '../../../plugin/result/connections.ts';
+import { cpuFigures } from '../../../plugin/result/cpu.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { machineFigures } from '../../../plugin/result/machine.ts';
+import { memoryFigures } from '../../../plugin/result/memory.ts';
+import { achievedRate } from '../../../plugin/result/rate.ts';
 import { facts, hookConfig, page, sent, snapshot } from '../../helpers/facts.ts';
 
 describe('achieved rate', () => {

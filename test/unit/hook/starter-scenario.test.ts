@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { readScenario } from '../../../plugin/cli/scenario.ts';
+import { type Starter, starterScenario } from '../../../plugin/cli/starter-scenario.ts';
 import { validateScript } from '../../../plugin/engine/validate.ts';
-import { readScenario } from '../../../plugin/hook/cli/scenario.ts';
-import { type HookConfig, parseHookConfig } from '../../../plugin/hook/config.ts';
-import { totalArrivals } from '../../../plugin/hook/phases.ts';
-import { type Starter, starterScenario } from '../../../plugin/hook/starter-scenario.ts';
+import { totalArrivals } from '../../../plugin/script/phases.ts';
+import { type HookConfig, parseHookConfig } from '../../../plugin/script/plugin-options.ts';
 
 const TOKEN = '0123456789abcdef';
 const INSTRUMENTED: Starter = {

@@ -1,7 +1,7 @@
 /** Whose processes are read: a number alone does not say on which machine, or in which container, it is one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openTarget } from '../../../plugin/hook/target.ts';
+import { openTarget } from '../../../plugin/run/target.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/host.ts';
 import { hookConfig } from '../../helpers/facts.ts';

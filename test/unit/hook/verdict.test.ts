@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Facts } from '../../../plugin/hook/facts.ts';
-import { judge } from '../../../plugin/hook/verdict.ts';
+import { judge } from '../../../plugin/result/verdict.ts';
+import type { Facts } from '../../../plugin/run/measurements.ts';
 import type { Result } from '../../../protocol/result.ts';
 import { facts, snapshot } from '../../helpers/facts.ts';
 import { perfectResult, summaryOf } from '../../helpers/results.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { LiveHistory } from '../../../plugin/hook/live-view/history.ts';
+import { LiveHistory } from '../../../plugin/live/history.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 
 it('the history has PSS, or RSS where there is no PSS', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { renderMetrics } from '../../../plugin/hook/live-view/prometheus.ts';
+import { renderMetrics } from '../../../plugin/live/prometheus.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 import { firstColumn, page, ROOT, section } from '../../helpers/pages.ts';
 
