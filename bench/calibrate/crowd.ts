@@ -4,7 +4,7 @@ import { publish, type SentBroadcast } from '../../plugin/run/broadcasts.ts';
 import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients } from '../../plugin/samplers/index.ts';
-import { crowdOf } from '../../plugin/script/flow.ts';
+import { ONE_CONNECTION } from '../../plugin/script/flow.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { pin } from './cores.ts';
 import { KnownProcess } from './known-process.ts';
@@ -108,5 +108,6 @@ export async function broadcast(
 }
 
 export function emptyFacts(): Facts {
-  return newFacts('calibration', { engine: 'socketio-capacity', target: '', phases: [], crowd: crowdOf([]) });
+  const load = { connections: 0, connectionsAtOnce: 0, ratePerSec: null, perUser: ONE_CONNECTION };
+  return newFacts('calibration', { engine: 'socketio-capacity', target: '', load });
 }

@@ -3,6 +3,7 @@
 import { latencyFigures } from '../../plugin/result/latency.ts';
 import { Probe } from '../../plugin/run/receivers/probe.ts';
 import { until } from '../../plugin/run/wait.ts';
+import { connectionTo } from '../../test/helpers/connection.ts';
 import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';
 import { pin } from './cores.ts';
 import { broadcast, type Crowd, join, pinApart, ROOM, withCrowd } from './crowd.ts';
@@ -86,8 +87,7 @@ function rows(
 }
 
 async function connectProbe(target: string): Promise<Probe> {
-  const options = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
-  const probe = await Probe.connect({ target, ...options, rejectUnauthorized: true }, new AbortController().signal);
+  const probe = await Probe.connect(connectionTo(target), new AbortController().signal);
   // As in a run: by it the server knows that this one is no receiver.
   await probe.join(`${ROOM}:single`);
   await probe.join(ROOM);

@@ -1,9 +1,9 @@
 /** A generator that stands still on purpose, and a server that does: whose health figures show it? */
 import { setTimeout as delay } from 'node:timers/promises';
 import { latencyFigures } from '../../plugin/result/latency.ts';
-import type { ClientOptions } from '../../plugin/run/receivers/official-client.ts';
 import { Sentinel, type SentinelFacts } from '../../plugin/run/receivers/sentinel.ts';
 import { until } from '../../plugin/run/wait.ts';
+import { connectionTo } from '../../test/helpers/connection.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
 import { broadcast, type Crowd, join, ROOM, withCrowd } from './crowd.ts';
 
@@ -32,7 +32,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 async function stalled(who: Who, size: StallSize): Promise<Comparison[]> {
   return withCrowd({}, async (crowd) => {
     await join(crowd.fleet, size.receivers);
-    const sentinel = await Sentinel.start(clientOptions(crowd.server.started.url), never);
+    const sentinel = await Sentinel.start(connectionTo(crowd.server.started.url), never);
     try {
       return await compare(who, size, crowd, await sentinel.join(ROOM, never));
     } finally {
@@ -81,9 +81,4 @@ async function broadcastWhileStopped(crowd: Crowd, sentinel: SentinelFacts, pid:
     latency: latencyFigures({ ...facts, sentinel }),
     serverSawMs: known(stats?.eventLoop.delayMaxMs),
   };
-}
-
-function clientOptions(target: string): ClientOptions {
-  const common = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
-  return { target, ...common, rejectUnauthorized: true };
 }

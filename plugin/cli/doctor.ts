@@ -5,7 +5,8 @@ import { diagnose } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { printDiagnosis } from '../doctor/print.ts';
 import { readSituation } from '../doctor/situation.ts';
-import { parseHookConfig } from '../script/plugin-options.ts';
+import { STEPS } from '../engine/steps/index.ts';
+import { readSettings } from '../script/settings.ts';
 import { printJson, screen, teach, withJson } from './command.ts';
 import { readScenario } from './scenario.ts';
 
@@ -33,7 +34,7 @@ export function addDoctor(program: Command): void {
 async function examine(path: string, { environment, json }: Options): Promise<void> {
   requireOpenFiles();
   const script = await readScenario(path, environment);
-  const situation = await readSituation(script, parseHookConfig(script, process.env));
+  const situation = await readSituation(readSettings(script, STEPS, process.env));
   const diagnosis = diagnose(situation);
   if (json) printJson({ ...diagnosis, ...situation });
   else console.log(printDiagnosis(diagnosis, situation, screen().width));

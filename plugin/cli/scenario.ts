@@ -1,6 +1,6 @@
 /** Reads a scenario as `artillery run` would, without running it. */
 import { CapacityError } from '../../protocol/errors.ts';
-import type { Script } from '../hook/script.ts';
+import type { Script } from '../script/script.ts';
 
 /** Of Artillery's `artillery/util`, which comes without types. */
 interface ArtilleryUtil {

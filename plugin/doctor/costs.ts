@@ -20,7 +20,7 @@ const PER_CONNECTION = {
   /** In the kernel, for one end. */
   socket: 3.75 * KB,
   /** Fleet process and Artillery's virtual user. */
-  generator: { light: 8 * KB, official: 42 * KB, stock: 42 * KB },
+  generator: { light: 8 * KB, official: 42 * KB, external: 42 * KB },
 };
 
 /** At 0 connections. */
@@ -51,7 +51,7 @@ export function memoryBytes(situation: Situation, connections: number): number {
 }
 
 function generatorStart({ machine, load }: Situation, connections: number): number {
-  if (load.client === 'stock') return PER_PROCESS.artillery;
+  if (load.client === 'external') return PER_PROCESS.artillery;
   const { artilleryWorkers, openFiles } = machine;
   const processes = artilleryWorkers * fleetProcesses(connections / artilleryWorkers, openFiles.hard);
   return PER_PROCESS.artillery + processes * PER_PROCESS.fleet;

@@ -1,10 +1,10 @@
 /** What stands, or would be started, behind the target, as far as this machine knows. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isLoopback } from '../../protocol/loopback.ts';
 import { type Plan, planStack } from '../../server/stack/plan.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
-import { isLoopback } from '../run/target.ts';
-import type { HookConfig } from '../script/plugin-options.ts';
+import type { Settings } from '../script/settings.ts';
 import type { Machine } from './machine.ts';
 
 export interface Deployment {
@@ -29,7 +29,7 @@ export interface Deployment {
 const ROOT = join(import.meta.dirname, '../..');
 const UNITS: Record<string, number> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
-export async function readDeployment(config: HookConfig): Promise<Deployment> {
+export async function readDeployment(config: Settings): Promise<Deployment> {
   const facts = {
     proxyReadTimeoutSeconds: proxyReadTimeout(readFileSync(join(ROOT, 'nginx/nginx.conf.template'), 'utf8')),
     workerRestartBytes: workerRestart(readFileSync(join(ROOT, 'ecosystem.config.js'), 'utf8')),

@@ -1,8 +1,7 @@
 /** Whether a run fits, how far it could go, and what stops it first. */
 import { CapacityError } from '../../protocol/errors.ts';
 import { integer } from '../../report/format.ts';
-import type { Script } from '../hook/script.ts';
-import type { HookConfig } from '../script/plugin-options.ts';
+import type { Settings } from '../script/settings.ts';
 import { findLimits, type Limit } from './limits.ts';
 import { readSituation, type Situation } from './situation.ts';
 import { findWarnings, type Warning } from './warnings.ts';
@@ -44,8 +43,8 @@ export function diagnose(situation: Situation): Diagnosis {
  * For a run, before anything is started. Says what does not stop it; that a program is missing, the stack says itself.
  * @throws CapacityError TARGET_TOO_LARGE with the highest number that fits, what binds, and the lines that raise it
  */
-export async function requireFit(script: Script, config: HookConfig, say: (text: string) => void): Promise<void> {
-  const { connections, fits, highest, limits, warnings } = diagnose(await readSituation(script, config));
+export async function requireFit(settings: Settings, say: (text: string) => void): Promise<void> {
+  const { connections, fits, highest, limits, warnings } = diagnose(await readSituation(settings));
   if (fits) {
     for (const { message, raise } of warnings) say(`Doctor: ${message}.\n  Better: ${raise}`);
     return;

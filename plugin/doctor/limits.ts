@@ -72,8 +72,8 @@ function limitChecks(situation: Situation): LimitCheck[] {
 }
 
 function generatorFiles({ machine, load }: Situation): LimitCheck {
-  // Artillery's workers are threads of one process, which holds the connections of a stock engine.
-  const processes = load.client === 'stock' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
+  // Artillery's workers are threads of one process, which holds the connections of an external engine.
+  const processes = load.client === 'external' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
   return {
     name: 'generatorFiles',
     fits: (n) => n <= processes * (machine.openFiles.hard - FLEET_RESERVED_FILES),

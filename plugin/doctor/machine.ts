@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { availableParallelism, cpus } from 'node:os';
+import { openFileLimits } from '../../protocol/open-files.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 
 export interface Machine {
@@ -36,13 +37,12 @@ const PAGE_BYTES = 4096;
 const TOOLS: Tool[] = ['nginx', 'redis-server'];
 
 export async function readMachine(): Promise<Machine> {
-  const [soft, hard] = numbers(/Max open files\s+(\S+\s+\S+)/.exec(readText('/proc/self/limits') ?? '')?.[1]);
   const [first, last] = sysctl('net/ipv4/ip_local_port_range');
   const [, , tcpPages] = sysctl('net/ipv4/tcp_mem');
   const [used] = sysctl('fs/file-nr');
   const { manyLoopbackAddresses, conntrack } = await tryLoopback();
   return {
-    openFiles: { soft: orNoLimit(soft), hard: orNoLimit(hard), ceiling: orNoLimit(sysctl('fs/nr_open')[0]) },
+    openFiles: { ...openFileLimits(), ceiling: orNoLimit(sysctl('fs/nr_open')[0]) },
     systemFiles: { max: orNoLimit(sysctl('fs/file-max')[0]), used: used ?? 0 },
     ephemeralPorts: first !== undefined && last !== undefined ? { first, last } : IANA_PORTS,
     somaxconn: orNoLimit(sysctl('net/core/somaxconn')[0]),

@@ -1,10 +1,6 @@
 /** Source ports, which a hop runs out of: a port serves one connection per source address and destination. */
-import {
-  CONNECTIONS_PER_LOOPBACK_ADDRESS,
-  fleetProcesses,
-  rotatesLoopback,
-  SOURCE_PORTS,
-} from '../../protocol/generator.ts';
+import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses, SOURCE_PORTS } from '../../protocol/generator.ts';
+import { rotatesLoopback } from '../../protocol/loopback.ts';
 import { planFor } from './deployment.ts';
 import type { LimitCheck } from './limit-check.ts';
 import type { Machine } from './machine.ts';
@@ -24,8 +20,8 @@ export function generatorPorts({ machine, load }: Situation): LimitCheck {
   if (localAddresses.length > 0) {
     return { name, fits: (n) => n <= localAddresses.length * portsAt(n), raise: listMore };
   }
-  if (client === 'stock' || !rotatesLoopback(new URL(target).hostname)) {
-    const otherwise = (n: number) => (client === 'stock' ? 'engine: socketio-capacity' : listMore(n));
+  if (client === 'external' || !rotatesLoopback(new URL(target).hostname)) {
+    const otherwise = (n: number) => (client === 'external' ? 'engine: socketio-capacity' : listMore(n));
     return { name, fits: (n) => n <= kernelPorts, raise: (n) => raisePorts(machine, n, otherwise(n)) };
   }
   const share = CONNECTIONS_PER_LOOPBACK_ADDRESS;

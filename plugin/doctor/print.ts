@@ -33,7 +33,7 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
 
 function describe({ load, deployment, machine }: Situation): string {
   const rate = load.ratePerSec === null ? '' : ` at ${decimals(load.ratePerSec, 0)}/s`;
-  const client = { light: 'light client', official: 'official client', stock: 'stock engine' }[load.client];
+  const client = { light: 'light client', official: 'official client', external: 'external engine' }[load.client];
   const behind = {
     planned: `a stack that the run starts (${deployment.profile})`,
     up: `the stack that is up (${deployment.profile})`,

@@ -1,5 +1,5 @@
 import type { Fleet } from '../fleet/fleet.ts';
-import type { EngineConfig } from '../script/engine-options.ts';
+import type { EngineOptions } from '../script/engine-options.ts';
 import type { Meter } from './meter.ts';
 import type { Signals } from './signals.ts';
 import type { Helpers } from './types.ts';
@@ -9,7 +9,7 @@ export type FleetLike = Pick<Fleet, 'connection' | 'reset' | 'status' | 'snapsho
 
 /** What all virtual users of one engine share. */
 export interface Run {
-  config: EngineConfig;
+  config: EngineOptions;
   fleet: FleetLike;
   helpers: Helpers;
   processor: Record<string, unknown>;

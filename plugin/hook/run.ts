@@ -4,23 +4,26 @@ import { setImmediate } from 'node:timers/promises';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import type { Result } from '../../protocol/result.ts';
+import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
+import { STEPS } from '../engine/steps/index.ts';
 import { liveFacts } from '../live/live-facts.ts';
 import type { LiveView } from '../live/server.ts';
 import type { LiveLine } from '../live/terminal-line.ts';
 import { assembleResult } from '../result/assemble.ts';
+import { describeEnvironment, settingsOf } from '../result/environment.ts';
 import { Closers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { EngineLink } from '../run/link.ts';
 import { type Facts, newFacts, scenarioName } from '../run/measurements.ts';
 import { RunRecord } from '../run/record.ts';
-import { openParts } from '../run/resources.ts';
+import { openResources } from '../run/resources.ts';
 import { succeed, within } from '../run/wait.ts';
-import { type HookConfig, parseHookConfig } from '../script/plugin-options.ts';
+import type { Script } from '../script/script.ts';
+import { readSettings, type Settings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 import { addMetrics } from './metrics.ts';
-import type { Script } from './script.ts';
 import { openLiveLine, say, sayResult } from './terminal.ts';
 
 export interface RunOptions {
@@ -44,7 +47,7 @@ interface Opened {
 
 export class Run {
   readonly #script: Script;
-  readonly #config: HookConfig;
+  readonly #config: Settings;
   readonly #facts: Facts;
   readonly #link: EngineLink;
   readonly #record: RunRecord;
@@ -60,13 +63,13 @@ export class Run {
   constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
     requireOpenFiles();
     this.#script = script;
-    this.#config = parseHookConfig(script, process.env);
+    this.#config = readSettings(script, STEPS, process.env);
     const { phases, results } = this.#config;
     this.#facts = newFacts(scenarioName(scriptPath ?? 'scenario'), this.#config);
     this.#record = new RunRecord(results, this.#facts.id);
     replacePhases(phases);
-    // A stock engine is measured as it is.
-    if (!this.#config.stock) tuneWorkerHeaps();
+    // Another engine is measured as it is.
+    if (!this.#config.external) tuneWorkerHeaps();
     this.#link = new EngineLink(artillery().testRunId);
     this.#closers.add(() => this.#link.close());
     this.#link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
@@ -130,8 +133,8 @@ export class Run {
 
   async #prepare(): Promise<void> {
     const [facts, config, record, link] = [this.#facts, this.#config, this.#record, this.#link];
-    const { context, environment } = await openParts({
-      script: this.#script,
+    await requireFit(config, say);
+    const { context, target, workers } = await openResources({
       config,
       facts,
       record,
@@ -140,6 +143,8 @@ export class Run {
       signal: this.#abort.signal,
       say,
     });
+    const settings = settingsOf(this.#script, config, target);
+    const environment = describeEnvironment(settings, workers, artillery().version);
     const conductor = new Conductor(context);
     const view = await this.#openView(conductor, context);
     const live = openLiveLine(liveFacts(conductor, context));

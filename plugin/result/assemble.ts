@@ -1,10 +1,10 @@
 /** Facts to result document; nothing is measured here. */
 import type { Result } from '../../protocol/result.ts';
 import { computeCapacity } from '../../report/capacity.ts';
-import { ENGINE } from '../hook/script.ts';
 import type { Facts } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
-import type { HookConfig } from '../script/plugin-options.ts';
+import { ENGINE } from '../script/script.ts';
+import type { Settings } from '../script/settings.ts';
 import { connectionFigures } from './connections.ts';
 import { cpuFigures } from './cpu.ts';
 import { batchRows, deliveryFigures } from './delivery.ts';
@@ -15,7 +15,7 @@ import { judge } from './verdict.ts';
 
 export function assembleResult(
   facts: Facts,
-  config: HookConfig,
+  config: Settings,
   environment: Result['environment'],
   sampler: Pick<Sampler, 'samples' | 'health' | 'swapped'>,
 ): Result {

@@ -2,7 +2,7 @@
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount, type Result } from '../../protocol/result.ts';
 import type { Facts } from '../run/measurements.ts';
 import { isMember } from '../run/receivers/sentinel.ts';
-import type { HookConfig } from '../script/plugin-options.ts';
+import type { Settings } from '../script/settings.ts';
 import { merged, sum } from './sums.ts';
 
 type Receipts = Record<ReceiptCount, number>;
@@ -11,7 +11,7 @@ function totals(rows: Receipts[]): Receipts {
   return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
 }
 
-export function deliveryFigures(facts: Facts, batches: Batch[], config: HookConfig): NonNullable<Result['delivery']> {
+export function deliveryFigures(facts: Facts, batches: Batch[], config: Settings): NonNullable<Result['delivery']> {
   const receipts = totals(batches);
   return {
     payloadBytes: config.broadcasts.bytes,

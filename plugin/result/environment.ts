@@ -4,7 +4,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { cpus, release, type as systemType, totalmem } from 'node:os';
 import type { WorkerStats } from '../../protocol/events.ts';
+import { openFileLimits } from '../../protocol/open-files.ts';
 import type { Result } from '../../protocol/result.ts';
+import type { Target } from '../run/target.ts';
+import { ENGINE, type Script } from '../script/script.ts';
+import type { Settings } from '../script/settings.ts';
 
 type Environment = Result['environment'];
 
@@ -49,9 +53,10 @@ export function describeEnvironment(
   };
 }
 
+/** Without a limit there is no figure. */
 function fileLimits(): Record<string, number> {
-  const [, soft, hard] = /Max open files\s+(\d+)\s+(\d+)/.exec(readText('/proc/self/limits') ?? '') ?? [];
-  return soft && hard ? { openFilesSoft: Number(soft), openFilesHard: Number(hard) } : {};
+  const { soft, hard } = openFileLimits();
+  return Number.isFinite(hard) ? { openFilesSoft: soft, openFilesHard: hard } : {};
 }
 
 function sysctl(name: string): [string, string][] {
@@ -73,4 +78,27 @@ function gitCommit(): string | null {
   } catch {
     return null;
   }
+}
+
+/** Everything that decides the figures, secrets left out. */
+export function settingsOf(
+  script: Script,
+  settings: Settings,
+  { profile, url, redisUrl }: Target,
+): Record<string, unknown> {
+  const { control, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
+  return {
+    ...others,
+    control: control && { urls: control.urls },
+    redis: redisUrl !== undefined,
+    profile,
+    target: url,
+    engineOptions: publicOptions(script.config.engines?.[ENGINE]),
+    flow: script.scenarios,
+  };
+}
+
+function publicOptions(options: unknown): Record<string, unknown> {
+  const secret = ['auth', 'headers', 'extraHeaders', 'query', 'tls'];
+  return Object.fromEntries(Object.entries(options ?? {}).filter(([name]) => !secret.includes(name)));
 }

@@ -1,17 +1,17 @@
 /** What everything that measures shares during one run. */
 
 import type { ControlClients, RedisReader, Sampler } from '../samplers/index.ts';
-import type { HookConfig } from '../script/plugin-options.ts';
+import type { Connection } from '../script/connection.ts';
+import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Facts } from './measurements.ts';
 import type { Population } from './population.ts';
-import type { ClientOptions } from './receivers/official-client.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record.ts';
 
 export interface RunContext {
-  config: HookConfig;
+  config: Settings;
   /** Written as the run goes on. */
   facts: Facts;
   record: RunRecord;
@@ -22,7 +22,7 @@ export interface RunContext {
   /** Where there is a crowd's latency to compare with its own. */
   sentinel: Sentinel | undefined;
   /** How a connection to the target is made. */
-  client: ClientOptions;
+  connection: Connection;
   population: Population;
   /** The adapter's Redis, where the run knows it. */
   redis: RedisReader | undefined;

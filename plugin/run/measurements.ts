@@ -2,9 +2,7 @@
 import { basename } from 'node:path';
 import type { EventLoopHealth, FleetSnapshot, FrozenBroadcast } from '../../protocol/link.ts';
 import type { Reason, Result } from '../../protocol/result.ts';
-import { configuredRatePerSec } from '../script/load-profile.ts';
-import { totalArrivals } from '../script/phases.ts';
-import type { HookConfig } from '../script/plugin-options.ts';
+import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
 import type { SentinelFacts } from './receivers/sentinel.ts';
@@ -86,7 +84,7 @@ export interface Facts {
 /** @param scenario as of `scenarioName` */
 export function newFacts(
   scenario: string,
-  { engine, target, phases, crowd }: Pick<HookConfig, 'engine' | 'target' | 'phases' | 'crowd'>,
+  { engine, target, load }: Pick<Settings, 'engine' | 'target' | 'load'>,
 ): Facts {
   const startedAt = new Date();
   return {
@@ -97,8 +95,8 @@ export function newFacts(
     target,
     profile: 'remote',
     sharedHost: true,
-    targetConnections: totalArrivals(phases) * crowd.count,
-    configuredRatePerSec: configuredRatePerSec(phases, crowd),
+    targetConnections: load.connections,
+    configuredRatePerSec: load.ratePerSec,
     peakConnections: 0,
     plateaus: [],
     afterBroadcasts: undefined,

@@ -3,9 +3,10 @@ import { connect } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
+import { isLoopback } from '../../protocol/loopback.ts';
 import { defaultStateDir, findStack, type Stack, startStack } from '../../server/stack/stack.ts';
 import type { LayerPids } from '../samplers/index.ts';
-import type { HookConfig } from '../script/plugin-options.ts';
+import type { Settings } from '../script/settings.ts';
 
 export interface Target {
   url: string;
@@ -28,7 +29,7 @@ const HANDSHAKE_TIMEOUT_MS = 3000;
  * @throws CapacityError of the stack; PORT_TAKEN, CONTROL_MISSING or STACK_IN_USE
  */
 export async function openTarget(
-  config: HookConfig,
+  config: Settings,
   connections: number,
   say: (text: string) => void,
   signal: AbortSignal,
@@ -56,7 +57,7 @@ export async function openTarget(
   return ofStack(stack, () => stack.close());
 }
 
-function describeStart({ profile, redisUrl }: HookConfig): string {
+function describeStart({ profile, redisUrl }: Settings): string {
   if (profile === 'embedded') return 'Starting one Socket.IO worker with the in-memory adapter (profile: embedded).';
   return `Starting ${redisUrl ? 'PM2 workers and nginx' : 'Redis, PM2 workers and nginx'}.`;
 }
@@ -93,10 +94,6 @@ function foreign(url: string, control: Target['control'], redisUrl: string | und
     pids: async (workers) => ({ worker: workers.every(isHere) ? workers.map(({ pid }) => pid) : [] }),
     close: async () => {},
   };
-}
-
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
 }
 
 /** Whether something accepts connections there already: then it is the user's, and ours would be in its way. */

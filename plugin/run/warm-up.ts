@@ -61,10 +61,10 @@ async function comeAndGo(context: RunContext, count: number): Promise<void> {
 }
 
 /** For stock engines, which nobody can tell to connect before the load: by connections of the hook's own. */
-function warmUpAlone({ client, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
+function warmUpAlone({ connection, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
   return inTurn(connections, together, async () => {
     if (signal.aborted) return;
-    const socket = await connectOfficial(client, signal);
+    const socket = await connectOfficial(connection, signal);
     try {
       await joinRoom(socket, room);
     } finally {

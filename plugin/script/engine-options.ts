@@ -1,10 +1,9 @@
 /** The engine's options: `config.engines.socketio-capacity`, and the older places that flows in the wild use. */
 import { z } from 'zod';
-import { durationSchema } from '../engine/duration.ts';
-import { ENGINE_NAME, type Script } from '../engine/types.ts';
-import type { ClientOptions, TlsOptions } from '../fleet/client.ts';
-import type { ClientKind } from '../fleet/messages.ts';
+import type { ClientKind, ConnectionOptions, TlsOptions } from '../../protocol/connection.ts';
+import { durationSchema } from './duration.ts';
 import { formatPath, type Problem, problemsOf } from './problems.ts';
+import { ENGINE, type Script } from './script.ts';
 
 export interface Backoff {
   attempts: number;
@@ -14,10 +13,10 @@ export interface Backoff {
   jitter: number;
 }
 
-export interface EngineConfig {
+export interface EngineOptions {
   client: ClientKind;
   /** For what every connection has in common. */
-  connection: ClientOptions;
+  connection: ConnectionOptions;
   /** Namespace that a path in the target stands for; '' without one. */
   baseNamespace: string;
   /** For acknowledgements, responses and `waitFor`. */
@@ -90,16 +89,11 @@ const ELSEWHERE: Record<string, string> = {
  * Later places win: `config.socketio`, `config.socketio-capacity`, `config.engines.socketio-capacity`.
  * @returns the options with units in their names, or every problem with its place in the YAML
  */
-export function parseConfig(script: Script): { config: EngineConfig } | { problems: Problem[] } {
+export function parseEngineOptions(script: Script): { options: EngineOptions } | { problems: Problem[] } {
   const { config } = script;
-  const places: [string[], unknown][] = [
-    [['config', 'socketio'], config.socketio],
-    [['config', ENGINE_NAME], config[ENGINE_NAME]],
-    [['config', 'engines', ENGINE_NAME], config.engines?.[ENGINE_NAME]],
-  ];
   const problems: Problem[] = [];
   let merged: Record<string, unknown> = {};
-  for (const [path, value] of places) {
+  for (const [path, value] of placesOf(script)) {
     if (value === undefined || value === null) continue;
     const parsed = optionsSchema.partial().safeParse(value);
     if (!parsed.success) problems.push(...problemsOf(parsed.error, path, OPTION_NAMES).map(pointElsewhere));
@@ -116,13 +110,39 @@ export function parseConfig(script: Script): { config: EngineConfig } | { proble
     const { client, transports } = options.data;
     if (client === 'light' && transports?.some((transport) => transport !== 'websocket')) {
       problems.push({
-        path: formatPath(['config', 'engines', ENGINE_NAME, 'transports']),
+        path: formatPath(['config', 'engines', ENGINE, 'transports']),
         message: 'the light client speaks WebSocket only: write client: official, or transports: [websocket]',
       });
     }
   }
   if (problems.length > 0 || !options.success || !tls.data || !target) return { problems };
-  return { config: resolve(options.data, tls.data, target, timeout.data, config.defaults?.think?.jitter) };
+  return { options: resolve(options.data, tls.data, target, timeout.data, config.defaults?.think?.jitter) };
+}
+
+type Place = [path: string[], value: unknown];
+
+function placesOf({ config }: Script): Place[] {
+  return [
+    [['config', 'socketio'], config.socketio],
+    [['config', ENGINE], config[ENGINE]],
+    [['config', 'engines', ENGINE], config.engines?.[ENGINE]],
+  ];
+}
+
+/**
+ * The script with those of our engine's options that are right: for a load that another engine drives, whose own options
+ * stand in the same places and are not ours to check.
+ */
+export function withKnownOptions(script: Script): Script {
+  // What the light client cannot do is no mistake where it is not used.
+  const known: Record<string, unknown> = { client: 'official' };
+  for (const [, value] of placesOf(script)) {
+    for (const [key, one] of Object.entries((value as object | undefined) ?? {})) {
+      if (connectionShape[key as keyof typeof connectionShape]?.safeParse(one).success) known[key] = one;
+    }
+  }
+  const { target, tls } = script.config;
+  return { config: { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } } };
 }
 
 function resolve(
@@ -131,7 +151,7 @@ function resolve(
   target: URL,
   timeoutMs: number | undefined,
   thinkJitter: number | string | undefined,
-): EngineConfig {
+): EngineOptions {
   return {
     client: options.client,
     connection: {
@@ -143,7 +163,7 @@ function resolve(
       auth: options.auth,
       tls: { ...tls, ...options.tls },
       connectTimeoutMs: options.connectTimeout,
-      localAddress: undefined,
+      localAddress: options.localAddresses[0],
     },
     baseNamespace: target.pathname.replace(/\/$/, ''),
     timeoutMs: options.timeout ?? timeoutMs ?? 10_000,

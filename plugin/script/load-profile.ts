@@ -1,16 +1,16 @@
 /** The rate of a scenario's load, and the same load at another rate. */
 import { CapacityError } from '../../protocol/errors.ts';
-import type { Crowd } from './flow.ts';
+import type { ConnectionsPerUser } from './flow.ts';
 import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
 
 /** @returns connections per second while they are to be made; null without any */
-export function configuredRatePerSec(phases: Phase[], crowd: Crowd): number | null {
-  const seconds = phases.reduce((sum, phase) => sum + connectingSeconds(phase, crowd), 0);
-  return seconds > 0 ? (totalArrivals(phases) * crowd.count) / seconds : null;
+export function configuredRatePerSec(phases: Phase[], perUser: ConnectionsPerUser): number | null {
+  const seconds = phases.reduce((sum, phase) => sum + connectingSeconds(phase, perUser), 0);
+  return seconds > 0 ? (totalArrivals(phases) * perUser.count) / seconds : null;
 }
 
 /** Where virtual users hold many connections: from the arrival of the first one until the last one has opened all. */
-function connectingSeconds(phase: Phase, { count, ratePerSec }: Crowd): number {
+function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
   const { duration = 0 } = phase;
   const arrivals = arrivalsOf(phase);
   if (arrivals === 0) return 0;

@@ -1,14 +1,5 @@
-/**
- * The settings of a run, parsed in this one place: what the scenario says, over which a few environment variables go,
- * so that the same file serves another target, rate, hold or number of broadcasts.
- */
+/** The plugin's options, and the environment variables that go before them; settings.ts reads both. */
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
-import { ENGINE, PLUGIN, type Script, STOCK_ENVIRONMENT } from '../hook/script.ts';
-import { type Crowd, crowdOf, largestCrowd } from './flow.ts';
-import { atRate } from './load-profile.ts';
-import { type Phase, phasesSchema } from './phases.ts';
-import { formatPath, formatProblems, type Path, type Problem, problemsOf } from './problems.ts';
 
 const seconds = z.number().nonnegative();
 const positive = z.number().int().positive();
@@ -78,101 +69,5 @@ export const environmentSchema = z.object({
   STOCK_ENGINE: z.enum(['socketio', 'socketio-v3']).default('socketio'),
 });
 
-export type HookOptions = z.infer<typeof optionsSchema>;
-type Environment = z.infer<typeof environmentSchema>;
-
-export interface HookConfig extends Omit<HookOptions, 'live'> {
-  target: string;
-  /** In seconds, at the rate that was asked for. */
-  phases: Phase[];
-  redisUrl: string | undefined;
-  /** Port of the live view, 0 for a free one; undefined for no view. */
-  livePort: number | undefined;
-  /** Artillery engine that drives the load. */
-  engine: string;
-  /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
-  crowd: Crowd;
-  /** The flow was written for our engine and runs on one of Artillery's own. */
-  stock: boolean;
-}
-
-export type WorkerConfig = Pick<HookConfig, 'target' | 'engine' | 'stock'>;
-
-const NAMES = [optionsSchema, optionsSchema.shape.control.unwrap()].flatMap((schema) => Object.keys(schema.shape));
-const NESTED_NAMES = ['count', 'interval', 'bytes', 'quiet', 'deadline'];
-
-/**
- * @param script as Artillery hands it over
- * @param env process.env
- * @throws CapacityError `CONFIG_INVALID` that lists every problem with its place, `RATE_IMPOSSIBLE`
- */
-export function parseHookConfig(script: Script, env: NodeJS.ProcessEnv): HookConfig {
-  const { config } = script;
-  const problems: Problem[] = [];
-  const parse = <T>(schema: z.ZodType<T>, value: unknown, at: Path): T | undefined => {
-    const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data;
-    problems.push(...problemsOf(parsed.error, at, [...NAMES, ...NESTED_NAMES]));
-    return undefined;
-  };
-  const options = parse(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN]);
-  const phases = parse(phasesSchema, config.phases ?? [], ['config', 'phases']);
-  const variables = parse(environmentSchema, withoutEmpty(env), ['environment variable']);
-  const target = parse(targetSchema, variables?.TARGET ?? config.target, ['config', 'target']);
-  const control = controlOf(options?.control, variables);
-  if (control && !control.token) {
-    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'needed for the control' });
-  }
-  if (problems.length > 0 || !options || !phases || !variables || !target) {
-    throw new CapacityError('CONFIG_INVALID', `the settings have mistakes\n${formatProblems(problems)}`, FIX);
-  }
-  const { RATE, HOLD, BROADCASTS, PROFILE, REDIS_URL, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
-  const { live, ...others } = options;
-  return {
-    ...others,
-    ...loadOf(script, variables),
-    target,
-    phases: RATE === undefined ? (phases as Phase[]) : atRate(phases as Phase[], RATE),
-    redisUrl: REDIS_URL,
-    livePort: livePort(live, CAPACITY_LIVE),
-    crowd: largestCrowd((script.scenarios ?? []).map(({ flow }) => crowdOf(flow ?? []))),
-    profile: PROFILE ?? options.profile,
-    hold: HOLD ?? options.hold,
-    results: CAPACITY_RESULTS ?? options.results,
-    broadcasts: { ...options.broadcasts, count: BROADCASTS ?? options.broadcasts.count },
-    control,
-  };
-}
-
-/** The same for one of Artillery's workers, whose phases are its share only. The main thread has checked it all. */
-export function parseWorkerConfig(script: Script, env: NodeJS.ProcessEnv): WorkerConfig {
-  const variables = environmentSchema.parse(withoutEmpty(env));
-  return { ...loadOf(script, variables), target: variables.TARGET ?? String(script.config.target) };
-}
-
-function loadOf(script: Script, { STOCK_ENGINE }: Environment): Pick<HookConfig, 'engine' | 'stock'> {
-  if (script._environment === STOCK_ENVIRONMENT) return { engine: STOCK_ENGINE, stock: true };
-  return { engine: script.scenarios?.[0]?.engine ?? String(script.config.engine ?? ENGINE), stock: false };
-}
-
-const FIX = 'correct the lines above';
-const targetSchema = z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://localhost:3000' });
-
-function controlOf(
-  option: HookOptions['control'],
-  variables: Environment | undefined,
-): { urls: string[]; token: string } | undefined {
-  const urls = variables?.CAPACITY_CONTROL?.split(',') ?? option?.urls;
-  return urls && { urls, token: variables?.CAPACITY_TOKEN ?? option?.token ?? '' };
-}
-
-function livePort(option: HookOptions['live'], variable: number | undefined): number | undefined {
-  if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
-  if (option === false) return undefined;
-  return option === true ? 0 : option.port;
-}
-
-/** `RATE= npx artillery …` means "not set". */
-function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-}
+export type PluginOptions = z.infer<typeof optionsSchema>;
+export type Environment = z.infer<typeof environmentSchema>;

@@ -1,11 +1,12 @@
 /** Facts and fleets' reports, made up for tests of what is computed from them. */
 
+import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
-import { type HookConfig, parseHookConfig } from '../../plugin/script/plugin-options.ts';
+import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast } from '../../protocol/link.ts';
 
-export function hookConfig(options: object = {}, config: object = {}, env: NodeJS.ProcessEnv = {}): HookConfig {
+export function hookConfig(options: object = {}, config: object = {}, env: NodeJS.ProcessEnv = {}): Settings {
   const script = {
     config: {
       target: 'http://127.0.0.1:8080',
@@ -13,9 +14,9 @@ export function hookConfig(options: object = {}, config: object = {}, env: NodeJ
       plugins: { 'socketio-capacity': options },
       ...config,
     },
-    scenarios: [{ engine: 'socketio-capacity' }],
+    scenarios: [{ engine: 'socketio-capacity', flow: [{ hold: true }] }],
   };
-  return parseHookConfig(script, env);
+  return readSettings(script, STEPS, env);
 }
 
 /** Of a run in which nothing has happened yet. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { FleetConnection } from '../../fleet/fleet.ts';
 import type { Emission } from '../../fleet/messages.ts';
-import { durationSchema } from '../duration.ts';
+import { durationSchema } from '../../script/duration.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 import { argsShape, checksShape, compileChecks } from './checks.ts';
-import { type Connect, compileConnect, connectSchema } from './connect.ts';
+import { type Connect, compileConnect, connectionOf, connectionsOf, connectSchema } from './connect.ts';
 import { type Build, defineStep } from './step.ts';
 
 const responseSchema = z
@@ -40,6 +40,10 @@ const schema = z.strictObject({
 /** `emit: ["event", …]`, and what is expected in return. */
 export const emit = defineStep({
   schema,
+  besideKeys: ['connect'],
+  staySeconds: () => 0,
+  connections: ({ connect }) => connectionsOf(connect),
+  connection: ({ connect }) => connectionOf(connect),
   compile(spec, build) {
     const send = compileSend(spec, build);
     const fresh = spec.connect ?? (spec.reconnect ? true : undefined);

@@ -9,6 +9,8 @@ type Processor = (context: unknown, events: unknown, next: (error?: unknown) => 
 /** `function: name` runs a function of `config.processor`: `(context, events, next)`, or an async one without `next`. */
 export const fn = defineStep({
   schema: z.strictObject({ function: z.string() }),
+  functionKeys: ['function'],
+  staySeconds: () => 0,
   compile: (spec, build) => compileFunction(spec.function, build.run),
 });
 

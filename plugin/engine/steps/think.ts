@@ -16,6 +16,7 @@ export const think = defineStep({
     }),
     jitter: jitterSchema.optional(),
   }),
+  staySeconds: ({ think: time }) => (durationMs(time) ?? Number.POSITIVE_INFINITY) / 1000,
   compile({ think: spec, jitter }, build) {
     const timeOf = build.template(spec);
     const jitterOf = build.template(jitter ?? build.run.config.thinkJitter);

@@ -1,38 +1,26 @@
-/** The hook's own connections to the target, made by `socket.io-client`: the probe's, the sentinel's, the warm-up's. */
-import { io, type Socket } from 'socket.io-client';
+/** The run's own connections to the target, made by `socket.io-client`: the probe's, the sentinel's, the warm-up's. */
+import { Manager, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, type Joined } from '../../../protocol/events.ts';
-
-export interface ClientOptions {
-  target: string;
-  path: string;
-  namespace: string;
-  auth: Record<string, unknown> | undefined;
-  query: Record<string, string>;
-  extraHeaders: Record<string, string>;
-  rejectUnauthorized: boolean;
-}
+import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
+import type { Connection } from '../../script/connection.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 /**
- * Connects through the target, as the load will. The caller's to disconnect.
+ * Connects through the target, exactly as the load will. The caller's to disconnect.
  * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
  */
-export async function connectOfficial(options: ClientOptions, signal: AbortSignal): Promise<Socket> {
-  const { target, path, namespace, auth, query, extraHeaders, rejectUnauthorized } = options;
-  const socket = io(new URL(namespace, target.replace(/^ws/, 'http')).href, {
-    path,
-    auth,
-    query,
-    extraHeaders,
-    rejectUnauthorized,
-    transports: ['websocket'],
-    forceNew: true,
-    autoConnect: false,
-    reconnection: false,
-  });
+export async function connectOfficial(connection: Connection, signal: AbortSignal): Promise<Socket> {
+  const { url, path, namespace, auth } = connection;
+  try {
+    checkOptions(connection);
+  } catch (error) {
+    throw unreachable(url, path, error as Error);
+  }
+  const manager = new Manager(new URL(url.replace(/^ws/, 'http')).origin, managerOptions(connection));
+  const socket = manager.socket(namespace, { auth });
   // The client's own timeout ends with the transport; a server may also keep silent after that.
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
   const outcome = await new Promise<Error | undefined>((resolve) => {
@@ -44,7 +32,7 @@ export async function connectOfficial(options: ClientOptions, signal: AbortSigna
   if (!outcome) return socket;
   socket.disconnect();
   signal.throwIfAborted();
-  throw unreachable(target, path, outcome);
+  throw unreachable(url, path, outcome);
 }
 
 /** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */

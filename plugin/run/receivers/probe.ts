@@ -4,7 +4,8 @@
  */
 import type { Socket } from 'socket.io-client';
 import { type Broadcast, type EchoTimed, EVENTS } from '../../../protocol/events.ts';
-import { type ClientOptions, connectOfficial, joinRoom } from './official-client.ts';
+import type { Connection } from '../../script/connection.ts';
+import { connectOfficial, joinRoom } from './official-client.ts';
 
 export class Probe {
   /** Echoes sent and not answered. */
@@ -24,8 +25,8 @@ export class Probe {
    * Connects through the target, as the load will.
    * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
    */
-  static async connect(options: ClientOptions, signal: AbortSignal): Promise<Probe> {
-    return new Probe(await connectOfficial(options, signal));
+  static async connect(connection: Connection, signal: AbortSignal): Promise<Probe> {
+    return new Probe(await connectOfficial(connection, signal));
   }
 
   /** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */

@@ -3,14 +3,15 @@ import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
-import { type ClientOptions, connectOfficial, joinRoom } from './official-client.ts';
+import type { Connection } from '../../script/connection.ts';
+import { connectOfficial, joinRoom } from './official-client.ts';
 import type { SentinelAnswer, SentinelCommand } from './sentinel.ts';
 
 const abort = new AbortController();
 let socket: Socket | undefined;
 
 process.on('message', (command: SentinelCommand) => {
-  const done = command.op === 'connect' ? connect(command.options) : join(command.room);
+  const done = command.op === 'connect' ? connect(command.connection) : join(command.room);
   done.catch(fail);
 });
 process.on('disconnect', () => {
@@ -20,8 +21,8 @@ process.on('disconnect', () => {
 // Ctrl-C reaches the whole group of a terminal; the parent decides when it ends.
 process.on('SIGINT', () => {});
 
-async function connect(options: ClientOptions): Promise<void> {
-  const connected = await connectOfficial(options, abort.signal);
+async function connect(connection: Connection): Promise<void> {
+  const connected = await connectOfficial(connection, abort.signal);
   connected.on(EVENTS.broadcast, ({ seq }: Broadcast) => answer({ op: 'received', seq, atUs: monotonicUs() }));
   connected.on('disconnect', () => answer({ op: 'left', atUs: monotonicUs() }));
   socket = connected;

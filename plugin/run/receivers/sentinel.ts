@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { endChild } from '../../../protocol/end-child.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { ClientOptions } from './official-client.ts';
+import type { Connection } from '../../script/connection.ts';
 
 /** To the sentinel's process. */
-export type SentinelCommand = { op: 'connect'; options: ClientOptions } | { op: 'join'; room: string };
+export type SentinelCommand = { op: 'connect'; connection: Connection } | { op: 'join'; room: string };
 
 /** From it. Times are CLOCK_MONOTONIC in microseconds, taken there. */
 export type SentinelAnswer =
@@ -56,14 +56,14 @@ export class Sentinel {
    * Starts the process and connects it as the load will connect.
    * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
-  static async start(options: ClientOptions, signal: AbortSignal): Promise<Sentinel> {
+  static async start(connection: Connection, signal: AbortSignal): Promise<Sentinel> {
     const child = fork(fileURLToPath(new URL(`./sentinel-process${moduleSuffix}`, import.meta.url)), {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     const sentinel = new Sentinel(child);
     try {
-      await sentinel.#ask({ op: 'connect', options }, signal);
+      await sentinel.#ask({ op: 'connect', connection }, signal);
       return sentinel;
     } catch (error) {
       await sentinel.close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import type { ClientKind } from '../../../plugin/fleet/messages.ts';
+import type { ClientKind } from '../../../protocol/connection.ts';
 import { booksOf, type Page } from '../../helpers/books.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { type Lies, type LyingServer, startLyingServer } from '../../helpers/lying-server.ts';

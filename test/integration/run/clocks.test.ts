@@ -7,6 +7,7 @@ import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
+import { connectionTo } from '../../helpers/connection.ts';
 import { facts, hookConfig } from '../../helpers/facts.ts';
 import { joinAll } from '../../helpers/fleet.ts';
 import { movedClock } from '../../helpers/moved-clock.ts';
@@ -22,8 +23,7 @@ async function measure(t: TestContext, aheadUs: number) {
     async ({ server, control, fleet }) => {
       const signal = new AbortController().signal;
       const { url } = server.started;
-      const options = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
-      const probe = await Probe.connect({ target: url, ...options, rejectUnauthorized: true }, signal);
+      const probe = await Probe.connect(connectionTo(url), signal);
       t.after(() => probe.close());
       const config = hookConfig({ broadcasts: { count: BROADCASTS, interval: 0.1 }, drain: { quiet: 0.3 } });
       await probe.join(`${config.room}:single`);

@@ -8,6 +8,7 @@ import { Server, type Socket } from 'socket.io';
 import { isMember, Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { EVENTS } from '../../../protocol/events.ts';
+import { connectionTo } from '../../helpers/connection.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const never = new AbortController().signal;
@@ -30,8 +31,7 @@ async function startServer(t: TestContext, { answers = true } = {}) {
 }
 
 async function start(t: TestContext, target: string): Promise<Sentinel> {
-  const common = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
-  const sentinel = await Sentinel.start({ target, ...common, rejectUnauthorized: true }, never);
+  const sentinel = await Sentinel.start(connectionTo(target), never);
   t.after(() => sentinel.close());
   return sentinel;
 }

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { type Starter, starterScenario } from '../../../plugin/cli/starter-scenario.ts';
-import { validateScript } from '../../../plugin/engine/validate.ts';
+import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { totalArrivals } from '../../../plugin/script/phases.ts';
-import { type HookConfig, parseHookConfig } from '../../../plugin/script/plugin-options.ts';
+import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
+import { validateScript } from '../../../plugin/script/validate.ts';
 
 const TOKEN = '0123456789abcdef';
 const INSTRUMENTED: Starter = {
@@ -34,8 +35,8 @@ async function checked(t: TestContext, text: string) {
   process.env.CAPACITY_TOKEN = TOKEN;
   t.after(() => delete process.env.CAPACITY_TOKEN);
   const script = await readScenario(path, undefined);
-  assert.deepEqual(validateScript(script as never), []);
-  const config: HookConfig = parseHookConfig(script, process.env);
+  assert.deepEqual(validateScript(script, STEPS), []);
+  const config: Settings = readSettings(script, STEPS, process.env);
   return { script, config, flow: script.scenarios?.[0]?.flow };
 }
 

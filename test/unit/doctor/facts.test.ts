@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import { proxyReadTimeout, workerRestart } from '../../../plugin/doctor/deployment.ts';
 import { readLoad } from '../../../plugin/doctor/load.ts';
 import { readMachine } from '../../../plugin/doctor/machine.ts';
-import { parseHookConfig } from '../../../plugin/script/plugin-options.ts';
+import { STEPS } from '../../../plugin/engine/steps/index.ts';
+import { readSettings } from '../../../plugin/script/settings.ts';
 
 const root = new URL('../../../', import.meta.url);
 const textOf = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -17,7 +18,7 @@ describe('load', () => {
       config: { target: 'http://localhost:8080', phases: [ramp], ...config },
       scenarios: [{ engine: 'socketio-capacity', flow }],
     };
-    return readLoad(script, parseHookConfig(script, {}));
+    return readLoad(readSettings(script, STEPS, {}));
   };
 
   it('is all arrivals of a flow that holds, and those at once of one that leaves', () => {

@@ -34,8 +34,8 @@ describe('files', () => {
     assert.equal(limitOf('generatorFiles', situation({ machine: files(600) }))?.raise, 'ulimit -n 700 (as root)');
   });
 
-  it('of a stock engine: one process', () => {
-    const from = situation({ load: { client: 'stock' } });
+  it('of an external engine: one process', () => {
+    const from = situation({ load: { client: 'external' } });
     assert.equal(maxOf('generatorFiles', from), 19_800);
     assert.equal(limitOf('generatorFiles', from)?.raise, 'ulimit -n 32200 (as root)');
   });
@@ -43,7 +43,7 @@ describe('files', () => {
   it('names fs.nr_open where the hard limit cannot be raised so far', () => {
     const from = situation({
       machine: { openFiles: { soft: 1024, hard: 1024, ceiling: 4096 } },
-      load: { client: 'stock' },
+      load: { client: 'external' },
     });
     assert.equal(limitOf('generatorFiles', from)?.raise, 'sysctl -w fs.nr_open=32200 && ulimit -n 32200 (as root)');
   });

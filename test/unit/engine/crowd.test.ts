@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Crowd } from '../../../plugin/engine/crowd.ts';
-import { expectedConnections } from '../../../plugin/engine/load.ts';
-import { crowdOf } from '../../../plugin/script/flow.ts';
+import { expectedConnections } from '../../../plugin/engine/engine.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
-
-it('counts the connections of a virtual user, also inside loops', () => {
-  assert.deepEqual(crowdOf([{ emit: ['x'] }, { hold: true }]), { count: 1, ratePerSec: Number.POSITIVE_INFINITY });
-  assert.deepEqual(crowdOf([{ connect: { count: 40, ratePerSec: 10 } }]), { count: 40, ratePerSec: 10 });
-  assert.deepEqual(crowdOf([{ loop: [{ connect: { count: 3 } }], count: 2 }]), { count: 3, ratePerSec: 500 });
-});
 
 it('plans for all of them', () => {
   const script = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { crowdOf } from '../../../plugin/script/flow.ts';
+import { ONE_CONNECTION } from '../../../plugin/script/flow.ts';
 import { atRate, configuredRatePerSec } from '../../../plugin/script/load-profile.ts';
 import { arrivalsOf, phasesSchema, totalArrivals, totalSeconds } from '../../../plugin/script/phases.ts';
 
@@ -65,14 +65,14 @@ describe('the same load at another rate', () => {
   });
 
   it('is told over the time of arrivals only', () => {
-    assert.equal(configuredRatePerSec(phases, crowdOf([])), 500);
-    assert.equal(configuredRatePerSec([{ pause: 1 }], crowdOf([])), null);
+    assert.equal(configuredRatePerSec(phases, ONE_CONNECTION), 500);
+    assert.equal(configuredRatePerSec([{ pause: 1 }], ONE_CONNECTION), null);
   });
 
   it('is that of the connections, where a virtual user holds many', () => {
-    const flow = [{ connect: { count: 1000, ratePerSec: 250 } }];
-    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 1 }], crowdOf(flow)), 250);
+    const perUser = { count: 1000, ratePerSec: 250 };
+    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 1 }], perUser), 250);
     // Four begin within 0.75 s, and each takes 4 s.
-    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 4 }], crowdOf(flow)), 4000 / 4.75);
+    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 4 }], perUser), 4000 / 4.75);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseWorkerConfig } from '../../../plugin/script/plugin-options.ts';
+import { readWorkerSettings } from '../../../plugin/script/settings.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/facts.ts';
 
@@ -10,7 +10,7 @@ describe('settings of the hook', () => {
     assert.equal(config.target, 'http://127.0.0.1:8080');
     assert.deepEqual(config.broadcasts, { count: 20, interval: 1, bytes: 1000 });
     assert.equal(config.engine, 'socketio-capacity');
-    assert.equal(config.stock, false);
+    assert.equal(config.external, false);
     assert.equal(config.control, undefined);
   });
 
@@ -49,9 +49,9 @@ describe('settings of the hook', () => {
   it('choose the engine: the scenario’s, or the stock one', () => {
     assert.equal(hookConfig({}, { engine: 'x' }).engine, 'socketio-capacity', 'the scenario’s own goes first');
     const script = { config: { target: 'http://a' }, scenarios: [{ engine: 'ours' }], _environment: 'stock' };
-    assert.deepEqual(parseWorkerConfig(script, {}), { target: 'http://a', engine: 'socketio', stock: true });
+    assert.deepEqual(readWorkerSettings(script, {}), { target: 'http://a', engine: 'socketio', external: true });
     const env = { STOCK_ENGINE: 'socketio-v3', TARGET: 'http://b' };
-    assert.deepEqual(parseWorkerConfig(script, env), { target: 'http://b', engine: 'socketio-v3', stock: true });
+    assert.deepEqual(readWorkerSettings(script, env), { target: 'http://b', engine: 'socketio-v3', external: true });
   });
 
   it('report all their problems at once, each with its place', () => {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { validateScript } from '../../../plugin/engine/validate.ts';
+import { STEPS } from '../../../plugin/engine/steps/index.ts';
+import { validateScript } from '../../../plugin/script/validate.ts';
 
 function problems(flow: unknown[], config: Record<string, unknown> = {}, options: unknown = {}): string[] {
   const script = {
     config: { target: 'http://127.0.0.1:1', engines: { 'socketio-capacity': options }, ...config },
     scenarios: [{ engine: 'socketio-capacity', flow }],
   };
-  return validateScript(script).map(({ path, message }) => `${path}: ${message}`);
+  return validateScript(script, STEPS).map(({ path, message }) => `${path}: ${message}`);
 }
 
 describe('steps', () => {
@@ -88,14 +89,14 @@ describe('steps', () => {
       config: { target: 'x' },
       scenarios: [{ engine: 'socketio-v3', flow: [{ nonsense: 1 }] }, { flow: [] }],
     };
-    assert.deepEqual(validateScript(script), []);
+    assert.deepEqual(validateScript(script, STEPS), []);
   });
 
   it('refuses hooks, and a scenario without a flow', () => {
     const hook = { engine: 'socketio-capacity', flow: [] };
     const script = { config: { target: 'http://x' }, before: hook, scenarios: [{ engine: 'socketio-capacity' }] };
     assert.deepEqual(
-      validateScript(script).map(({ path }) => path),
+      validateScript(script, STEPS).map(({ path }) => path),
       ['before.engine', 'scenarios[0].flow'],
     );
   });

@@ -1,7 +1,7 @@
-/** Flows of our own engine on Artillery's stock engines. */
+/** Flows of our own engine on another one of Artillery's. */
 import { BroadcastChannel } from 'node:worker_threads';
 import { type HookMessage, linkChannelName } from '../../protocol/link.ts';
-import type { Script } from './script.ts';
+import type { Script } from '../script/script.ts';
 
 /** Artillery has this one built in; the others it loads when `config.engines` names them. */
 const BUILT_IN = 'socketio';
@@ -9,8 +9,8 @@ const HOLD_FUNCTION = '__socketioCapacityHold';
 
 type Next = () => void;
 
-/** Changes a worker's script: its scenarios run on `engine`, and hold their connections until the hook releases them. */
-export function runOnStockEngine(script: Script, engine: string, testRunId: string): void {
+/** Changes a worker's script: its scenarios run on `engine`, and hold their connections until the run releases them. */
+export function runOnExternalEngine(script: Script, engine: string, testRunId: string): void {
   const { config } = script;
   if (engine !== BUILT_IN) config.engines = { ...config.engines, [engine]: {} };
   const released = releaseOf(testRunId);
