@@ -1,6 +1,9 @@
 /** The Artillery engine: one per worker thread. Starts the fleet, then gives each scenario its function. */
+import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
+import { thisHost } from '../../protocol/host.ts';
+import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
 import { openFileLimits } from '../../protocol/open-files.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/messages.ts';
@@ -14,9 +17,9 @@ import { flowsOf } from '../script/settings.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
 import { FlowError } from './flow-error.ts';
-import { Link } from './link.ts';
 import { Meter } from './meter.ts';
 import { type FleetLike, newTally, type Run } from './run.ts';
+import { RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
 import { createScenarioFunction } from './scenario.ts';
 import { Signals } from './signals.ts';
@@ -52,10 +55,7 @@ export default class CapacityEngine {
   async init(): Promise<void> {
     const { runtime } = this.#parts;
     if (!runtime.isWorker) return;
-    const { testRunId, engineId } = runtime;
-    const link = this.#hasHook
-      ? new Link({ testRunId, engineId, signals: this.#signals, close: () => this.close() })
-      : undefined;
+    const link = this.#hasHook ? this.#linkTo(runtime) : undefined;
     try {
       this.#run = await this.#start();
       link?.ready(this.#run);
@@ -66,6 +66,12 @@ export default class CapacityEngine {
       await new Promise(() => {});
     }
     if (link) await this.#signals.start.promise;
+  }
+
+  #linkTo({ testRunId, engineId }: Runtime): RunLink {
+    const carrier = openThreadCarrier<EngineMessage, RunMessage>(testRunId);
+    const identity = { host: thisHost().kernel, engine: engineId };
+    return new RunLink({ carrier, identity, signals: this.#signals, close: () => this.close() });
   }
 
   createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction {

@@ -142,12 +142,13 @@ export class Fleet {
 
   /** What a process had received died with it: its members count as lost, not as never expected. */
   #pagesOfTheDead(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
-    return this.#processes.flatMap(({ death }) => {
+    return this.#processes.flatMap(({ index, death }) => {
       if (!death || death.joined === 0) return [];
       const { atUs, joined } = death;
       return broadcasts
         .filter(({ sentAtUs }) => sentAtUs < atUs)
         .map(({ seq }) => ({
+          process: index,
           seq,
           expected: joined,
           received: 0,

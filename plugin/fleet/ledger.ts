@@ -80,7 +80,7 @@ export class Ledger {
   }
 
   /** Closes a broadcast's page: from here on its receipts count as late. */
-  freeze(order: FreezeOrder): FrozenBroadcast {
+  freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
     const page = this.#pages.get(order.seq);
     this.#pages.delete(order.seq);
     this.#frozen.add(order.seq);

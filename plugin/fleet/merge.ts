@@ -51,17 +51,17 @@ export function addCounts(all: Record<string, number>[]): Record<string, number>
 
 /** Adds series that began at different times, on the grid of the earliest. */
 export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
-  const startUs = Math.min(...all.map((one) => one.startUs));
+  const startedAtUs = Math.min(...all.map((one) => one.startedAtUs));
   const intervalUs = all[0]?.intervalUs ?? 10_000;
   const counts: number[] = [];
   for (const one of all) {
-    const shift = Math.round((one.startUs - startUs) / intervalUs);
+    const shift = Math.round((one.startedAtUs - startedAtUs) / intervalUs);
     one.counts.forEach((value, index) => {
       while (counts.length <= index + shift) counts.push(0);
       counts[index + shift] = (counts[index + shift] ?? 0) + value;
     });
   }
-  return { startUs: all.length > 0 ? startUs : 0, intervalUs, counts };
+  return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };
 }
 
 function deaths(parts: { alive: boolean; snapshot: ProcessSnapshot | undefined }[]): Record<string, number> {

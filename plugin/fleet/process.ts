@@ -11,7 +11,8 @@ const settings = JSON.parse(process.argv[2] ?? '{}') as FleetSettings;
 const clients = await loadClients(settings);
 const pacer = new Pacer(settings.leaveRatePerSec);
 const eventLoop = new EventLoopWatch();
-const share = shareOf(settings, Number(process.argv[3]), Number(process.argv[4]));
+const index = Number(process.argv[3]);
+const share = shareOf(settings, index, Number(process.argv[4]));
 const openBooks = () => new Books({ settings, share, createClient: clients.create, pacer, answer });
 let books = openBooks();
 
@@ -36,7 +37,7 @@ process.on('message', (commands: FleetCommand[]) => {
     if (command.op === 'snapshot')
       answer({ op: 'snapshot', requestId: command.requestId, snapshot: books.snapshot(eventLoop) });
     else if (command.op === 'freeze') {
-      const rows = command.broadcasts.map((broadcast) => books.ledger.freeze(broadcast));
+      const rows = command.broadcasts.map((broadcast) => ({ process: index, ...books.ledger.freeze(broadcast) }));
       answer({ op: 'frozen', requestId: command.requestId, rows });
     } else if (command.op === 'reset') {
       books.close();

@@ -1,6 +1,6 @@
 /** Flows of our own engine on another one of Artillery's. */
-import { BroadcastChannel } from 'node:worker_threads';
-import { type HookMessage, linkChannelName } from '../../protocol/link.ts';
+import { openThreadCarrier } from '../../protocol/carrier.ts';
+import type { RunMessage } from '../../protocol/link.ts';
 import type { Script } from '../script/script.ts';
 
 /** Artillery has this one built in; the others it loads when `config.engines` names them. */
@@ -28,13 +28,11 @@ function isHold(step: unknown): boolean {
 }
 
 function releaseOf(testRunId: string): Promise<void> {
-  const channel = new BroadcastChannel(linkChannelName(testRunId));
-  channel.unref();
+  const carrier = openThreadCarrier<never, RunMessage>(testRunId);
   return new Promise((resolve) => {
-    channel.onmessage = (event) => {
-      const { type } = (event as { data: HookMessage }).data;
+    carrier.onMessage = ({ type }) => {
       if (type !== 'release' && type !== 'finish' && type !== 'close') return;
-      channel.close();
+      carrier.close();
       resolve();
     };
   });

@@ -1,6 +1,7 @@
 /** One measured run, from Artillery's start to its end: owns everything the hook opens. */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import type { Result } from '../../protocol/result.ts';
@@ -70,7 +71,7 @@ export class Run {
     replacePhases(phases);
     // Another engine is measured as it is.
     if (!this.#config.external) tuneWorkerHeaps();
-    this.#link = new EngineLink(artillery().testRunId);
+    this.#link = new EngineLink(openThreadCarrier(artillery().testRunId));
     this.#closers.add(() => this.#link.close());
     this.#link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
     events.on('phaseStarted', ({ index }) => this.#then(({ conductor }) => conductor.phaseStarted(index)));

@@ -8,6 +8,7 @@ import type { Settings } from '../script/settings.ts';
 import { connectionFigures } from './connections.ts';
 import { cpuFigures } from './cpu.ts';
 import { batchRows, deliveryFigures } from './delivery.ts';
+import { generatorFigures } from './generator.ts';
 import { latencyFigures } from './latency.ts';
 import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory.ts';
@@ -38,7 +39,7 @@ export function assembleResult(
     latency: latencyFigures(facts),
     memory: memoryFigures(facts, sampler.samples),
     cpu: cpuFigures(facts),
-    generator: facts.generator,
+    generator: generatorFigures(facts),
     machine: machineFigures(facts, sampler, environment.cpuCount),
     sampling: { intervalMs, taken, missed, longestGapMs: Math.round(longestGapMs), failures },
     thresholds: facts.thresholds,

@@ -12,11 +12,11 @@ export function achievedRate(
   snapshots: Pick<FleetSnapshot, 'openings'>[],
   configuredRatePerSec: number | null,
 ): { perSec: number; seconds: number } | null {
-  const startUs = Math.min(...snapshots.map(({ openings }) => openings.startUs));
+  const startedAtUs = Math.min(...snapshots.map(({ openings }) => openings.startedAtUs));
   const perInterval = new Map<number, number>();
   const intervalUs = snapshots[0]?.openings.intervalUs ?? 1;
   for (const { openings } of snapshots) {
-    const shift = Math.round((openings.startUs - startUs) / intervalUs);
+    const shift = Math.round((openings.startedAtUs - startedAtUs) / intervalUs);
     openings.counts.forEach((count, index) => {
       if (count > 0) perInterval.set(index + shift, (perInterval.get(index + shift) ?? 0) + count);
     });

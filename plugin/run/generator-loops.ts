@@ -11,19 +11,25 @@ export async function resetGenerator({ link, ledger }: RunContext): Promise<void
 export async function noteGenerator({ link, ledger, facts }: RunContext, window: GeneratorWindow): Promise<void> {
   if (!ledger) return;
   const snapshots = await link.snapshots();
-  const loops: GeneratorLoop[] = snapshots.flatMap(({ processes, engineLoop }, worker) => [
-    { window, part: 'artillery', index: worker, ...engineLoop },
+  const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [
+    { window, part: 'artillery', from, process: 0, ...engineLoop },
     ...processes
       .filter(({ alive }) => alive)
-      .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, index, ...eventLoop })),
+      .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, from, process: index, ...eventLoop })),
   ]);
   for (const loop of loops) {
-    const before = facts.generator.findIndex(
-      (one) => one.window === window && one.part === loop.part && one.index === loop.index,
-    );
+    const before = facts.generator.findIndex((one) => isSameLoop(one, loop));
     if (before < 0) facts.generator.push(loop);
     else facts.generator[before] = worse(facts.generator[before] as GeneratorLoop, loop);
   }
+}
+
+function isSameLoop(one: GeneratorLoop, other: GeneratorLoop): boolean {
+  const keys = ['window', 'part', 'process'] as const;
+  const { from } = one;
+  return (
+    keys.every((key) => one[key] === other[key]) && from.host === other.from.host && from.engine === other.from.engine
+  );
 }
 
 function worse(one: GeneratorLoop, other: GeneratorLoop): GeneratorLoop {

@@ -1,17 +1,19 @@
-/** The hook's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
-
-import { BroadcastChannel } from 'node:worker_threads';
+/** The run's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
+import type { Carrier } from '../../protocol/carrier.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type {
+  EngineIdentity,
   EngineMessage,
   FleetSnapshot,
   FleetStatus,
   FreezeOrder,
   FrozenBroadcast,
-  HookMessage,
+  RunMessage,
   WarmUpOrder,
 } from '../../protocol/link.ts';
-import { linkChannelName } from '../../protocol/link.ts';
+
+/** What an engine and its fleet have counted, and which engine that is. */
+export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
@@ -36,7 +38,7 @@ export class EngineLink {
   onFailed: (failure: Extract<EngineMessage, { type: 'failed' }>) => void = () => {};
   /** Requests that an engine left without an answer. */
   unanswered = 0;
-  readonly #channel: BroadcastChannel;
+  readonly #carrier: Carrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
   readonly #ready = Promise.withResolvers<void>();
   /** Arrivals may begin. */
@@ -45,14 +47,16 @@ export class EngineLink {
   readonly #waiting = new Map<number, { engines: Set<string>; replies: Reply[]; done: () => void }>();
   #nextRequest = 1;
 
-  /** @param replyTimeoutMs after which an engine that does not answer is given up */
-  constructor(testRunId: string, replyTimeoutMs = REPLY_TIMEOUT_MS) {
+  /**
+   * @param carrier ours to close
+   * @param replyTimeoutMs after which an engine that does not answer is given up
+   */
+  constructor(carrier: Carrier<RunMessage, EngineMessage>, replyTimeoutMs = REPLY_TIMEOUT_MS) {
     this.#replyTimeoutMs = replyTimeoutMs;
     // Nobody waits for it where the start fails earlier.
     this.#ready.promise.catch(() => {});
-    this.#channel = new BroadcastChannel(linkChannelName(testRunId));
-    this.#channel.unref();
-    this.#channel.onmessage = (event) => this.#receive((event as { data: EngineMessage }).data);
+    this.#carrier = carrier;
+    carrier.onMessage = (message) => this.#receive(message);
   }
 
   /** Sum over all engines. */
@@ -95,16 +99,16 @@ export class EngineLink {
   /** Lets arrivals begin, also in engines that come later. */
   start(): void {
     this.#started = true;
-    this.#channel.postMessage({ type: 'start' });
+    this.#carrier.send({ type: 'start' });
   }
 
-  tell(message: Extract<HookMessage, { type: 'release' | 'finish' }>): void {
-    this.#channel.postMessage(message);
+  tell(message: Extract<RunMessage, { type: 'release' | 'finish' }>): void {
+    this.#carrier.send(message);
   }
 
-  async snapshots(): Promise<FleetSnapshot[]> {
+  async snapshots(): Promise<EngineSnapshot[]> {
     const replies = await this.#ask((requestId) => ({ type: 'snapshot', requestId }));
-    return replies.flatMap((reply) => (reply.type === 'snapshot' ? [reply.snapshot] : []));
+    return replies.flatMap((reply) => (reply.type === 'snapshot' ? [{ ...reply.snapshot, from: reply.from }] : []));
   }
 
   async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
@@ -115,11 +119,11 @@ export class EngineLink {
   /** Asks the engines to close everything they hold. Idempotent. */
   async close(): Promise<void> {
     await this.#ask((requestId) => ({ type: 'close', requestId }));
-    this.#channel.close();
+    this.#carrier.close();
     this.#statuses.clear();
   }
 
-  #ask(message: (requestId: number) => HookMessage): Promise<Reply[]> {
+  #ask(message: (requestId: number) => RunMessage): Promise<Reply[]> {
     const engines = new Set(this.#statuses.keys());
     const requestId = this.#nextRequest++;
     if (engines.size === 0) return Promise.resolve([]);
@@ -138,24 +142,29 @@ export class EngineLink {
         },
       };
       this.#waiting.set(requestId, waiting);
-      this.#channel.postMessage(message(requestId));
+      this.#carrier.send(message(requestId));
     });
   }
 
   #receive(message: EngineMessage): void {
+    const engine = keyOf(message.from);
     if (message.type === 'ready') {
-      this.#statuses.set(message.engineId, { ...ZERO });
+      this.#statuses.set(engine, { ...ZERO });
       this.#ready.resolve();
       if (this.#started) this.start();
-    } else if (message.type === 'status') this.#statuses.set(message.engineId, message.status);
+    } else if (message.type === 'status') this.#statuses.set(engine, message.status);
     else if (message.type === 'failed') this.onFailed(message);
     else {
       const waiting = this.#waiting.get(message.requestId);
       waiting?.replies.push(message);
-      waiting?.engines.delete(message.engineId);
+      waiting?.engines.delete(engine);
       if (waiting?.engines.size === 0) waiting.done();
     }
   }
+}
+
+function keyOf({ host, engine }: EngineIdentity): string {
+  return `${host}/${engine}`;
 }
 
 function engineMissing(): CapacityError {

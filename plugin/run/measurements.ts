@@ -1,10 +1,11 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import { basename } from 'node:path';
-import type { EventLoopHealth, FleetSnapshot, FrozenBroadcast } from '../../protocol/link.ts';
+import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
 import type { Reason, Result } from '../../protocol/result.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
+import type { EngineSnapshot } from './link.ts';
 import type { SentinelFacts } from './receivers/sentinel.ts';
 
 /** Layer → bytes. */
@@ -31,7 +32,9 @@ export type GeneratorWindow = 'ramp' | 'broadcasts';
 export interface GeneratorLoop extends EventLoopHealth {
   window: GeneratorWindow;
   part: 'fleet' | 'artillery';
-  index: number;
+  from: EngineIdentity;
+  /** Number of the fleet process within its engine's fleet; 0 for the engine's own thread. */
+  process: number;
 }
 
 export interface WorkerIdentity {
@@ -66,7 +69,7 @@ export interface Facts {
   /** Broadcasts that no worker sent, and why. */
   unsent: { seq: number; message: string }[];
   frozen: FrozenBroadcast[];
-  snapshots: FleetSnapshot[];
+  snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
   /** From its join on, just before the broadcasts. */
   sentinel: SentinelFacts | undefined;

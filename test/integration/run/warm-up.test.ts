@@ -2,16 +2,19 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { Link } from '../../../plugin/engine/link.ts';
 import { newTally } from '../../../plugin/engine/run.ts';
+import { RunLink } from '../../../plugin/engine/run-link.ts';
 import { Signals } from '../../../plugin/engine/signals.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { warmUp } from '../../../plugin/run/warm-up.ts';
 import { ControlClients } from '../../../plugin/samplers/index.ts';
+import { openThreadCarrier } from '../../../protocol/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
-import { facts, hookConfig } from '../../helpers/facts.ts';
+import { connectionTo } from '../../helpers/connection.ts';
+import { ENGINE_1, facts, hookConfig } from '../../helpers/facts.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -20,10 +23,10 @@ async function startEngine(t: TestContext, url: string) {
   const fleet = await Fleet.start(fleetSettings(url), 2);
   t.after(() => fleet.close());
   const testRunId = randomUUID();
-  const link = new EngineLink(testRunId);
+  const link = new EngineLink(openThreadCarrier(testRunId));
   t.after(() => link.close());
-  const engine = { testRunId, engineId: '1', signals: new Signals(), close: () => fleet.close() };
-  new Link(engine).ready({ fleet, tally: newTally() });
+  const engine = { carrier: openThreadCarrier<EngineMessage, RunMessage>(testRunId), identity: ENGINE_1 };
+  new RunLink({ ...engine, signals: new Signals(), close: () => fleet.close() }).ready({ fleet, tally: newTally() });
   await link.ready(AbortSignal.timeout(5000));
   return { fleet, link };
 }
@@ -47,13 +50,12 @@ async function start(
   const [stats] = await control.stats();
   assert.ok(stats);
   const measured = facts({ workersAtStart: [{ worker: stats.worker, pid: stats.pid }] });
-  const client = { target: app.url, path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
   const { fleet, link } = ledger ? await startEngine(t, app.url) : {};
   const context = {
     config: hookConfig({ warmUp: warmUpConnections }),
     facts: measured,
     control,
-    client: { ...client, rejectUnauthorized: true },
+    connection: connectionTo(app.url),
     ledger,
     link,
     record: { append: () => {} },

@@ -27,6 +27,15 @@ describe('load', () => {
     assert.equal(loadOf({ phases: soak }, [{ think: 5 }]).connections, 1500);
   });
 
+  it('is no more than maxVusers lets in', () => {
+    const phases = [{ duration: 4000, arrivalRate: 500, maxVusers: 50 }];
+    assert.equal(loadOf({ phases }).connections, 50);
+    // A later phase lets in more; one without a limit, all of its own.
+    assert.equal(loadOf({ phases: [...phases, { pause: 1 }, { ...ramp, maxVusers: 80 }] }).connections, 80);
+    assert.equal(loadOf({ phases: [...phases, ramp] }).connections, 1050);
+    assert.equal(loadOf({ phases: [ramp, ...phases] }).connections, 1000);
+  });
+
   it('counts a virtual user’s connections, in number and rate', () => {
     const { connections, ratePerSec } = loadOf({}, [{ connect: { count: 32 } }, { hold: true }]);
     // A hundred of them come each second, and each opens its connections within 64 ms.

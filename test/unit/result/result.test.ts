@@ -10,7 +10,9 @@ import { achievedRate } from '../../../plugin/result/rate.ts';
 import { facts, hookConfig, page, sent, snapshot } from '../../helpers/facts.ts';
 
 describe('achieved rate', () => {
-  const openings = (startUs: number, counts: number[]) => ({ openings: { startUs, intervalUs: 100_000, counts } });
+  const openings = (startedAtUs: number, counts: number[]) => ({
+    openings: { startedAtUs, intervalUs: 100_000, counts },
+  });
 
   it('is exact for a steady ramp', () => {
     const counts = Array.from({ length: 21 }, () => 5);

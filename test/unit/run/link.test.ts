@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { BroadcastChannel } from 'node:worker_threads';
 import { EngineLink } from '../../../plugin/run/link.ts';
-import { type EngineMessage, type FleetStatus, type HookMessage, linkChannelName } from '../../../protocol/link.ts';
+import { type Carrier, openThreadCarrier } from '../../../protocol/carrier.ts';
+import type { EngineMessage, EngineReport, FleetStatus, RunMessage } from '../../../protocol/link.ts';
 import { page, snapshot } from '../../helpers/facts.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -21,47 +21,46 @@ const STATUS: FleetStatus = {
 
 /** The other end, as an engine of an Artillery worker. */
 class FakeEngine {
-  readonly heard: HookMessage[] = [];
-  readonly #channel: BroadcastChannel;
+  readonly heard: RunMessage[] = [];
+  readonly #carrier: Carrier<EngineMessage, RunMessage>;
   readonly #id: string;
 
-  constructor(t: TestContext, runId: string, id: string, answer: (message: HookMessage) => EngineMessage | undefined) {
+  constructor(t: TestContext, runId: string, id: string, answer: (message: RunMessage) => EngineReport | undefined) {
     this.#id = id;
-    this.#channel = new BroadcastChannel(linkChannelName(runId));
-    this.#channel.onmessage = (event) => {
-      const message = (event as { data: HookMessage }).data;
+    this.#carrier = openThreadCarrier(runId);
+    this.#carrier.onMessage = (message) => {
       this.heard.push(message);
       const reply = answer(message);
-      if (reply) this.#channel.postMessage(reply);
+      if (reply) this.send(reply);
     };
-    t.after(() => this.#channel.close());
+    t.after(() => this.#carrier.close());
+  }
+
+  send(report: EngineReport): void {
+    this.#carrier.send({ from: { host: 'here', engine: this.#id }, ...report });
   }
 
   ready(): void {
-    this.#channel.postMessage({ type: 'ready', engineId: this.#id });
+    this.send({ type: 'ready' });
   }
 
   status(status: FleetStatus): void {
-    this.#channel.postMessage({ type: 'status', engineId: this.#id, status });
+    this.send({ type: 'status', status });
   }
 }
 
-function answering(engineId: string) {
-  return (message: HookMessage): EngineMessage | undefined => {
-    if (message.type === 'snapshot') return { ...message, engineId, snapshot: snapshot({ opened: 5 }) };
-    if (message.type === 'freeze') {
-      return { type: 'frozen', requestId: message.requestId, engineId, rows: [page(1, [10])] };
-    }
-    return message.type === 'close' ? { type: 'closed', requestId: message.requestId, engineId } : undefined;
-  };
+function answering(message: RunMessage): EngineReport | undefined {
+  if (message.type === 'snapshot') return { ...message, snapshot: snapshot({ opened: 5 }) };
+  if (message.type === 'freeze') return { type: 'frozen', requestId: message.requestId, rows: [page(1, [10])] };
+  return message.type === 'close' ? { type: 'closed', requestId: message.requestId } : undefined;
 }
 
 const never = new AbortController().signal;
 
 test('all engines are asked, and their answers and statuses add up', async (t) => {
   const runId = randomUUID();
-  const link = new EngineLink(runId);
-  const engines = ['1', '2'].map((id) => new FakeEngine(t, runId, id, answering(id)));
+  const link = new EngineLink(openThreadCarrier(runId));
+  const engines = ['1', '2'].map((id) => new FakeEngine(t, runId, id, answering));
   for (const engine of engines) {
     engine.ready();
     engine.status(STATUS);
@@ -77,9 +76,9 @@ test('all engines are asked, and their answers and statuses add up', async (t) =
 
 test('an engine that does not answer is given up and counted; the others’ answers stay', async (t) => {
   const runId = randomUUID();
-  const link = new EngineLink(runId, 100);
+  const link = new EngineLink(openThreadCarrier(runId), 100);
   new FakeEngine(t, runId, 'dead', () => undefined).ready();
-  const living = new FakeEngine(t, runId, 'living', answering('living'));
+  const living = new FakeEngine(t, runId, 'living', answering);
   living.ready();
   living.status(STATUS);
   await eventually('both engines', () => link.status.connected === 5);
@@ -91,12 +90,12 @@ test('an engine that does not answer is given up and counted; the others’ answ
 
 test('engines share in the warm-up; a failure of one, or its silence, is a failure', async (t) => {
   const runId = randomUUID();
-  const link = new EngineLink(runId, 100);
+  const link = new EngineLink(openThreadCarrier(runId), 100);
   t.after(() => link.close());
   const outcomes: Record<string, string | undefined> = {};
-  const warming = (engineId: string) => (message: HookMessage) =>
+  const warming = (engineId: string) => (message: RunMessage) =>
     message.type === 'warm-up' && outcomes[engineId] !== 'silence'
-      ? { type: 'warmed' as const, engineId, requestId: message.requestId, failure: outcomes[engineId] }
+      ? { type: 'warmed' as const, requestId: message.requestId, failure: outcomes[engineId] }
       : undefined;
   const engines = ['1', '2'].map((id) => new FakeEngine(t, runId, id, warming(id)));
   for (const engine of engines) {
@@ -124,16 +123,16 @@ test('engines share in the warm-up; a failure of one, or its silence, is a failu
 
 test('an engine that comes late is told to start, too', async (t) => {
   const runId = randomUUID();
-  const link = new EngineLink(runId);
+  const link = new EngineLink(openThreadCarrier(runId));
   t.after(() => link.close());
   link.start();
-  const engine = new FakeEngine(t, runId, '1', answering('1'));
+  const engine = new FakeEngine(t, runId, '1', answering);
   engine.ready();
   await eventually('start', () => engine.heard.some(({ type }) => type === 'start'));
 });
 
 test('waiting for engines ends with the run', async () => {
-  const link = new EngineLink(randomUUID());
+  const link = new EngineLink(openThreadCarrier(randomUUID()));
   const stop = new AbortController();
   const ready = link.ready(stop.signal);
   stop.abort(new Error('stopped'));

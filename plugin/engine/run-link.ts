@@ -1,6 +1,6 @@
-/** The engine's end of the line to the hook in the main thread. */
-import { BroadcastChannel } from 'node:worker_threads';
-import { type EngineMessage, type FleetSnapshot, type HookMessage, linkChannelName } from '../../protocol/link.ts';
+/** The engine's end of the link to the run in the main thread. */
+import type { Carrier } from '../../protocol/carrier.ts';
+import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import { type FleetLike, newTally, type Tally } from './run.ts';
@@ -15,50 +15,45 @@ export interface Reported {
   tally: Tally;
 }
 
-export interface LinkOptions {
-  testRunId: string;
-  engineId: string;
+export interface RunLinkOptions {
+  carrier: Carrier<EngineMessage, RunMessage>;
+  identity: EngineIdentity;
   signals: Signals;
   /** Closes everything the engine has opened. */
   close: () => Promise<void>;
 }
 
-export class Link {
-  readonly #options: LinkOptions;
-  readonly #channel: BroadcastChannel;
+export class RunLink {
+  readonly #options: RunLinkOptions;
   readonly #eventLoop = new EventLoopWatch();
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
 
-  constructor(options: LinkOptions) {
+  /** The carrier is ours to close. */
+  constructor(options: RunLinkOptions) {
     this.#options = options;
-    this.#channel = new BroadcastChannel(linkChannelName(options.testRunId));
-    this.#channel.onmessage = (event) => void this.#receive((event as { data: HookMessage }).data);
-    // A worker ends when Artillery says so, not when nobody writes to it any more.
-    (this.#channel as unknown as { unref(): void }).unref();
+    options.carrier.onMessage = (message) => void this.#receive(message);
   }
 
-  /** Says that the fleet stands; the hook answers with `start`. */
+  /** Reports that the fleet stands; the run answers with `start`. */
   ready(reported: Reported | undefined): void {
     this.#reported = reported;
-    this.#post({ type: 'ready', engineId: this.#options.engineId });
+    this.#send({ type: 'ready' });
     if (reported) this.#timer = setInterval(() => this.#sendStatus(reported), STATUS_INTERVAL_MS).unref();
   }
 
   failed(code: string, message: string, fix: string): void {
-    this.#post({ type: 'failed', engineId: this.#options.engineId, code, message, fix });
+    this.#send({ type: 'failed', code, message, fix });
   }
 
   close(): void {
     clearInterval(this.#timer);
-    this.#isClosed = true;
     this.#eventLoop.close();
-    this.#channel.close();
+    this.#options.carrier.close();
   }
 
-  async #receive(message: HookMessage): Promise<void> {
-    const { signals, engineId } = this.#options;
+  async #receive(message: RunMessage): Promise<void> {
+    const { signals } = this.#options;
     const reported = this.#reported;
     switch (message.type) {
       case 'start':
@@ -67,19 +62,19 @@ export class Link {
         return signals[message.type].resolve();
       case 'warm-up': {
         const failure = reported && (await warmUp(reported.fleet, message.order));
-        return this.#post({ type: 'warmed', engineId, requestId: message.requestId, failure });
+        return this.#send({ type: 'warmed', requestId: message.requestId, failure });
       }
       case 'snapshot': {
         const snapshot = await snapshotOf(reported, this.#eventLoop);
-        return this.#post({ type: 'snapshot', engineId, requestId: message.requestId, snapshot });
+        return this.#send({ type: 'snapshot', requestId: message.requestId, snapshot });
       }
       case 'freeze': {
         const rows = (await reported?.fleet.freeze(message.broadcasts)) ?? [];
-        return this.#post({ type: 'frozen', engineId, requestId: message.requestId, rows });
+        return this.#send({ type: 'frozen', requestId: message.requestId, rows });
       }
       case 'close':
         await this.#options.close();
-        this.#post({ type: 'closed', engineId, requestId: message.requestId });
+        this.#send({ type: 'closed', requestId: message.requestId });
         return this.close();
     }
   }
@@ -87,12 +82,12 @@ export class Link {
   #sendStatus({ fleet, tally }: Reported): void {
     const { started, toOpen, holding, failed } = tally;
     const status = { ...fleet.status(), started, toOpen, holding, failed };
-    this.#post({ type: 'status', engineId: this.#options.engineId, status });
+    this.#send({ type: 'status', status });
   }
 
-  #post(message: EngineMessage): void {
-    // What was under way when the run ended, as a warm-up, has nobody to tell any more; a closed channel would throw.
-    if (!this.#isClosed) this.#channel.postMessage(message);
+  /** What was under way when the run ended, such as a warm-up, goes nowhere: the carrier is closed then. */
+  #send(report: EngineReport): void {
+    this.#options.carrier.send({ from: this.#options.identity, ...report });
   }
 }
 
