@@ -2,8 +2,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { formatPath } from '../plugin/script/problems.ts';
 import { CapacityError } from '../protocol/errors.ts';
+import { formatPath } from '../protocol/problems.ts';
 import { type Result, resultSchema } from '../protocol/result.ts';
 
 /** A document of another kind has them all. */

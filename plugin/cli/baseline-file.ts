@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/baseline.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result.ts';
-import { formatProblems, problemsOf } from '../script/problems.ts';
 
 /**
  * @returns the results that the name stands for

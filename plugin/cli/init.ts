@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
-import { formatProblems, problemsOf } from '../script/problems.ts';
+import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import { printJson, teach, withJson } from './command.ts';
 import { type Starter, starterScenario } from './starter-scenario.ts';
 

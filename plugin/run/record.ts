@@ -2,8 +2,8 @@
 import { appendFileSync, mkdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
+import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../protocol/result.ts';
-import { formatProblems, problemsOf } from '../script/problems.ts';
 
 export class RunRecord {
   readonly directory: string;

@@ -1,8 +1,8 @@
 /** The engine's options: `config.engines.socketio-capacity`, and the older places that flows in the wild use. */
 import { z } from 'zod';
 import type { ClientKind, ConnectionOptions, TlsOptions } from '../../protocol/connection.ts';
+import { formatPath, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { durationSchema } from './duration.ts';
-import { formatPath, type Problem, problemsOf } from './problems.ts';
 import { ENGINE, type Script } from './script.ts';
 
 export interface Backoff {

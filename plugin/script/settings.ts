@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
+import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { type Connection, connectionOf } from './connection.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
 import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type StepTable } from './flow.ts';
@@ -11,7 +12,6 @@ import { usersAtOnce } from './load.ts';
 import { atRate, configuredRatePerSec } from './load-profile.ts';
 import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
 import { type Environment, environmentSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
-import { formatPath, formatProblems, type Path, type Problem, problemsOf } from './problems.ts';
 import { ENGINE, PLUGIN, type Script, usesOurEngine } from './script.ts';
 import { validateScript } from './validate.ts';
 

@@ -1,8 +1,8 @@
 /** Everything that is wrong with a script as far as our engine is concerned, found before any load. Pure. */
 import { z } from 'zod';
+import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { parseEngineOptions } from './engine-options.ts';
 import { type StepTable, verbOf } from './flow.ts';
-import { didYouMean, formatPath, type Path, type Problem, problemsOf } from './problems.ts';
 import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 const HTTP_VERBS = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
