@@ -6,7 +6,7 @@ import { type Comparison, compare, type RunSet } from '../../report/compare.ts';
 import { renderComparisonConsole } from '../../report/compare-console.ts';
 import { isUsable } from '../../report/measured-figures.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
-import { printJson, screen, teach, withJson } from './command.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
 import { readRunSet } from './run-sets.ts';
 
 interface Options {
@@ -27,14 +27,14 @@ export function addBaseline(program: Command): void {
         .option('--name <name>', 'of the baseline in the file', 'main')
         .option('--file <path>', 'the file of the baselines', 'capacity-baseline.json'),
     );
-  teach(add('save').description('Keeps a result as what later ones are checked against.').action(save), {
+  addHelp(add('save').description('Keeps a result as what later ones are checked against.').action(save), {
     examples: {
       'baseline save results/2026-01-02T03-04-05-5k-x5': 'five repeats: a later run is compared in every figure',
       'baseline save results/latest --name release-2': 'several baselines in one file',
     },
     exitCodes: { 0: 'saved', 2: 'it cannot be read or written, or is INVALID' },
   });
-  teach(add('check').description('Compares a result with the baseline.').action(check), {
+  addHelp(add('check').description('Compares a result with the baseline.').action(check), {
     examples: {
       'baseline check results/latest': 'in CI, after the run',
       'baseline check results/latest --name release-2 --json': 'for a script',

@@ -1,7 +1,7 @@
 /** What all commands have in common: help that teaches, JSON, and what the terminal can show. */
 import type { Command } from 'commander';
 
-interface Lesson {
+interface HelpText {
   /** Lines to type, without `npx socketio-capacity`, and what each is for. */
   examples: Record<string, string>;
   exitCodes: Record<number, string>;
@@ -10,7 +10,7 @@ interface Lesson {
 const LINE = 'npx socketio-capacity';
 
 /** Adds examples and exit codes to a command's `--help`. */
-export function teach(command: Command, { examples, exitCodes }: Lesson): Command {
+export function addHelp(command: Command, { examples, exitCodes }: HelpText): Command {
   const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${LINE} ${line}`);
   const codes = Object.entries(exitCodes).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`);
   return command.addHelpText('after', `\nExamples:\n${shown.join('\n')}\n\nExit codes:\n${codes.join('\n')}`);

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { CapacityError } from '../../protocol/errors.ts';
 import { compare } from '../../report/compare.ts';
 import { renderComparisonConsole } from '../../report/compare-console.ts';
-import { printJson, screen, teach, withJson } from './command.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
 import { readRunSet } from './run-sets.ts';
 
 interface Options {
@@ -22,7 +22,7 @@ export function addCompare(program: Command): void {
     .argument('<others...>', 'one or more of the same')
     .option('--html <file>', 'writes the comparison as a page, too')
     .action(show);
-  teach(withJson(command), {
+  addHelp(withJson(command), {
     examples: {
       'compare results/2026-01-02T03-04-05-5k results/latest': 'two runs: only the lines of memory can be compared',
       'compare results/2026-01-02T03-04-05-5k-x5 results/2026-01-02T06-07-08-5k-x5': 'two series: every figure',

@@ -7,7 +7,7 @@ import { printDiagnosis } from '../doctor/print.ts';
 import { readSituation } from '../doctor/situation.ts';
 import { STEPS } from '../engine/steps/index.ts';
 import { readSettings } from '../script/settings.ts';
-import { printJson, screen, teach, withJson } from './command.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
 import { readScenario } from './scenario.ts';
 
 interface Options {
@@ -22,7 +22,7 @@ export function addDoctor(program: Command): void {
     .argument('<scenario>', 'a scenario of Artillery’s, as YAML')
     .option('-e, --environment <name>', 'of the scenario’s config.environments')
     .action(examine);
-  teach(withJson(command), {
+  addHelp(withJson(command), {
     examples: {
       'doctor scenarios/32k.yml': 'does it fit, and if not, what binds first?',
       'doctor scenarios/100k.yml --json': 'all limits, warnings and the facts behind them',

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
-import { printJson, teach, withJson } from './command.ts';
+import { addHelp, printJson, withJson } from './command.ts';
 import { type Starter, starterScenario } from './starter-scenario.ts';
 
 const DEFAULT_CONTROL_PORT = 3200;
@@ -43,7 +43,7 @@ export function addInit(program: Command): void {
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'also over a file that is there')
     .action(init);
-  teach(withJson(command), {
+  addHelp(withJson(command), {
     examples: {
       init: 'by asking',
       'init --url https://staging.example.com --instrumented --connections 5000': 'a server that calls instrument(io)',

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { worstExitCode } from '../../protocol/exit-codes.ts';
 import { renderSpread } from '../../report/compare-console.ts';
-import { printJson, screen, teach, withJson } from './command.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
 import { repeat } from './repeat-runs.ts';
 
 interface Options {
@@ -24,7 +24,7 @@ export function addRepeat(program: Command): void {
     .option('-n, --times <n>', 'how many runs, from 2', parseTimes, 5)
     .option('--results <folder>', 'gets a folder with repeat.json and one folder per run', 'results')
     .action(run);
-  teach(withJson(command), {
+  addHelp(withJson(command), {
     examples: {
       'repeat scenarios/1k.yml': 'five runs, then mean, deviation and 95 % interval of every figure',
       'repeat scenarios/5k.yml --times 3 -- --environment stock': 'with arguments of Artillery’s',

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { readResult } from '../../report/read.ts';
-import { printJson, teach, withJson } from './command.ts';
+import { addHelp, printJson, withJson } from './command.ts';
 
 interface Options {
   out?: string;
@@ -19,7 +19,7 @@ export function addReport(program: Command): void {
     .argument('<run>', 'a result.json, or the folder of a run')
     .option('--out <folder>', 'for the files (default: beside result.json)')
     .action(write);
-  teach(withJson(command), {
+  addHelp(withJson(command), {
     examples: {
       'report results/latest': 'after an update, or when a file was lost',
       'report results/latest --out public': 'somewhere else, e.g. for CI to keep',

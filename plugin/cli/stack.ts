@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { NOT_UP } from '../../protocol/exit-codes.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
-import { printJson, teach, withJson } from './command.ts';
+import { addHelp, printJson, withJson } from './command.ts';
 
 const optionsSchema = z.object({
   connections: z.coerce.number().int().min(1),
@@ -29,19 +29,19 @@ export function addStack(program: Command): void {
     .option('--port <n>', 'of the target; 0 takes a free one', '8080')
     .option('--profile <name>', 'full, or embedded: one worker, no nginx, no Redis', 'full')
     .action(up);
-  teach(withJson(startup), {
+  addHelp(withJson(startup), {
     examples: { 'stack up --connections 32000': 'before several runs of that size' },
     exitCodes: { 0: 'it is up', 2: 'it is not: the message says why' },
   });
 
   const look = stack.command('status').description('Which processes it has, and where.').action(status);
-  teach(withJson(look), {
+  addHelp(withJson(look), {
     examples: { 'stack status --json': 'pids and addresses for a script' },
     exitCodes: { 0: 'it is up', [NOT_UP]: 'none is up' },
   });
 
   const end = stack.command('down').description('Take it down, whatever is left of it.').action(down);
-  teach(withJson(end), {
+  addHelp(withJson(end), {
     examples: { 'stack down': 'when the runs are over' },
     exitCodes: { 0: 'nothing of it runs any longer', 2: 'something does: the message says what' },
   });

@@ -143,7 +143,7 @@ function nginxConnections(situation: Situation): LimitCheck {
     name: 'nginxConnections',
     fits: (n) => {
       const nginx = planFor(deployment, machine, n)?.nginx;
-      return nginx === undefined || n <= dealt(nginx.connectionsPerWorker / 2, nginx.workers);
+      return nginx === undefined || n <= perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers);
     },
     // A stack that is still to start plans for the number; only with very few files too little is left for the hash.
     raise: (n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
@@ -155,7 +155,7 @@ function nginxConnections(situation: Situation): LimitCheck {
  * share.
  * @returns connections at which the fullest of `workers` has `each`
  */
-export function dealt(each: number, workers: number): number {
+export function perWorkerCapacity(each: number, workers: number): number {
   if (workers === 1) return Math.floor(each);
   const root = (Math.sqrt(9 + 4 * each) - 3) / 2;
   return Math.floor(workers * root * root);

@@ -1,4 +1,4 @@
-/** Turns a scenario into the function that Artillery calls for each virtual user. */
+/** OpenSchedule a scenario into the function that Artillery calls for each virtual user. */
 import { verbOf } from '../script/flow.ts';
 import type { Scenario } from '../script/script.ts';
 import { FlowError, toFlowError } from './flow-error.ts';

@@ -38,7 +38,7 @@ export interface FleetConnection {
 }
 
 /** Connections in a row for the same process: fewer than the open files that each keeps in reserve. */
-export const PORTION = 16;
+export const BATCH_SIZE = 16;
 const NO_LATENCIES = encodeHistogram(createHistogram());
 
 export class Fleet {
@@ -49,7 +49,7 @@ export class Fleet {
   #nextId = 0;
   /** The process that the last connection went to, and how many in a row have. */
   #filling: ProcessLink | undefined;
-  #inPortion = 0;
+  #inBatch = 0;
 
   /**
    * Starts `processes` child processes and waits until each is ready.
@@ -60,7 +60,7 @@ export class Fleet {
     for (let index = 0; index < processes; index++) {
       const link = new ProcessLink(settings, index, processes);
       link.onAnswer = (answer) => fleet.#receive(answer);
-      link.onExit = () => fleet.#bury(link);
+      link.onExit = () => fleet.#onProcessExit(link);
       fleet.#processes.push(link);
     }
     try {
@@ -87,8 +87,8 @@ export class Fleet {
   /** Connections that come together go to the same process, so that their orders share a message; then to the emptiest. */
   #nextLink(): ProcessLink {
     const current = this.#filling;
-    if (current?.alive && current.isGathering && this.#inPortion < PORTION) {
-      this.#inPortion++;
+    if (current?.alive && current.isGathering && this.#inBatch < BATCH_SIZE) {
+      this.#inBatch++;
       return current;
     }
     let emptiest = this.#processes[0] as ProcessLink;
@@ -96,7 +96,7 @@ export class Fleet {
       if (link.alive && (!emptiest.alive || link.connections < emptiest.connections)) emptiest = link;
     }
     this.#filling = emptiest;
-    this.#inPortion = 1;
+    this.#inBatch = 1;
     return emptiest;
   }
 
@@ -137,11 +137,11 @@ export class Fleet {
         .map((link) => link.request((requestId) => ({ op: 'freeze', requestId, broadcasts })).catch(() => undefined)),
     );
     const pages = answers.flatMap((answer) => (answer?.op === 'frozen' ? answer.rows : []));
-    return [...pages, ...this.#pagesOfTheDead(broadcasts)];
+    return [...pages, ...this.#rowsOfDeadProcesses(broadcasts)];
   }
 
   /** What a process had received died with it: its members count as lost, not as never expected. */
-  #pagesOfTheDead(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+  #rowsOfDeadProcesses(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
     return this.#processes.flatMap(({ index, death }) => {
       if (!death || death.joined === 0) return [];
       const { atUs, joined } = death;
@@ -177,7 +177,7 @@ export class Fleet {
     }
   }
 
-  #bury(link: ProcessLink): void {
+  #onProcessExit(link: ProcessLink): void {
     for (const connection of this.#connections.values()) {
       if (connection.link === link) connection.dropped('fleet process died', undefined);
     }

@@ -1,6 +1,8 @@
 /** One snapshot out of those of several fleet processes: counts add up, histograms merge, nothing is averaged. */
+
 import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
+import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
 export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
@@ -18,9 +20,9 @@ export function mergeSnapshots(
     attempts: sum((one) => one.attempts),
     opened: sum((one) => one.opened),
     connected: parts.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
-    attemptFailures: addCounts(snapshots.map((one) => one.attemptFailures)),
-    disconnects: addCounts([...snapshots.map((one) => one.disconnects), deaths(parts)]),
-    perWorker: addCounts(snapshots.map((one) => one.perWorker)),
+    attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
+    disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(parts)]),
+    perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
     connectUs: Object.fromEntries(
       CONNECT_STAGES.map((stage) => [
         stage,
@@ -38,15 +40,6 @@ export function mergeSnapshots(
     receivedBytes: sum((one) => one.receivedBytes),
     sentBytes: sum((one) => one.sentBytes),
   };
-}
-
-/** Adds counters key by key. */
-export function addCounts(all: Record<string, number>[]): Record<string, number> {
-  const total: Record<string, number> = {};
-  for (const counts of all) {
-    for (const [key, value] of Object.entries(counts)) total[key] = (total[key] ?? 0) + value;
-  }
-  return total;
 }
 
 /** Adds series that began at different times, on the grid of the earliest. */

@@ -1,6 +1,6 @@
 /** What the live page and `/metrics` show: one reading of the run as it stands, taken each second. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { crowdMembers } from '../result/delivery.ts';
+import { otherReceivers } from '../result/delivery.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { LAYERS, type Layer } from '../samplers/layers.ts';
@@ -81,7 +81,7 @@ export class LiveReader {
       broadcasts: {
         planned: broadcasts.planned,
         sent: broadcasts.sent,
-        expected: ledger ? facts.sent.reduce((sum, one) => sum + crowdMembers(one, facts.sentinel), 0) : null,
+        expected: ledger ? facts.sent.reduce((sum, one) => sum + otherReceivers(one, facts.sentinel), 0) : null,
         received: ledger ? broadcasts.delivered : null,
       },
       lastBroadcasts: this.#lastBroadcasts(),
@@ -106,7 +106,7 @@ export class LiveReader {
         return {
           seq,
           worker,
-          members: crowdMembers(one, facts.sentinel),
+          members: otherReceivers(one, facts.sentinel),
           sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
           sentinelMs: receivedAtUs === undefined ? null : (receivedAtUs - intendedAtUs) / 1000,
         };

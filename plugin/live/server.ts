@@ -91,7 +91,7 @@ export class LiveView {
   }
 
   /**
-   * Turns the open pages into the report, waits until they have it, and closes.
+   * OpenSchedule the open pages into the report, waits until they have it, and closes.
    * @param report path of an HTML file; without one the pages say that the run has ended
    */
   async finish(report: string | undefined): Promise<void> {

@@ -2,9 +2,10 @@
 import { summaryMs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES } from '../../protocol/link.ts';
 import type { Result } from '../../protocol/result.ts';
+import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { Facts } from '../run/measurements.ts';
 import { achievedRate } from './rate.ts';
-import { addUp, merged, sum } from './sums.ts';
+import { merged, sum } from './sums.ts';
 
 export function connectionFigures(facts: Facts): Result['connections'] {
   const { snapshots } = facts;
@@ -15,7 +16,7 @@ export function connectionFigures(facts: Facts): Result['connections'] {
     }),
   );
   const { total = null, ...stagesMs } = stages;
-  const failures = addUp(snapshots.map((snapshot) => snapshot.failures));
+  const failures = sumCounts(snapshots.map((snapshot) => snapshot.failures));
   const rate = achievedRate(snapshots, facts.configuredRatePerSec);
   return {
     target: facts.targetConnections,
@@ -23,12 +24,12 @@ export function connectionFigures(facts: Facts): Result['connections'] {
     failed: sum(Object.values(failures)),
     failures,
     retries: sum(snapshots.map(({ retries }) => retries)),
-    disconnects: addUp(snapshots.map(({ disconnects }) => disconnects)),
+    disconnects: sumCounts(snapshots.map(({ disconnects }) => disconnects)),
     configuredRatePerSec: facts.configuredRatePerSec,
     achievedRatePerSec: rate?.perSec ?? null,
     rampSeconds: rate?.seconds ?? null,
     connectMs: total,
     stagesMs,
-    perWorker: addUp(snapshots.map(({ perWorker }) => perWorker)),
+    perWorker: sumCounts(snapshots.map(({ perWorker }) => perWorker)),
   };
 }

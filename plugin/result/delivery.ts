@@ -24,7 +24,7 @@ export function deliveryFigures(facts: Facts, batches: Batch[], config: Settings
 }
 
 /** By the server's count. The probe and the sentinel are members, too, and keep no ledger. */
-export function crowdMembers(
+export function otherReceivers(
   { expected, sentAtUs }: Pick<Facts['sent'][number], 'expected' | 'sentAtUs'>,
   sentinel: Facts['sentinel'],
 ): number {
@@ -41,7 +41,7 @@ export function batchRows({ sent, frozen, sentinel }: Facts): Batch[] {
       const reached = rows.filter(({ received }) => received > 0);
       return {
         seq,
-        serverMembers: crowdMembers({ expected, sentAtUs }, sentinel),
+        serverMembers: otherReceivers({ expected, sentAtUs }, sentinel),
         ...totals(rows),
         sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,

@@ -10,7 +10,9 @@ export function sentinelFigures(facts: Facts): Pick<Result['latency'], 'sentinel
     sentinelMs: summaryMs(histogramOf(seen.map(({ latencyUs }) => latencyUs))),
     behindSentinelMs: summaryMs(
       histogramOf(
-        seen.flatMap(({ latencyUs, crowdP99Us }) => (crowdP99Us === null ? [] : [Math.max(0, crowdP99Us - latencyUs)])),
+        seen.flatMap(({ latencyUs, othersP99Us }) =>
+          othersP99Us === null ? [] : [Math.max(0, othersP99Us - latencyUs)],
+        ),
       ),
     ),
   };
@@ -20,7 +22,7 @@ interface Sighting {
   /** From the intended send time on, as everybody's. */
   latencyUs: number;
   /** Of the receivers on the sentinel's worker; null where another worker published, since then the pages do not tell. */
-  crowdP99Us: number | null;
+  othersP99Us: number | null;
 }
 
 function sightings({ sentinel, sent, frozen }: Facts): Sighting[] {
@@ -34,7 +36,7 @@ function sightings({ sentinel, sent, frozen }: Facts): Sighting[] {
     return [
       {
         latencyUs: Math.max(0, receivedAtUs - intendedAtUs),
-        crowdP99Us: comparable ? local.getValueAtPercentile(99) : null,
+        othersP99Us: comparable ? local.getValueAtPercentile(99) : null,
       },
     ];
   });

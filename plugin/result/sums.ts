@@ -17,12 +17,6 @@ export function histogramOf(valuesUs: number[]): Histogram {
   return histogram;
 }
 
-export function addUp(all: Record<string, number>[]): Record<string, number> {
-  const total: Record<string, number> = {};
-  for (const counts of all) for (const [key, count] of Object.entries(counts)) total[key] = (total[key] ?? 0) + count;
-  return total;
-}
-
 export function sum(values: number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }

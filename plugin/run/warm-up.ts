@@ -6,8 +6,8 @@
  * They take the way of the measured ones, through engine and fleet, whose books begin anew after them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { inTurn } from '../../protocol/in-turn.ts';
 import type { WarmUpOrder } from '../../protocol/link.ts';
+import { mapLimit } from '../../protocol/map-limit.ts';
 import { type RunContext, remark } from './context.ts';
 import { connectOfficial, joinRoom } from './receivers/official-client.ts';
 import { pause } from './wait.ts';
@@ -62,7 +62,7 @@ async function comeAndGo(context: RunContext, count: number): Promise<void> {
 
 /** For stock engines, which nobody can tell to connect before the load: by connections of the hook's own. */
 function warmUpAlone({ connection, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
-  return inTurn(connections, together, async () => {
+  return mapLimit(connections, together, async () => {
     if (signal.aborted) return;
     const socket = await connectOfficial(connection, signal);
     try {

@@ -95,7 +95,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
     const { event, args } = openOptions(user).emit;
     meter.count('emit');
     meter.rate('emitRate');
-    const others = user.session.crowd?.each((other) => sendLikewise(other, namespace, event, args));
+    const others = user.session.group?.each((other) => sendLikewise(other, namespace, event, args));
     if (acknowledge || response) {
       const exchanged = exchange(user, connection, namespace, event, args);
       return others ? Promise.all([exchanged, others]).then(() => {}) : exchanged;
@@ -161,7 +161,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
 
   async function openAndSend(user: VirtualUser, namespace: string): Promise<void> {
     const { session } = user;
-    if (acknowledge || response || session.crowd) {
+    if (acknowledge || response || session.group) {
       await send(user, await session.use(namespace), namespace);
       return;
     }

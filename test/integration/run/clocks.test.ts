@@ -1,7 +1,7 @@
 /** A worker whose clock is not ours, as on another host: nothing of the difference may be in the latencies. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { withCrowd } from '../../../bench/calibrate/crowd.ts';
+import { withSetup } from '../../../bench/calibrate/setup.ts';
 import { batchRows } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
@@ -18,7 +18,7 @@ const DELAY_MS = 20;
 const HOUR_US = 3_600_000_000;
 
 async function measure(t: TestContext, aheadUs: number) {
-  return withCrowd(
+  return withSetup(
     { delaysMs: [[DELAY_MS, DELAY_MS]] },
     async ({ server, control, fleet }) => {
       const signal = new AbortController().signal;

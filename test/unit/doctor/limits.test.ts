@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
-import { dealt, findLimits, highest } from '../../../plugin/doctor/limits.ts';
+import { findLimits, highest, perWorkerCapacity } from '../../../plugin/doctor/limits.ts';
 import type { Situation } from '../../../plugin/doctor/situation.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
@@ -127,8 +127,8 @@ describe('a stack that is up', () => {
   });
 
   it('gives nginx’s fullest worker more than its share', () => {
-    assert.equal(dealt(1000, 1), 1000);
-    assert.equal(dealt(1000, 4), 3638);
+    assert.equal(perWorkerCapacity(1000, 1), 1000);
+    assert.equal(perWorkerCapacity(1000, 4), 3638);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import type { FleetAnswer, FleetCommand } from './messages.ts';
 
-/** Turns come in steps of this length, so that a process need not wake for every one. */
+/** OpenSchedule come in steps of this length, so that a process need not wake for every one. */
 const STEP_MS = 10;
 
 /** A command for one connection. */
@@ -15,7 +15,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-export class Turns {
+export class OpenSchedule {
   readonly #run: (command: ConnectionCommand) => void;
   readonly #answer: (answer: FleetAnswer) => void;
   readonly #waiting = new Map<number, Waiting>();

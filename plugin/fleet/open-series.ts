@@ -1,5 +1,5 @@
 /** Connections opened per interval of time: the source of the achieved rate, exact to one interval. */
-export class Openings {
+export class OpenSeries {
   readonly intervalUs = 10_000;
   readonly startedAtUs: number;
   readonly #counts: number[] = [];

@@ -20,13 +20,13 @@ const DRAIN_TIMEOUT_MS = 15_000;
 const never = new AbortController().signal;
 
 /** The server gets the first core, the fleet the second. */
-export async function pinApart({ server, fleet }: Crowd): Promise<void> {
+export async function pinApart({ server, fleet }: Setup): Promise<void> {
   const { processes } = await fleet.snapshot();
   pin(server.pid, 0);
   for (const { pid } of processes) pin(pid, 1);
 }
 
-export interface Crowd {
+export interface Setup {
   server: KnownServer;
   control: ControlClients;
   fleet: Fleet;
@@ -46,9 +46,9 @@ export function startKnownServer(
  * @param via makes the URL that the fleet connects to out of the server's own, for what stands between
  * @param execArgv of the server's process, for Node
  */
-export async function withCrowd<T>(
+export async function withSetup<T>(
   config: Omit<KnownServerConfig, 'token'>,
-  work: (crowd: Crowd) => Promise<T>,
+  work: (setup: Setup) => Promise<T>,
   via: (url: string) => string | Promise<string> = (url) => url,
   execArgv: string[] = [],
 ): Promise<T> {
@@ -75,7 +75,7 @@ export async function join(fleet: Fleet, count: number): Promise<void> {
  * What a server sets up, compiles and keeps in reserve for its first connections is paid once: without this it would
  * be counted as theirs.
  */
-export async function warmUp({ fleet, control }: Crowd, times: number): Promise<void> {
+export async function warmUp({ fleet, control }: Setup, times: number): Promise<void> {
   for (let round = 0; round < times; round++) {
     const connections = await joinAll(fleet, WARM_UP_CONNECTIONS);
     await Promise.all(connections.map((connection) => connection.close()));
@@ -89,7 +89,7 @@ export async function warmUp({ fleet, control }: Crowd, times: number): Promise<
  * @returns facts as a run has them, for the hook's own figures
  */
 export async function broadcast(
-  { control, fleet }: Crowd,
+  { control, fleet }: Setup,
   plan: { count: number; intervalMs: number; receipts: number },
 ): Promise<Facts> {
   const facts = emptyFacts();

@@ -14,7 +14,7 @@ export type Page = Batch;
  * Sends one broadcast for each of `lies`, and closes the books when `receipts` have arrived.
  * @param firstSeq its number; the others' follow
  */
-export async function booksOf(
+export async function ledgerRowsOf(
   fleet: Fleet,
   server: LyingServer,
   firstSeq: number,

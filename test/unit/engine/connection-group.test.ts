@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Crowd } from '../../../plugin/engine/crowd.ts';
+import { ConnectionGroup } from '../../../plugin/engine/connection-group.ts';
 import { expectedConnections } from '../../../plugin/engine/engine.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
@@ -69,10 +69,10 @@ it('tells how many are still to open', async () => {
 
 it('closes those, too, that are still opening, and begins with no more', async () => {
   const { fleet, run } = new Bench();
-  const crowd = new Crowd(run, 5);
+  const group = new ConnectionGroup(run, 5);
   const closed = Promise.withResolvers<void>();
-  fleet.onOpen = () => closed.resolve(crowd.close());
-  void crowd.open(3, '/', undefined);
+  fleet.onOpen = () => closed.resolve(group.close());
+  void group.open(3, '/', undefined);
   await closed.promise;
   assert.equal(fleet.only.closed, true);
   assert.equal(run.tally.toOpen, 0);

@@ -3,7 +3,7 @@
  * The fleet opens them at their rate, from a portion at a time; they do what the first connection is told to do at the
  * same rate. Each is counted by itself; one that fails or drops does not end the flow.
  */
-import { type FleetConnection, type Opened, PORTION } from '../fleet/fleet.ts';
+import { BATCH_SIZE, type FleetConnection, type Opened } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import { slug, toFlowError } from './flow-error.ts';
@@ -13,7 +13,7 @@ import type { Run } from './run.ts';
 const MIN_AHEAD_MS = 10;
 const MAX_AHEAD_MS = 100;
 
-export class Crowd {
+export class ConnectionGroup {
   readonly #run: Run;
   readonly #openings: Pacer;
   readonly #pacer: Pacer;
@@ -24,7 +24,7 @@ export class Crowd {
   constructor(run: Run, ratePerSec: number) {
     this.#run = run;
     // As many at once as go to one fleet process: they share a message, and no other process opens at the same time.
-    const aheadMs = ((PORTION - 1) / ratePerSec) * 1000;
+    const aheadMs = ((BATCH_SIZE - 1) / ratePerSec) * 1000;
     this.#openings = new Pacer(ratePerSec, Math.min(MAX_AHEAD_MS, Math.max(MIN_AHEAD_MS, aheadMs)));
     this.#pacer = new Pacer(ratePerSec);
   }

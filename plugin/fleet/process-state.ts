@@ -5,17 +5,17 @@ import { type ConnectionParts, Connections } from './connections.ts';
 import { type EventLoopWatch, processHealth } from './health.ts';
 import { Ledger } from './ledger.ts';
 import type { FleetAnswer, ProcessSnapshot } from './messages.ts';
-import { Openings } from './openings.ts';
-import { type ConnectionCommand, Turns } from './turns.ts';
+import { type ConnectionCommand, OpenSchedule } from './open-schedule.ts';
+import { OpenSeries } from './open-series.ts';
 
 type Status = Extract<FleetAnswer, { op: 'status' }>;
 
-export class Books {
+export class ProcessState {
   readonly ledger = new Ledger();
   readonly connections: Connections;
   readonly #connectTimes = new ConnectTimes();
-  readonly #openings = new Openings(monotonicUs());
-  readonly #turns: Turns;
+  readonly #openings = new OpenSeries(monotonicUs());
+  readonly #turns: OpenSchedule;
 
   constructor(parts: Omit<ConnectionParts, 'ledger' | 'connectTimes' | 'openings'>) {
     const { ledger } = this;
@@ -25,7 +25,7 @@ export class Books {
       connectTimes: this.#connectTimes,
       openings: this.#openings,
     });
-    this.#turns = new Turns((command) => this.connections.run(command), parts.answer);
+    this.#turns = new OpenSchedule((command) => this.connections.run(command), parts.answer);
   }
 
   /** What one connection is told to do. */

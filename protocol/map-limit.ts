@@ -2,7 +2,7 @@
  * Does the work `count` times, `together` at a time. After the first failure nothing more is begun.
  * @throws that failure, when all that was begun has ended
  */
-export async function inTurn(count: number, together: number, work: () => Promise<void>): Promise<void> {
+export async function mapLimit(count: number, together: number, work: () => Promise<void>): Promise<void> {
   let left = count;
   const next = async () => {
     while (left-- > 0) await work();

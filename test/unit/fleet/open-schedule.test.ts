@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
-import { type ConnectionCommand, Turns } from '../../../plugin/fleet/turns.ts';
+import { type ConnectionCommand, OpenSchedule } from '../../../plugin/fleet/open-schedule.ts';
 
 const open = (id: number, afterMs?: number): ConnectionCommand => ({
   op: 'open',
@@ -53,7 +53,7 @@ function start(t: { after(restore: () => void): void }) {
   t.after(() => mock.timers.reset());
   const done: ConnectionCommand[] = [];
   const answers: FleetAnswer[] = [];
-  const turns = new Turns(
+  const turns = new OpenSchedule(
     (command) => done.push(command),
     (answer) => answers.push(answer),
   );
