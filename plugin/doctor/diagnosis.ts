@@ -43,10 +43,10 @@ export function diagnose(situation: Situation): Diagnosis {
  * For a run, before anything is started. Says what does not stop it; that a program is missing, the stack says itself.
  * @throws CapacityError TARGET_TOO_LARGE with the highest number that fits, what binds, and the lines that raise it
  */
-export async function requireFit(settings: Settings, say: (text: string) => void): Promise<void> {
+export async function requireFit(settings: Settings, log: (text: string) => void): Promise<void> {
   const { connections, fits, highest, limits, warnings } = diagnose(await readSituation(settings));
   if (fits) {
-    for (const { message, raise } of warnings) say(`Doctor: ${message}.\n  Better: ${raise}`);
+    for (const { message, raise } of warnings) log(`Doctor: ${message}.\n  Better: ${raise}`);
     return;
   }
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);

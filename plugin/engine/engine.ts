@@ -130,7 +130,7 @@ export default class CapacityEngine {
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
       // Only the hook reads the ledger, and a server of somebody else's may not expect to be asked.
       ledger: this.#hasHook,
-      leaveRatePerSec: config.leaveRatePerSec / workers,
+      disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };
   }

@@ -33,7 +33,7 @@ export interface FleetConnection {
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
   /** Told once for each time the connection, or one namespace of it, ends other than by `close()`. */
   onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
-  /** Polite, paced by `leaveRatePerSec`. Resolves when it is closed. Idempotent. */
+  /** Polite, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export interface FleetSettings {
   /** Ask for an acknowledgement of every `join_room`, so that the ledger knows the members. */
   ledger: boolean;
   /** Disconnects per second when many connections leave together. */
-  leaveRatePerSec: number;
+  disconnectRatePerSec: number;
   /** Which of how many fleets of the run this is: one for each Artillery worker, all on the same addresses. */
   fleet: { index: number; of: number };
 }

@@ -10,7 +10,7 @@ const STATUS_INTERVAL_MS = 100;
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as FleetSettings;
 const clients = await loadClients(settings);
-const pacer = new Pacer(settings.leaveRatePerSec);
+const pacer = new Pacer(settings.disconnectRatePerSec);
 const eventLoop = new EventLoopWatch();
 const index = Number(process.argv[3]);
 const share = shareOf(settings, index, Number(process.argv[4]));

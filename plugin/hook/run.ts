@@ -25,7 +25,7 @@ import type { Script } from '../script/script.ts';
 import { readSettings, type Settings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 import { addMetrics } from './metrics.ts';
-import { openLiveLine, say, sayResult } from './terminal.ts';
+import { log, logResult, openLiveLine } from './terminal.ts';
 
 export interface RunOptions {
   scriptPath?: string;
@@ -100,7 +100,7 @@ export class Run {
     const opened = this.#opened;
     if (this.#refused) return;
     if (!opened) {
-      say('Stopped before anything was measured.');
+      log('Stopped before anything was measured.');
       this.#record.discard();
       return;
     }
@@ -134,7 +134,7 @@ export class Run {
 
   async #prepare(): Promise<void> {
     const [facts, config, record, link] = [this.#facts, this.#config, this.#record, this.#link];
-    await requireFit(config, say);
+    await requireFit(config, log);
     const { context, target, workers } = await openResources({
       config,
       facts,
@@ -142,7 +142,7 @@ export class Run {
       link,
       closers: this.#closers,
       signal: this.#abort.signal,
-      say,
+      log,
     });
     const settings = settingsOf(this.#script, config, target);
     const environment = describeEnvironment(settings, workers, artillery().version);
@@ -164,7 +164,7 @@ export class Run {
     const { openLiveView } = await import('../live/open.ts');
     const view = await openLiveView(livePort, conductor, context);
     this.#closers.add(() => view.close());
-    say(`Live view: ${view.url}`);
+    log(`Live view: ${view.url}`);
     return view;
   }
 
@@ -175,7 +175,7 @@ export class Run {
     // Not before: what draws the charts is large, and would be in the memory of every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
-    sayResult(result, path, written);
+    logResult(result, path, written);
     for (const error of failed) console.error(describeError(error));
     this.#exitCode = exitCodeOf(result);
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);

@@ -21,7 +21,7 @@ export interface ResourceOptions {
   link: EngineLink;
   closers: Closers;
   signal: AbortSignal;
-  say: (text: string) => void;
+  log: (text: string) => void;
 }
 
 /** What a run has open, and what it found there. */
@@ -36,8 +36,8 @@ export interface RunResources {
  * @throws CapacityError of whatever cannot be opened, or the signal's reason
  */
 export async function openResources(options: ResourceOptions): Promise<RunResources> {
-  const { config, facts, record, link, closers, signal, say } = options;
-  const opening = openTarget(config, facts.targetConnections, say, signal);
+  const { config, facts, record, link, closers, signal, log } = options;
+  const opening = openTarget(config, facts.targetConnections, log, signal);
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
   const target = await opening;
   facts.target = target.url;

@@ -24,14 +24,14 @@ const HANDSHAKE_TIMEOUT_MS = 3000;
 
 /**
  * @param connections that the scenario asks for: decides how large a stack is started
- * @param say tells the user what takes a while
+ * @param log gets a line for the user about whatever takes a while
  * @param signal ends the start of a stack; what was started until then is gone when this rejects
  * @throws CapacityError of the stack; PORT_TAKEN, CONTROL_MISSING or STACK_IN_USE
  */
 export async function openTarget(
   config: Settings,
   connections: number,
-  say: (text: string) => void,
+  log: (text: string) => void,
   signal: AbortSignal,
 ): Promise<Target> {
   const url = new URL(config.target);
@@ -43,16 +43,16 @@ export async function openTarget(
   const port = Number(url.port) || 80;
   if (found.status === 'up' && Number(new URL(found.stack.state.target).port) === port) {
     if (found.stack.state.ownerPid !== undefined) throw inUse(found.stack.state.ownerPid);
-    say(`Using the stack that is up at ${url.origin}; it stays up.`);
+    log(`Using the stack that is up at ${url.origin}; it stays up.`);
     return ofStack(found.stack, async () => {});
   }
   if (await listens(url.hostname, port)) throw await taken(url, port);
   if (found.status === 'stale') {
-    say(`Cleaning up a stack that a killed run left behind (${found.reason}).`);
+    log(`Cleaning up a stack that a killed run left behind (${found.reason}).`);
     await found.clean();
   }
   const { profile, workers, redisUrl } = config;
-  say(describeStart(config));
+  log(describeStart(config));
   const stack = await startStack({ profile, port, connections, workers, redisUrl, stateDir }, signal);
   return ofStack(stack, () => stack.close());
 }

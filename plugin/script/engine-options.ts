@@ -24,7 +24,7 @@ export interface EngineOptions {
   retry: Backoff | undefined;
   reconnection: Backoff | undefined;
   localAddresses: string[];
-  leaveRatePerSec: number;
+  disconnectRatePerSec: number;
   thinkJitter: number | string | undefined;
 }
 
@@ -68,7 +68,7 @@ export const optionsSchema = z.strictObject({
   reconnection: z.union([z.boolean(), backoffSchema]).default(false),
   retry: z.union([z.boolean(), backoffSchema]).default(false),
   localAddresses: z.array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' })).default([]),
-  leaveRate: z.number().positive().default(1000),
+  disconnectRate: z.number().positive().default(1000),
 });
 
 const OPTION_NAMES = [optionsSchema, backoffSchema, tlsSchema].flatMap((schema) => Object.keys(schema.shape));
@@ -82,6 +82,7 @@ const ELSEWHERE: Record<string, string> = {
   rejectUnauthorized: 'write tls: {rejectUnauthorized: …}',
   ackTimeout: 'write timeout: <seconds>',
   parser: 'custom parsers are not supported',
+  leaveRate: 'write disconnectRate',
   forceNew: 'leave it out: every virtual user has a connection of its own',
 };
 
@@ -170,7 +171,7 @@ function resolve(
     retry: backoff(options.retry),
     reconnection: backoff(options.reconnection),
     localAddresses: options.localAddresses,
-    leaveRatePerSec: options.leaveRate,
+    disconnectRatePerSec: options.disconnectRate,
     thinkJitter,
   };
 }

@@ -18,7 +18,7 @@ export function fleetSettings(url: string, client: ClientKind = 'light'): FleetS
     },
     localAddresses: [],
     ledger: true,
-    leaveRatePerSec: 10_000,
+    disconnectRatePerSec: 10_000,
     fleet: { index: 0, of: 1 },
   };
 }

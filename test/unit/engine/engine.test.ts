@@ -80,12 +80,12 @@ afterEach(async () => {
 
 describe('without the plugin', () => {
   it('starts a fleet for this worker’s share and lets arrivals begin', async () => {
-    const { engine, started } = start({ options: { leaveRate: 50 } });
+    const { engine, started } = start({ options: { disconnectRate: 50 } });
     await engine.init();
     assert.equal(started.length, 1);
     assert.equal(started[0]?.processes, 1);
     assert.equal(started[0]?.settings.ledger, false);
-    assert.equal(started[0]?.settings.leaveRatePerSec, 50);
+    assert.equal(started[0]?.settings.disconnectRatePerSec, 50);
     assert.equal(Object.getPrototypeOf(engine.init).constructor.name, 'AsyncFunction');
   });
 

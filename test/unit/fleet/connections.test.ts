@@ -26,7 +26,7 @@ function idleConnections() {
       defaults: clientOptions({ url: 'http://127.0.0.1:1' }),
       localAddresses: [],
       ledger: true,
-      leaveRatePerSec: 1,
+      disconnectRatePerSec: 1,
       fleet: { index: 0, of: 1 },
     },
     share: { index: 0, of: 1 },
