@@ -3,7 +3,8 @@
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
 import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
-import type { FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import { type Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
@@ -46,6 +47,7 @@ export class Fleet {
   readonly #connections = new Map<number, Connection>();
   /** The last word of processes that have died: what they had counted is not forgotten. */
   readonly #lastSnapshots = new Map<ProcessLink, ProcessSnapshot>();
+  #accounts = new Accounts();
   #nextId = 0;
   /** The process that the last connection went to, and how many in a row have. */
   #filling: ProcessLink | undefined;
@@ -76,7 +78,7 @@ export class Fleet {
     const id = this.#nextId++;
     const link = this.#nextLink();
     link.connections++;
-    const connection = new Connection(id, link, () => {
+    const connection = new Connection(id, link, this.#accounts, () => {
       link.connections--;
       this.#connections.delete(id);
     });
@@ -114,9 +116,10 @@ export class Fleet {
     await Promise.all(
       alive.map((link) => link.request((requestId) => ({ op: 'reset', requestId })).catch(() => undefined)),
     );
+    this.#accounts = new Accounts();
   }
 
-  async snapshot(): Promise<MergedSnapshot> {
+  async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts'>> {
     const snapshots = await Promise.all(
       this.#processes.map(async (link) => {
         if (link.alive) {
@@ -127,7 +130,8 @@ export class Fleet {
         return { link, snapshot: this.#lastSnapshots.get(link) };
       }),
     );
-    return mergeSnapshots(snapshots.map(({ link, snapshot }) => ({ index: link.index, alive: link.alive, snapshot })));
+    const parts = snapshots.map(({ link, snapshot }) => ({ index: link.index, alive: link.alive, snapshot }));
+    return { ...mergeSnapshots(parts), accounts: this.#accounts.read() };
   }
 
   async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
@@ -189,6 +193,8 @@ type Listener = (args: unknown[]) => void;
 class Connection implements FleetConnection {
   readonly id: number;
   readonly link: ProcessLink;
+  readonly #accounts: Accounts;
+  readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #listeners: Map<string, Set<Listener>> | undefined;
   /** Until then, what it is told to do can wait as long as its opening. */
@@ -196,22 +202,37 @@ class Connection implements FleetConnection {
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(id: number, link: ProcessLink, forget: () => void) {
+  constructor(id: number, link: ProcessLink, accounts: Accounts, forget: () => void) {
     this.id = id;
     this.link = link;
+    this.#accounts = accounts;
     this.#forget = forget;
   }
 
   async open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
+    this.#accounts.begin(this.#account);
+    try {
+      return await this.#open(namespace, options, afterMs);
+    } catch (error) {
+      this.#accounts.failed(this.#account, (error as FleetError).code);
+      throw error;
+    }
+  }
+
+  async #open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
     const interest = this.#interest();
-    const answer = await this.link.request((requestId) => {
+    const command = (requestId: number) => {
       const order: Extract<FleetCommand, { op: 'open' }> = { op: 'open', id: this.id, requestId, namespace };
       // A key without a value would travel, too.
       if (options) order.options = options;
       if (interest) order.interest = interest;
       if (afterMs) order.afterMs = afterMs;
       return order;
-    }, true);
+    };
+    // Its end may stand in the same message: what is counted must not wait for whoever asked.
+    const answer = await this.link.request(command, true, undefined, ({ op }) => {
+      if (op === 'opened') this.#accounts.opened(this.#account);
+    });
     if (answer.op !== 'opened') throw unexpected(answer);
     this.#isOpen = true;
     return answer;
@@ -265,6 +286,7 @@ class Connection implements FleetConnection {
     } catch {
       // the process has died, and the connection with it
     }
+    this.#accounts.ended(this.#account, 'io client disconnect');
     this.#forget();
   }
 
@@ -273,7 +295,10 @@ class Connection implements FleetConnection {
   }
 
   dropped(reason: string, namespace: string | undefined): void {
-    if (namespace === undefined) this.link.rejectOf(this.id, new FleetError('closed', reason));
+    if (namespace === undefined) {
+      this.#accounts.ended(this.#account, reason);
+      this.link.rejectOf(this.id, new FleetError('closed', reason));
+    }
     this.#dropListener?.(reason, namespace);
   }
 

@@ -5,7 +5,7 @@ import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
-export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
+export type MergedSnapshot = Omit<FleetSnapshot, 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
 };
