@@ -135,6 +135,8 @@ export interface FleetProcessHealth {
   index: number;
   /** False once the process has died; its connections count as disconnected. */
   alive: boolean;
+  /** False where it did not answer this time: it has died or stands still, and its figures are older ones. */
+  answers: boolean;
   connections: number;
   rssBytes: number;
   cpuUs: number;

@@ -34,10 +34,9 @@ export class Accounts {
     if (account.state === 'pending') this.#move(account, 'failed', cause);
   }
 
-  /** By whoever's doing. One that has never opened has failed. */
+  /** By whoever's doing. What becomes of one that is pending, its opening reports. */
   ended(account: Account, reason: string): void {
     if (account.state === 'alive') this.#move(account, 'ended', reason);
-    else this.failed(account, reason);
   }
 
   read(): ConnectionAccounts {

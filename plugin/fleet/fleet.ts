@@ -40,6 +40,8 @@ export interface FleetConnection {
 
 /** Connections in a row for the same process: fewer than the open files that each keeps in reserve. */
 export const BATCH_SIZE = 16;
+/** A process that answers later than this is taken for stopped: less than the run waits for its engine. */
+const ANSWER_TIMEOUT_MS = 10_000;
 const NO_LATENCIES = encodeHistogram(createHistogram());
 
 export class Fleet {
@@ -52,13 +54,19 @@ export class Fleet {
   /** The process that the last connection went to, and how many in a row have. */
   #filling: ProcessLink | undefined;
   #inBatch = 0;
+  readonly #answerLimits: { timeoutMs: number; timeoutCause: string };
+
+  private constructor(answerTimeoutMs: number) {
+    this.#answerLimits = { timeoutMs: answerTimeoutMs, timeoutCause: 'fleet_silent' };
+  }
 
   /**
    * Starts `processes` child processes and waits until each is ready.
+   * @param answerTimeoutMs after which a process that does not answer for what it holds is left out
    * @throws FleetError `fleet_start` when one of them ends before
    */
-  static async start(settings: FleetSettings, processes: number): Promise<Fleet> {
-    const fleet = new Fleet();
+  static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
+    const fleet = new Fleet(answerTimeoutMs);
     for (let index = 0; index < processes; index++) {
       const link = new ProcessLink(settings, index, processes);
       link.onAnswer = (answer) => fleet.#receive(answer);
@@ -114,7 +122,9 @@ export class Fleet {
   async reset(): Promise<void> {
     const alive = this.#processes.filter((link) => link.alive);
     await Promise.all(
-      alive.map((link) => link.request((requestId) => ({ op: 'reset', requestId })).catch(() => undefined)),
+      alive.map((link) =>
+        link.request((requestId) => ({ op: 'reset', requestId }), false, this.#answerLimits).catch(() => undefined),
+      ),
     );
     this.#accounts = new Accounts();
   }
@@ -122,50 +132,39 @@ export class Fleet {
   async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts'>> {
     const snapshots = await Promise.all(
       this.#processes.map(async (link) => {
+        let answers = false;
         if (link.alive) {
-          const requested = link.request((requestId) => ({ op: 'snapshot', requestId }));
+          const requested = link.request((requestId) => ({ op: 'snapshot', requestId }), false, this.#answerLimits);
           const answer = await requested.catch(() => undefined);
+          answers = answer?.op === 'snapshot';
           if (answer?.op === 'snapshot') this.#lastSnapshots.set(link, answer.snapshot);
         }
-        return { link, snapshot: this.#lastSnapshots.get(link) };
+        return {
+          index: link.index,
+          pid: link.pid,
+          alive: link.alive,
+          answers,
+          snapshot: this.#lastSnapshots.get(link),
+        };
       }),
     );
-    const parts = snapshots.map(({ link, snapshot }) => ({ index: link.index, alive: link.alive, snapshot }));
-    return { ...mergeSnapshots(parts), accounts: this.#accounts.read() };
+    return { ...mergeSnapshots(snapshots), accounts: this.#accounts.read() };
   }
 
   async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
     const answers = await Promise.all(
-      this.#processes
-        .filter((link) => link.alive)
-        .map((link) => link.request((requestId) => ({ op: 'freeze', requestId, broadcasts })).catch(() => undefined)),
+      this.#processes.map(async (link) => {
+        if (!link.alive) return rowsOfDeadProcess(link, broadcasts);
+        const requested = link.request(
+          (requestId) => ({ op: 'freeze', requestId, broadcasts }),
+          false,
+          this.#answerLimits,
+        );
+        const answer = await requested.catch(() => undefined);
+        return answer?.op === 'frozen' ? answer.rows : rowsOfDeadProcess(link, broadcasts);
+      }),
     );
-    const pages = answers.flatMap((answer) => (answer?.op === 'frozen' ? answer.rows : []));
-    return [...pages, ...this.#rowsOfDeadProcesses(broadcasts)];
-  }
-
-  /** What a process had received died with it: its members count as lost, not as never expected. */
-  #rowsOfDeadProcesses(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
-    return this.#processes.flatMap(({ index, death }) => {
-      if (!death || death.joined === 0) return [];
-      const { atUs, joined } = death;
-      return broadcasts
-        .filter(({ sentAtUs }) => sentAtUs < atUs)
-        .map(({ seq }) => ({
-          process: index,
-          seq,
-          expected: joined,
-          received: 0,
-          lostConnected: 0,
-          lostDisconnected: joined,
-          duplicates: 0,
-          reordered: 0,
-          unexpected: 0,
-          latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
-          firstUs: 0,
-          lastUs: 0,
-        }));
-    });
+    return answers.flat();
   }
 
   /** Ends all processes, with what they hold. Idempotent. */
@@ -186,6 +185,31 @@ export class Fleet {
       if (connection.link === link) connection.dropped('fleet process died', undefined);
     }
   }
+}
+
+/**
+ * What a process had received is gone with it, or cannot be asked for while it stands still: its members count as lost,
+ * not as never expected.
+ */
+function rowsOfDeadProcess({ index, death, status }: ProcessLink, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+  const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };
+  if (joined === 0) return [];
+  return broadcasts
+    .filter(({ sentAtUs }) => sentAtUs < atUs)
+    .map(({ seq }) => ({
+      process: index,
+      seq,
+      expected: joined,
+      received: 0,
+      lostConnected: 0,
+      lostDisconnected: joined,
+      duplicates: 0,
+      reordered: 0,
+      unexpected: 0,
+      latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
+      firstUs: 0,
+      lastUs: 0,
+    }));
 }
 
 type Listener = (args: unknown[]) => void;

@@ -71,7 +71,7 @@ export type ProcessSnapshot = Omit<
   FleetSnapshot,
   'processes' | 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'
 > & {
-  health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive'>;
+  health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive' | 'answers'>;
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
 };

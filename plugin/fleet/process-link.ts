@@ -19,7 +19,8 @@ interface Pending {
 }
 
 export interface RequestLimits {
-  connectionId: number;
+  /** The connection whose end also ends the request. */
+  connectionId?: number;
   timeoutMs: number;
   timeoutCause: string;
 }
@@ -69,6 +70,10 @@ export class ProcessLink {
     this.#child.on('message', (answers: FleetAnswer[]) => this.#receive(answers));
     this.#child.on('error', () => this.#die());
     this.#child.on('exit', () => this.#die());
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   /** A command that can wait would now travel with others. */

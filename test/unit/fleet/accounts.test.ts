@@ -55,7 +55,9 @@ test('one that is closed before it opens has failed; one that never began was no
   const accounts = new Accounts();
   const [begun, never] = [fresh(), fresh()];
   accounts.begin(begun);
-  accounts.ended(begun, 'closed');
+  accounts.ended(begun, 'io client disconnect');
+  assert.equal(accounts.read().pending, 1, 'until its opening is answered');
+  accounts.failed(begun, 'closed');
   accounts.ended(never, 'closed');
   assert.deepEqual(accounts.read(), { asked: 1, pending: 0, alive: 0, failed: { closed: 1 }, ended: {} });
 });
