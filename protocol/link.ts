@@ -3,6 +3,7 @@
  * BroadcastChannel: plugins and engines have no other common ground during a run, also not on Ctrl-C.
  * Only sums travel: ledger rows and encoded histograms, never single messages.
  */
+import type { ErrorCode } from './error-codes.ts';
 
 /** Name of the channel; one per run, so that two runs in one process cannot hear each other. */
 export function linkChannelName(testRunId: string): string {
@@ -32,7 +33,7 @@ export type EngineMessage =
   | { type: 'snapshot'; engineId: string; requestId: number; snapshot: FleetSnapshot }
   | { type: 'frozen'; engineId: string; requestId: number; rows: FrozenBroadcast[] }
   | { type: 'closed'; engineId: string; requestId: number }
-  | { type: 'failed'; engineId: string; code: string; message: string; fix: string };
+  | { type: 'failed'; engineId: string; code: ErrorCode; message: string; fix: string };
 
 /** Short connections before the load, for each engine; no book knows them afterwards. */
 export interface WarmUpOrder {

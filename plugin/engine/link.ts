@@ -1,5 +1,6 @@
 /** The engine's end of the line to the hook in the main thread. */
 import { BroadcastChannel } from 'node:worker_threads';
+import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { type EngineMessage, type FleetSnapshot, type HookMessage, linkChannelName } from '../../protocol/link.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
@@ -46,7 +47,7 @@ export class Link {
     if (reported) this.#timer = setInterval(() => this.#sendStatus(reported), STATUS_INTERVAL_MS).unref();
   }
 
-  failed(code: string, message: string, fix: string): void {
+  failed(code: ErrorCode, message: string, fix: string): void {
     this.#post({ type: 'failed', engineId: this.#options.engineId, code, message, fix });
   }
 

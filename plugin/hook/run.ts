@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result.ts';
+import type { Reason } from '../../protocol/verdict-reasons.ts';
 import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 import { Closers } from './closers.ts';
 import { Conductor } from './conductor.ts';
@@ -238,7 +239,10 @@ export class Run {
   #save(): void {
     if (!this.#opened || this.#opened.conductor.stage === 'done') return;
     const { conductor } = this.#opened;
-    const killed = { code: 'RUN_INCOMPLETE', message: `the run was killed, or still goes on: ${conductor.stage}` };
+    const killed: Reason = {
+      code: 'RUN_INCOMPLETE',
+      message: `the run was killed, or still goes on: ${conductor.stage}`,
+    };
     this.#record.write(this.#result(this.#opened, { ...this.#facts, aborted: this.#facts.aborted ?? killed }));
   }
 

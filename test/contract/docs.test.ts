@@ -9,11 +9,13 @@ import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { createProgram } from '../../plugin/hook/cli/program.ts';
 import { environmentSchema as hookEnvironment, optionsSchema as hookOptions } from '../../plugin/hook/config.ts';
 import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { ERROR_CODES } from '../../protocol/error-codes.ts';
 import { resultSchema } from '../../protocol/result.ts';
+import { VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { entries as tunings } from '../../server/tunings.ts';
-import { codes, firstColumn, page, ROOT, rows, section, sections } from '../helpers/pages.ts';
+import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';
 import { MAY_IMPORT } from '../helpers/rooms.ts';
 import { keyPaths } from '../helpers/zod-keys.ts';
 
@@ -46,7 +48,11 @@ function assertSame(documented: Iterable<string>, existing: Iterable<string>): v
   assert.deepEqual([...new Set(documented)].sort(), [...new Set(existing)].sort());
 }
 
-const isEnvironmentName = (name: string) => /^[A-Z][A-Z0-9_]+$/.test(name);
+/** In any order; Markdown and the first letter's case may differ. */
+function assertSameRows(documented: string[][], existing: string[][]): void {
+  const sorted = (table: string[][]) => table.map((cells) => cells.map(plain)).sort();
+  assert.deepEqual(sorted(documented), sorted(existing));
+}
 
 describe('reference/steps.md', () => {
   const keysOf = (verb: string) => keyPaths((STEPS[verb] as (typeof STEPS)[string]).schema);
@@ -158,39 +164,27 @@ describe('reference/metrics.md', () => {
 });
 
 describe('reference/errors.md', () => {
-  const environmentNames = new Set([
-    ...Object.keys(hookEnvironment.shape),
-    ...Object.keys(serverEnvironment.shape),
-    ...tunings().map(([, { variable }]) => variable),
-  ]);
-  /** Of Node, of the system, and of the ecosystem file. */
-  const others = /^(ERR_|EAI_|SIG|STACK_(WORKERS|PORTS|CONTROL_PORTS|TOKEN|REDIS_URL|LOG_DIR)$|PM2_HOME)/;
-  const codes = [
-    ...inSources(/'([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)'/g).filter(
-      (code) => !environmentNames.has(code) && !others.test(code),
-    ),
-    ...inSources(/new CapacityError\(\s*'([A-Z_0-9]+)'/g),
-    ...inSources(/code: '((?!ERR_)[A-Z_0-9]+)'/g),
-  ];
+  const tables = sections(pages.errors).filter(({ heading }) => !['Exit codes', 'Verdict'].includes(heading));
 
-  it('names every code', () => {
-    const rows = sections(pages.errors).flatMap(({ text }) => firstColumn(text));
-    assertSame(rows.filter(isEnvironmentName), codes);
+  it('gives every error code with its cause', () => {
+    const documented = tables.flatMap(({ text }) => rows(text)).map((cells) => cells.slice(0, 2));
+    assertSameRows(documented, Object.entries(ERROR_CODES));
   });
 
   it('names what a run exits with', () => {
-    const rows = [...section(pages.errors, 'Exit codes').matchAll(/^\| (\d+) +\|/gm)].map((match) => Number(match[1]));
-    for (const [meaning, code] of Object.entries(EXIT_CODES)) assert.ok(rows.includes(code), `${meaning}: ${code}`);
+    const exitCodes = rows(section(pages.errors, 'Exit codes')).map(([code]) => Number(code));
+    for (const [meaning, code] of Object.entries(EXIT_CODES))
+      assert.ok(exitCodes.includes(code), `${meaning}: ${code}`);
   });
 
-  it('says of every reason for a verdict whether it invalidates', () => {
-    const invalidating = /INVALIDATING = new Set\(\[([\s\S]*?)\]\)/.exec(sources.get('plugin/hook/verdict.ts') ?? '');
-    const expected = [...(invalidating?.[1] ?? '').matchAll(/'([A-Z_]+)'/g)].map((match) => match[1] as string);
-    assert.ok(expected.length > 0);
-    const rows = [...section(pages.errors, 'Verdict').matchAll(/^\| `([A-Z_]+)` +\| (INVALID|SUSPECT) /gm)];
-    assertSame(
-      rows.filter(([, , verdict]) => verdict === 'INVALID').map(([, code]) => code as string),
-      expected,
+  it('gives every reason for a verdict with its cause, and whether it invalidates', () => {
+    assertSameRows(
+      rows(section(pages.errors, 'Verdict')).map((cells) => cells.slice(0, 3)),
+      Object.entries(VERDICT_REASONS).map(([code, { invalidates, meaning }]) => [
+        code,
+        invalidates ? 'INVALID' : 'SUSPECT',
+        meaning,
+      ]),
     );
   });
 });

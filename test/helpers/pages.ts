@@ -56,6 +56,15 @@ export function firstColumn(text: string): string[] {
   return rows(text).flatMap(([cell]) => codes(cell));
 }
 
+/** @returns the text without Markdown, its first letter small: how it reads, whoever wrote it */
+export function plain(text: string): string {
+  const shown = text
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/`/g, '')
+    .replaceAll('\\|', '|');
+  return shown.charAt(0).toLowerCase() + shown.slice(1);
+}
+
 /** @returns the contents of the fenced blocks of that language */
 export function codeBlocks(markdown: string, language: string): string[] {
   return [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
