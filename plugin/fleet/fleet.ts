@@ -7,7 +7,7 @@ import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '.
 import { FleetError } from './fleet-error.ts';
 import { mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
-import { ProcessLink } from './process-link.ts';
+import { ProcessLink, type RequestLimits } from './process-link.ts';
 
 export { FleetError };
 
@@ -58,7 +58,7 @@ export class Fleet {
 
   /**
    * Starts `processes` child processes and waits until each is ready.
-   * @throws FleetError `fleet_start` when one of them ends before
+   * @throws FleetError `fleet_dead` when one of them ends before
    */
   static async start(settings: FleetSettings, processes: number): Promise<Fleet> {
     const fleet = new Fleet();
@@ -227,7 +227,7 @@ class Connection implements FleetConnection {
 
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     const { id } = this;
-    const limits = { connectionId: id, timeoutMs, timeoutCause: 'ack_timeout' };
+    const limits: RequestLimits = { connectionId: id, timeoutMs, timeoutCause: 'ack_timeout' };
     const order = { op: 'emit' as const, id, namespace, event, args };
     const answer = await this.link.request((requestId) => ({ ...order, requestId }), !this.#isOpen, limits);
     if (answer.op === 'acked') return answer.args;

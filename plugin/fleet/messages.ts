@@ -3,6 +3,7 @@
  * Both sides send arrays: everything that one turn of the event loop produced travels as one message, and what nobody
  * waits for travels with the next.
  */
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import type { FleetSnapshot, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
 
@@ -57,7 +58,7 @@ export type FleetCommand =
 export type FleetAnswer =
   | { op: 'ready'; pid: number }
   | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
-  | { op: 'failed'; requestId: number; cause: string; message: string; data?: unknown }
+  | { op: 'failed'; requestId: number; cause: FailureCode; message: string; data?: unknown }
   | { op: 'acked'; requestId: number; args: unknown[] }
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
   | { op: 'closed'; id: number; reason: string; namespace?: string }
