@@ -9,12 +9,18 @@ import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { createProgram } from '../../plugin/hook/cli/program.ts';
 import { environmentSchema as hookEnvironment, optionsSchema as hookOptions } from '../../plugin/hook/config.ts';
 import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { SERIES as LIVE_SERIES } from '../../plugin/hook/live-view/series.ts';
+import { RUN_METRICS } from '../../plugin/hook/metrics.ts';
 import { ERROR_CODES } from '../../protocol/error-codes.ts';
+import { EVENTS } from '../../protocol/events.ts';
 import { FAILURE_CODES } from '../../protocol/failure-codes.ts';
+import type { Metric } from '../../protocol/metric.ts';
 import { resultSchema } from '../../protocol/result.ts';
 import { VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
+import { REQUEST_ARGUMENTS } from '../../server/control.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
+import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
 import { entries as tunings } from '../../server/tunings.ts';
 import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';
 import { MAY_IMPORT } from '../helpers/rooms.ts';
@@ -53,6 +59,10 @@ function assertSame(documented: Iterable<string>, existing: Iterable<string>): v
 function assertSameRows(documented: string[][], existing: string[][]): void {
   const sorted = (table: string[][]) => table.map((cells) => cells.map(plain)).sort();
   assert.deepEqual(sorted(documented), sorted(existing));
+}
+
+function seriesRow({ name, kind, unit, labels, help }: Metric & { labels: string[] }): string[] {
+  return [name, kind, unit, labels.join(', ') || '–', help];
 }
 
 describe('reference/steps.md', () => {
@@ -146,17 +156,22 @@ describe('reference/cli.md', () => {
 });
 
 describe('reference/metrics.md', () => {
-  it('names every metric of the engine', () => {
-    assertSame(
-      firstColumn(section(pages.metrics, 'Engine')),
-      Object.values(METRICS).map(({ name }) => name),
+  it('gives every metric of the engine', () => {
+    assertSameRows(
+      rows(section(pages.metrics, 'Engine')),
+      Object.values(METRICS).map(({ name, kind, unit, help }) => [name, kind, unit, help]),
     );
   });
 
-  it('names every metric of the plugin', () => {
-    const names = inSources(/^ {2,4}'([a-z_]+(?:\.[a-z_]+)+)':/gm, 'plugin/hook/metrics.ts');
-    assert.ok(names.length > 10);
-    assertSame(firstColumn(section(pages.metrics, 'Plugin')), names);
+  it('gives every metric of the plugin, and where it is in the result', () => {
+    assertSameRows(
+      rows(section(pages.metrics, 'Plugin')),
+      RUN_METRICS.map(({ name, kind, unit, help, path }) => [name, kind, unit, help, path]),
+    );
+  });
+
+  it('gives every Prometheus series of a run', () => {
+    assertSameRows(rows(section(pages.metrics, 'Prometheus')), LIVE_SERIES.map(seriesRow));
   });
 });
 
@@ -237,15 +252,13 @@ describe('reference/server.md', () => {
     );
   });
 
-  it('names every request, event, series and option of instrument', () => {
-    const series = inSources(/'(capacity_[a-z_]+)'/g, 'server/metrics.ts');
-    assertSame(firstColumn(section(pages.server, 'HTTP')), series);
-    const contract = sources.get('protocol/events.ts') ?? '';
-    const requests = /interface ControlToServerEvents \{([\s\S]*?)^\}/m.exec(contract)?.[1] ?? '';
-    assertSame(
-      [...section(pages.server, 'Control').matchAll(/^\| `(\w+)` +\|/gm)].map((match) => match[1] as string),
-      [...requests.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1] as string),
-    );
+  it('gives every series of a worker', () => {
+    assertSameRows(rows(section(pages.server, 'HTTP')), Object.values(SERVER_SERIES).map(seriesRow));
+  });
+
+  it('names every event, request and option of instrument', () => {
+    assertSame(firstColumn(section(pages.server, 'Events')), Object.values(EVENTS));
+    assertSame(firstColumn(section(pages.server, 'Control')), Object.keys(REQUEST_ARGUMENTS));
     assertSame(firstColumn(section(pages.server, '`instrument(io, options)`')), keyPaths(instrumentOptions));
   });
 });
