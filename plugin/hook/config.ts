@@ -78,6 +78,16 @@ export const environmentSchema = z.object({
   STOCK_ENGINE: z.enum(['socketio', 'socketio-v3']).default('socketio'),
 });
 
+/** What the terminal's environment asks of the output; it has no say in what is measured. */
+export const terminalSchema = z.object({
+  /** Any value: no live line. */
+  CI: z.string().optional(),
+  /** `dumb`: no live line. */
+  TERM: z.string().optional(),
+  /** Any value: no colours. */
+  NO_COLOR: z.string().optional(),
+});
+
 export type HookOptions = z.infer<typeof optionsSchema>;
 type Environment = z.infer<typeof environmentSchema>;
 

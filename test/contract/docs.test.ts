@@ -1,28 +1,34 @@
 /** Locks the reference to the code: what exists is on its page, and the page names nothing that does not exist. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { optionsSchema as engineOptions } from '../../plugin/engine/config.ts';
 import { METRICS } from '../../plugin/engine/metrics.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { createProgram } from '../../plugin/hook/cli/program.ts';
-import { environmentSchema as hookEnvironment, optionsSchema as hookOptions } from '../../plugin/hook/config.ts';
+import {
+  environmentSchema as hookEnvironment,
+  optionsSchema as hookOptions,
+  terminalSchema,
+} from '../../plugin/hook/config.ts';
 import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/hook/live-view/series.ts';
 import { RUN_METRICS } from '../../plugin/hook/metrics.ts';
+import { LAYERS } from '../../plugin/hook/samplers/layers.ts';
 import { ERROR_CODES } from '../../protocol/error-codes.ts';
 import { EVENTS } from '../../protocol/events.ts';
 import { FAILURE_CODES } from '../../protocol/failure-codes.ts';
 import type { Metric } from '../../protocol/metric.ts';
 import { resultSchema } from '../../protocol/result.ts';
 import { VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
+import { LIMITS } from '../../report/capacity.ts';
+import { TITLES } from '../../report/layers.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
+import { environmentSchema as stackEnvironment } from '../../server/stack/state.ts';
 import { entries as tunings } from '../../server/tunings.ts';
-import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';
+import { codes, firstColumn, page, plain, rows, section, sections } from '../helpers/pages.ts';
 import { MAY_IMPORT } from '../helpers/rooms.ts';
 import { keyPaths } from '../helpers/zod-keys.ts';
 
@@ -37,19 +43,6 @@ const pages = {
   result: page('docs/reference/result.md'),
   server: page('docs/reference/server.md'),
 };
-
-const sources = new Map(
-  globSync(['plugin/**/*.ts', 'server/**/*.ts', 'protocol/**/*.ts', 'report/**/*.ts'], {
-    cwd: ROOT,
-    exclude: (name) => name.includes('node_modules') || name.endsWith('/dist'),
-  }).map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]),
-);
-
-/** @returns all first groups of the pattern in the sources below a folder */
-function inSources(pattern: RegExp, folder = ''): string[] {
-  const texts = [...sources].filter(([path]) => path.startsWith(folder)).map(([, text]) => text);
-  return texts.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] as string));
-}
 
 function assertSame(documented: Iterable<string>, existing: Iterable<string>): void {
   assert.deepEqual([...new Set(documented)].sort(), [...new Set(existing)].sort());
@@ -109,17 +102,10 @@ describe('reference/options.md', () => {
   });
 
   it('names every environment variable of a run', () => {
-    // Artillery's own, which say where a process stands.
-    const artillerys = ['LOCAL_WORKER_ID', 'WORKER_ID', 'IS_LEADER'];
-    const read = inSources(/\benv\.([A-Z][A-Z0-9_]+)/g, 'plugin/');
-    const stack = inSources(/process\.env\.([A-Z][A-Z0-9_]+)/g, 'server/stack').filter((name) => name !== 'PATH');
-    const existing = [...Object.keys(hookEnvironment.shape), ...read, ...stack];
+    const schemas = [hookEnvironment, terminalSchema, stackEnvironment];
     assertSame(
       firstColumn(section(pages.options, 'Environment')),
-      existing.filter(
-        (name) =>
-          ![...artillerys, ...Object.keys(serverEnvironment.shape)].includes(name) || name in hookEnvironment.shape,
-      ),
+      schemas.flatMap(({ shape }) => Object.keys(shape)),
     );
   });
 });
@@ -219,15 +205,13 @@ describe('reference/result.md', () => {
 });
 
 describe('reference/result.md and method.md', () => {
-  it('name every layer and every wall', () => {
-    const layers = inSources(/^ {2}(\w+(?:Rss|Pss|Memory|Buffers|Used|External|Tcp|Slab)): '/gm, 'report/layers.ts');
-    assert.ok(layers.length > 15);
-    const walls = inSources(/name: '(\w+)', max/g, 'report/capacity.ts');
-    assert.ok(walls.length > 1);
-    const method = page('docs/method.md');
-    for (const name of [...layers, ...walls]) {
-      assert.ok(pages.result.includes(`\`${name}\``), `${name} is not in result.md`);
-      assert.ok(method.includes(`\`${name}\``) || name === 'memoryBudget', `${name} is not in method.md`);
+  it('name every layer and every limit', () => {
+    const cpuLayers = new Set<string>([...LAYERS, 'system']);
+    const memoryLayers = Object.keys(TITLES).filter((layer) => !cpuLayers.has(layer));
+    assert.ok(memoryLayers.length > 15);
+    for (const text of [pages.result, page('docs/method.md')]) {
+      const missing = [...memoryLayers, ...LIMITS].filter((name) => !text.includes(`\`${name}\``));
+      assert.deepEqual(missing, []);
     }
   });
 });
