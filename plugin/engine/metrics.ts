@@ -1,10 +1,5 @@
 /** Every metric this engine gives to Artillery. Errors are counters of Artillery's own, `errors.<code>`. */
-export interface Metric {
-  name: string;
-  kind: 'counter' | 'rate' | 'histogram';
-  unit: string;
-  help: string;
-}
+import type { Metric } from '../../protocol/metric.ts';
 
 export const METRICS = {
   connect: {
