@@ -86,13 +86,13 @@ async function addWorkers({ bytes, absent }: Reading, workers: ReadingSources['w
 }
 
 function addKernel({ bytes, absent }: Reading, kernel: KernelReading): void {
-  if (kernel.tcp) bytes.kernelTcp = kernel.tcp.memoryBytes;
-  else absent.kernelTcp = kernel.absent.tcp ?? '';
+  if (kernel.tcpBytes !== undefined) bytes.kernelTcp = kernel.tcpBytes;
+  else absent.kernelTcp = kernel.absent.tcpBytes ?? '';
   if (kernel.slabBytes !== undefined) bytes.kernelSlab = kernel.slabBytes;
   else absent.kernelSlab = kernel.absent.slabBytes ?? '';
   if (kernel.memory) {
-    const { totalBytes, availableBytes, heldBytes, pageTablesBytes } = kernel.memory;
-    Object.assign(bytes, { systemUsed: totalBytes - availableBytes, systemHeld: heldBytes });
+    const { usedBytes, heldBytes, pageTablesBytes } = kernel.memory;
+    Object.assign(bytes, { systemUsed: usedBytes, systemHeld: heldBytes });
     bytes.kernelPageTables = pageTablesBytes;
   } else for (const layer of MEMINFO_LAYERS) absent[layer] = kernel.absent.memory ?? '';
 }

@@ -43,12 +43,6 @@ export interface SamplerHealth {
   longestGapMs: number;
   /** Readings that a source could not give, by source: `processes`, `redis`, or `row` for a whole row. */
   failures: Record<string, number>;
-  /** Time that the rows took, waiting for the kernel included: no less than the CPU they cost. */
-  busyMs: number;
-  /** The same as a share of the time since the start. */
-  busyPercent: number;
-  /** Why the last failed row failed. */
-  lastFailure?: string;
 }
 
 /** Reading PSS may take this share of the time: the bigger the processes, the less often it comes. */
@@ -60,7 +54,7 @@ export class Sampler {
   readonly #intervalMs: number;
   readonly #cpu = Object.fromEntries(LAYERS.map((layer) => [layer, new CpuTime()])) as Record<Layer, CpuTime>;
   readonly #stop = new AbortController();
-  readonly #health = { missed: 0, longestGapMs: 0, busyMs: 0, lastFailure: undefined as string | undefined };
+  readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0 };
   #swapAtStart: SwapReading | undefined;
   #startMs = 0;
@@ -110,14 +104,12 @@ export class Sampler {
   }
 
   health(): SamplerHealth {
-    const elapsedMs = performance.now() - this.#startMs;
     const failures = { ...this.#failures, redis: this.#sources.redis?.failures ?? 0 };
     return {
       intervalMs: this.#intervalMs,
       taken: this.samples.length,
       ...this.#health,
       failures: Object.fromEntries(Object.entries(failures).filter(([, count]) => count > 0)),
-      busyPercent: (100 * this.#health.busyMs) / elapsedMs,
     };
   }
 
@@ -148,15 +140,12 @@ export class Sampler {
   }
 
   async #sample(): Promise<void> {
-    const beganMs = performance.now();
     try {
       this.samples.push(await this.#row());
-    } catch (error) {
+    } catch {
       this.#health.missed++;
       this.#failures.row++;
-      this.#health.lastFailure = (error as Error).message;
     }
-    this.#health.busyMs += performance.now() - beganMs;
   }
 
   async #row(): Promise<SampleRow> {
@@ -179,7 +168,7 @@ export class Sampler {
       row[layer] = { ...(known && bytes), ...cpuPercent(layer, before, now) };
     }
     row.system = {
-      ...(memory && { usedBytes: memory.totalBytes - memory.availableBytes }),
+      ...(memory && { usedBytes: memory.usedBytes }),
       ...systemPercent(before, now),
     };
     if (redis) row.redisServer = { usedMemoryBytes: redis.usedMemoryBytes, outputBufferBytes: redis.pubSubOutputBytes };
@@ -189,9 +178,8 @@ export class Sampler {
   async #pids(): Promise<LayerPids> {
     try {
       return await this.#sources.pids();
-    } catch (error) {
+    } catch {
       this.#failures.processes++;
-      this.#health.lastFailure = (error as Error).message;
       return {};
     }
   }

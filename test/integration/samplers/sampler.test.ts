@@ -83,7 +83,6 @@ test('the schedule is absolute, and what it misses is counted', async (t) => {
   assert.ok(health.longestGapMs >= 180, `longest gap ${health.longestGapMs} ms`);
   assert.equal(health.taken, sampler.samples.length);
   assert.deepEqual(health.failures, {});
-  assert.ok(health.busyMs >= 180 && health.busyPercent > 0);
   // Rows follow their due times closely, although single ones may be held up on a busy machine. A schedule that
   // counted from the last row would stay 30 ms off after the 180 ms.
   const afterDueMs = rows.map((row) => (row.t * 1000 + 2) % 50).toSorted((a, b) => a - b);
@@ -95,18 +94,7 @@ test('a reading names every layer or says why not', async (t) => {
   const redis = {
     failures: 0,
     lastFailure: undefined,
-    read: async () => ({
-      usedMemoryBytes: 1,
-      rssBytes: 2,
-      clientsNormalBytes: 3,
-      connectedClients: 1,
-      pubSubClients: 1,
-      pubSubOutputBytes: 4,
-      pubSubTotalBytes: 5,
-      pubSubChannels: 0,
-      pubSubPatterns: 0,
-      netOutputBytes: 0,
-    }),
+    read: async () => ({ usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 }),
   };
   const workers = {
     stats: async () => [stats({ heapUsedBytes: 10, externalBytes: 1 }), stats({ heapUsedBytes: 20, externalBytes: 2 })],
@@ -151,7 +139,6 @@ test('sources that fail leave a reading of the rest', async (t) => {
   const absent = sampler.absent();
   assert.match(absent.workerHeapUsed ?? '', /worker is gone/);
   assert.match(absent.redisUsedMemory ?? '', /ECONNREFUSED/);
-  assert.equal(sampler.health().lastFailure, 'no pids');
   assert.deepEqual(sampler.health().failures, { processes: 1, redis: 3 });
   if (linux) assert.ok((reading.systemUsed ?? 0) > 0);
 });
