@@ -3,21 +3,14 @@
  * names inside expressions one after the other, so no name may be the beginning of a later one.
  */
 import type { Result, Summary } from '../../protocol/result.ts';
+import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
 
-/** Metric name → layer of the result document whose slope it is. */
-const MEMORY_METRICS: Record<string, string> = {
-  'memory.worker.bytes_per_connection': 'workerRss',
-  'memory.worker_pss.bytes_per_connection': 'workerPss',
-  'memory.worker_heap.bytes_per_connection': 'workerHeapUsed',
-  'memory.nginx.bytes_per_connection': 'nginxPss',
-  'memory.redis.bytes_per_connection': 'redisUsedMemory',
-  'memory.kernel_tcp.bytes_per_connection': 'kernelTcp',
-  'memory.system.bytes_per_connection': 'systemUsed',
-};
-
-/** Adds the run's figures to Artillery's own. Where nothing was measured, nothing is added. */
-export function addMetrics(stats: ArtilleryStats, result: Result): void {
+/**
+ * Adds the run's figures to Artillery's own. Where nothing was measured, nothing is added.
+ * @param layers whose figures name the metrics of memory
+ */
+export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   const scalars: Record<string, number | null | undefined> = {
     'connections.peak': result.connections.peak,
     'connections.failed': result.connections.failed,
@@ -31,8 +24,8 @@ export function addMetrics(stats: ArtilleryStats, result: Result): void {
     'socketio.delivery.reordered': result.delivery?.reordered,
     'socketio.delivery.unexpected': result.delivery?.unexpected,
   };
-  for (const [metric, layer] of Object.entries(MEMORY_METRICS)) {
-    scalars[metric] = result.memory.perConnectionBytes[layer]?.slope;
+  for (const { id, metric } of layers.flatMap(({ figures }) => figures)) {
+    if (metric !== undefined) scalars[metric] = result.memory.perConnectionBytes[id]?.slope;
   }
   for (const [metric, value] of Object.entries(scalars)) {
     if (typeof value === 'number') stats.counters[metric] = Math.round(value * 10_000) / 10_000;

@@ -1,6 +1,7 @@
 /**
- * What the Linux kernel says of the whole machine: TCP, slab memory, free memory, CPU. Each part is read on its own,
- * so that a file that is missing or closed to us (slabinfo is for root) costs only its own figures.
+ * What the Linux kernel says of the whole machine: TCP, slab memory, free memory, CPU, swap. Each is read on its own, in
+ * well under a millisecond, so that a file that is missing or closed to us (slabinfo is for root) costs only its own
+ * figures.
  */
 import { readFileSync } from 'node:fs';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
@@ -28,26 +29,26 @@ export interface SwapReading {
   outBytes: number;
 }
 
-interface KernelParts {
-  /** Socket buffers, in whole pages. */
-  tcpBytes: number;
-  /** Memory of the slab caches that sockets live in. The dearest to read: the kernel counts while it tells. */
-  slabBytes: number;
-  memory: MemoryReading;
-  cpu: CpuReading;
+/**
+ * @returns bytes of socket buffers, in whole pages
+ * @throws Error that says why the kernel does not tell; so do the next three
+ */
+export function readTcpBytes(): number {
+  return parseSockstat(proc('net/sockstat'));
 }
-type KernelPart = keyof KernelParts;
 
-/** `absent`: why a part is missing. */
-export type KernelReading = Partial<KernelParts> & { absent: Partial<Record<KernelPart, string>> };
+/** @returns bytes of the slab caches that sockets live in; the most expensive to read: the kernel counts meanwhile */
+export function readSlabBytes(): number {
+  return parseSlabinfo(proc('slabinfo'));
+}
 
-const READERS: { [Part in KernelPart]: () => KernelParts[Part] } = {
-  tcpBytes: () => parseSockstat(proc('net/sockstat')),
-  slabBytes: () => parseSlabinfo(proc('slabinfo')),
-  memory: () => parseMeminfo(proc('meminfo')),
-  cpu: () => parseCpu(proc('stat')),
-};
-const ALL_PARTS = Object.keys(READERS) as KernelPart[];
+export function readMemory(): MemoryReading {
+  return parseMeminfo(proc('meminfo'));
+}
+
+export function readCpu(): CpuReading {
+  return parseCpu(proc('stat'));
+}
 
 /** @returns undefined where the kernel does not tell */
 export function readSwap(): SwapReading | undefined {
@@ -56,19 +57,6 @@ export function readSwap(): SwapReading | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** @returns what can be read now of the parts asked for, in well under a millisecond; never throws */
-export function readKernel(parts: KernelPart[] = ALL_PARTS): KernelReading {
-  const reading: KernelReading = { absent: {} };
-  for (const part of parts) {
-    try {
-      Object.assign(reading, { [part]: READERS[part]() });
-    } catch (error) {
-      reading.absent[part] = explain(error);
-    }
-  }
-  return reading;
 }
 
 /** @returns bytes; those of IPv6 sockets are in the same line */
@@ -128,12 +116,15 @@ function line(text: string, pattern: RegExp, otherwise: string): string {
 }
 
 function proc(name: string): string {
-  return readFileSync(`/proc/${name}`, 'latin1');
+  try {
+    return readFileSync(`/proc/${name}`, 'latin1');
+  } catch (error) {
+    throw new Error(explain(error as NodeJS.ErrnoException));
+  }
 }
 
-function explain(error: unknown): string {
+function explain({ code, path, message }: NodeJS.ErrnoException): string {
   if (process.platform !== 'linux') return 'only Linux tells';
-  const { code, path, message } = error as NodeJS.ErrnoException;
   if (code === 'EACCES' || code === 'EPERM') return `${path} is readable by root only`;
   return code === 'ENOENT' ? `${path} does not exist on this system` : message;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler, type SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 
@@ -112,18 +113,7 @@ test('a reading names every layer or says why not', async (t) => {
   assert.match(absent.nginxPss ?? '', /1 of its 2 processes are gone/);
   assert.match(absent.fleetPss ?? '', /no process/);
   assert.equal(absent.redisRss, undefined);
-  const names = [
-    'workerRss',
-    'workerPss',
-    'workerHeapUsed',
-    'workerExternal',
-    'pm2Pss',
-    'pm2Rss',
-    'nginxPss',
-    'nginxRss',
-  ];
-  names.push('redisUsedMemory', 'redisRss', 'redisClientBuffers', 'kernelTcp', 'kernelSlab', 'systemUsed');
-  names.push('fleetPss', 'artilleryPss');
+  const names = LAYERS.flatMap(({ figures }) => figures.map(({ id }) => id));
   for (const name of names) {
     assert.notEqual(name in reading, name in absent, `${name} must be either there or explained`);
   }
@@ -178,4 +168,35 @@ test("a deployment on another machine: this one's kernel is none of its layers",
     [],
   );
   for (const layer of kernel) assert.match(sampler.absent()[layer] ?? '', /another machine/);
+  if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'how busy the generator is remains of interest');
+});
+
+test('processes elsewhere have the RSS that they tell, and no PSS', async (t) => {
+  const redis = { usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+  const sampler = startSampler(t, {
+    ownMachineOnly: true,
+    redis: { failures: 0, lastFailure: undefined, read: async () => redis },
+    workers: { stats: async () => [stats({ rssBytes: 10 }), stats({ rssBytes: 20 })] },
+  });
+  const { workerRss, redisRss, workerPss } = await sampler.reading();
+  assert.deepEqual({ workerRss, redisRss, workerPss }, { workerRss: 30, redisRss: 2, workerPss: undefined });
+  assert.match(sampler.absent().workerPss ?? '', /no process of it runs on this machine/);
+});
+
+test('a row asks Redis once, and the workers not at all', { skip: !linux }, async (t) => {
+  let asked = 0;
+  const reading = { usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+  const read = async () => {
+    asked++;
+    return reading;
+  };
+  const sampler = startSampler(t, {
+    redis: { failures: 0, lastFailure: undefined, read },
+    workers: { stats: () => assert.fail('a worker was asked') },
+  });
+  sampler.start();
+  const rows = await rowsOf(sampler, 2);
+  await sampler.close();
+  assert.deepEqual(rows[0]?.redisServer, { usedMemoryBytes: 1, outputBufferBytes: 4 });
+  assert.equal(asked, rows.length);
 });

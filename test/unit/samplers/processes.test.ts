@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CpuTime } from '../../../plugin/samplers/cpu-time.ts';
-import { layerMemory } from '../../../plugin/samplers/layers.ts';
 import type { ProcessReading } from '../../../plugin/samplers/proc.ts';
+import { processMemory } from '../../../plugin/samplers/process-memory.ts';
 
 function processes(entries: [pid: number, reading: Partial<ProcessReading>][]): Map<number, ProcessReading> {
   return new Map(entries.map(([pid, reading]) => [pid, { rssBytes: 0, cpuUs: 0, startedAtUs: 0, ...reading }]));
@@ -14,7 +14,7 @@ test('a layer is the sum of its processes', () => {
     [2, { rssBytes: 20, pssBytes: 8 }],
     [3, { rssBytes: 99, pssBytes: 99 }],
   ]);
-  assert.deepEqual(layerMemory([1, 2], readings), { known: true, rssBytes: 30, pssBytes: 15 });
+  assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30, pssBytes: 15 });
 });
 
 test('a layer without all of its processes has no sum, and one without all PSS has no PSS', () => {
@@ -22,10 +22,10 @@ test('a layer without all of its processes has no sum, and one without all PSS h
     [1, { rssBytes: 10, pssBytes: 7 }],
     [2, { rssBytes: 20 }],
   ]);
-  assert.deepEqual(layerMemory([1, 2], readings), { known: true, rssBytes: 30 });
-  assert.deepEqual(layerMemory([1, 2, 4], readings), { known: false, reason: '1 of its 3 processes are gone' });
-  assert.equal(layerMemory([], readings).known, false);
-  assert.equal(layerMemory(undefined, readings).known, false);
+  assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30 });
+  assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes are gone' });
+  assert.throws(() => processMemory([], readings), /no process/);
+  assert.throws(() => processMemory(undefined, readings), /no process/);
 });
 
 test('CPU time goes on rising when a process dies, is replaced, or its pid is used again', () => {
