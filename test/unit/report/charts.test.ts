@@ -62,12 +62,12 @@ describe('memoryFit', () => {
   });
 
   it('has no interval of two plateaus, and no line of one', () => {
-    const { memory } = perfectResult();
+    const { memory, cpu } = perfectResult();
     const of = (count: number) =>
-      memoryFit({ memory: { ...memory, plateaus: memory.plateaus.slice(0, count) } }, 'workerPss');
+      memoryFit({ cpu, memory: { ...memory, plateaus: memory.plateaus.slice(0, count) } }, 'workerPss');
     assert.doesNotMatch(of(2)?.wide ?? '', /<polygon/);
     assert.equal(of(1), null);
-    assert.equal(memoryFit({ memory }, 'noLayer'), null);
+    assert.equal(memoryFit({ cpu, memory }, 'noLayer'), null);
   });
 });
 
