@@ -39,7 +39,9 @@ function rates(points: [number, number][]): [number, number][] {
 
 export function memoryOverTime(result: Result): Chart | null {
   const { samples, stages } = result;
-  const key = samples.some((sample) => number(sample, 'worker', 'pssBytes') !== null) ? 'pssBytes' : 'rssBytes';
+  // A short run on a busy machine may have PSS only once, which is no curve.
+  const withPss = samples.filter((sample) => number(sample, 'worker', 'pssBytes') !== null);
+  const key = withPss.length > 1 ? 'pssBytes' : 'rssBytes';
   const kind = key === 'pssBytes' ? 'PSS' : 'RSS';
   const curves = (ofGenerator: boolean) =>
     cpuLayers(result)
