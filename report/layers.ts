@@ -37,7 +37,7 @@ export function mainLayers(result: Described): string[] {
   return layersOf(result).flatMap(({ id, unit, main }) => (unit === 'bytes' && main ? [id] : []));
 }
 
-/** @returns of the ids that belong together, such as `workerPss` and `workerRss`, the first */
+/** @returns the first of the ids that belong together, such as `workerPss` and `workerRss` */
 export function oneOfEach(ids: string[]): string[] {
   return ids.filter((id, index) => ids.findIndex((other) => familyOf(other) === familyOf(id)) === index);
 }

@@ -1,5 +1,5 @@
 /**
- * What the Linux kernel says of the whole machine: TCP, slab memory, free memory, CPU, swap. Each is read on its own, in
+ * What the Linux kernel reports about the whole machine: TCP, slab memory, free memory, CPU, swap. Each is read on its own, in
  * well under a millisecond, so that a file that is missing or closed to us (slabinfo is for root) costs only its own
  * figures.
  */
@@ -31,7 +31,7 @@ export interface SwapReading {
 
 /**
  * @returns bytes of socket buffers, in whole pages
- * @throws Error that says why the kernel does not tell; so do the next three
+ * @throws Error with the reason why it is not known; so do the next three
  */
 export function readTcpBytes(): number {
   return parseSockstat(proc('net/sockstat'));
@@ -50,7 +50,7 @@ export function readCpu(): CpuReading {
   return parseCpu(proc('stat'));
 }
 
-/** @returns undefined where the kernel does not tell */
+/** @returns undefined where it is not known */
 export function readSwap(): SwapReading | undefined {
   try {
     return parseVmstat(proc('vmstat'));

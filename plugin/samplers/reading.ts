@@ -13,7 +13,7 @@ export interface Reading {
 const NOT_HERE = "the workers run on another machine, and this one's kernel knows the generator's end only";
 
 /**
- * @param ownMachineOnly the workers run elsewhere: what the kernel says here would be taken for theirs
+ * @param ownMachineOnly the workers run elsewhere: this machine's kernel figures would be taken for theirs
  * @returns in the order of the table; never rejects
  */
 export async function takeReading(

@@ -14,7 +14,7 @@ export interface Readers {
 
 /**
  * Of one moment. Each source is asked once, when the first layer wants it, and not at all when none does. It rejects with
- * an Error that says why it does not know.
+ * the reason why nothing is known.
  */
 export interface Sources {
   /** Sums over the processes of a layer. */

@@ -26,8 +26,8 @@ export interface Layer {
 /** Bytes of a layer, with a slope per connection. */
 export interface Figure {
   /**
-   * Its key among the memory figures of the result document: `workerRss`. Its first word is the layer's, by which reports
-   * tell what belongs together.
+   * Its key among the memory figures of the result document: `workerRss`. Its first word is the layer's: reports
+   * group by it.
    */
   id: string;
   title: string;

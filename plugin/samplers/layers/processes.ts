@@ -5,7 +5,7 @@ import type { Figure, Layer } from './layer.ts';
 interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo'> {
   pss?: Pick<Figure, 'main' | 'metric'>;
   rss?: Pick<Figure, 'main' | 'metric'>;
-  /** Its RSS by its own account, where its processes are not on this machine. */
+  /** The RSS that it reports itself, where its processes are not on this machine. */
   rssElsewhere?: Figure['read'];
   /** What else it has. */
   figures?: Figure[];

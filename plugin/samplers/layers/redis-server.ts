@@ -1,4 +1,4 @@
-/** What the adapter's Redis says of its memory, wherever it runs. */
+/** What the adapter's Redis reports about its memory, wherever it runs. */
 import type { Layer } from './layer.ts';
 
 export const redisServer: Layer = {

@@ -1,4 +1,4 @@
-/** The adapter's Redis, as a process. What it says of its memory is in `redis-server.ts`. */
+/** The adapter's Redis, as a process. What it reports about its memory is in `redis-server.ts`. */
 import { processLayer } from './processes.ts';
 
 export const redis = processLayer({

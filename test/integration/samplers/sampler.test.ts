@@ -171,7 +171,7 @@ test("a deployment on another machine: this one's kernel is none of its layers",
   if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'how busy the generator is remains of interest');
 });
 
-test('processes elsewhere have the RSS that they tell, and no PSS', async (t) => {
+test('processes elsewhere have the RSS that they report themselves, and no PSS', async (t) => {
   const redis = { usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
   const sampler = startSampler(t, {
     ownMachineOnly: true,

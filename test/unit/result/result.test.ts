@@ -203,7 +203,7 @@ describe('memory', () => {
     assert.equal(memoryFigures(facts({ plateaus, sharedHost: true }), samples).peakBytes.systemUsed, 9e9);
     const { peakBytes } = memoryFigures(facts({ plateaus, sharedHost: false }), samples);
     assert.equal(peakBytes.systemUsed, undefined);
-    assert.equal(peakBytes.redisUsedMemory, 5e6, 'Redis says it itself, wherever it runs');
+    assert.equal(peakBytes.redisUsedMemory, 5e6, 'Redis reports it itself, wherever it runs');
   });
 
   it('of a baseline alone has no slope', () => {

@@ -67,7 +67,7 @@ describe('the table of layers', () => {
     );
   });
 
-  it("takes what this machine's kernel says for the machine's, and nothing else", () => {
+  it("counts this machine's kernel figures as the machine's, and nothing else", () => {
     assert.deepEqual(
       figures.flatMap(({ id, layer }) => (layer.belongsTo === 'machine' ? [id] : [])),
       ['kernelSlab', 'kernelTcp', 'kernelPageTables', 'systemUsed', 'systemHeld'],
