@@ -97,6 +97,14 @@ export const resultSchema = z.strictObject({
     peak: count,
     failed: count,
     failures: z.record(z.string(), count),
+    /** Connections that virtual users tried to open. */
+    asked: count.default(0),
+    /** Of these, how many were open at some time. */
+    opened: count.default(0),
+    /** Alive when all broadcasts were through; null where nobody counted. */
+    held: count.nullable().default(null),
+    /** Opened, and ended by somebody else than their virtual users, by Socket.IO's reason. */
+    lost: z.record(z.string(), count).default({}),
     retries: count,
     disconnects: z.record(z.string(), count),
     configuredRatePerSec: z.number().nullable(),

@@ -18,6 +18,18 @@ export const VERDICT_REASONS = {
   COUNTS_DISAGREE: { invalidates: true, meaning: 'the server counted other members than the ledger expected' },
   WORKER_RESTARTED: { invalidates: true, meaning: 'a worker has another process than at the start, or is missing' },
   REDIS_GONE: { invalidates: true, meaning: 'Redis stopped answering during the run' },
+  ACCOUNTS_MISMATCH: {
+    invalidates: true,
+    meaning: 'an engine and its fleet count other numbers of living connections',
+  },
+  CONNECTIONS_LOST: {
+    invalidates: false,
+    meaning: 'connections that had been open ended before they were told to',
+  },
+  TARGET_NOT_REACHED: {
+    invalidates: false,
+    meaning: 'virtual users that stay were never all connected at the same time',
+  },
   CONNECTIONS_FAILED: { invalidates: false, meaning: 'virtual users failed, or further connections of one' },
   RATE_NOT_REACHED: { invalidates: false, meaning: 'less than 95 % of the configured connections per second' },
   NOT_SETTLED: { invalidates: false, meaning: '30 s after a ramp not all had connected and joined' },
@@ -37,6 +49,10 @@ export const VERDICT_REASONS = {
   GENERATOR_LAGS: {
     invalidates: false,
     meaning: 'an event loop of the generator was more than 50 ms late (p99) while it ramped or received',
+  },
+  FLEET_PROCESS_SILENT: {
+    invalidates: true,
+    meaning: 'a process of the generator did not answer: what its connections received is not known',
   },
   FLEET_PROCESS_DIED: {
     invalidates: false,

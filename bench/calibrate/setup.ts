@@ -108,6 +108,6 @@ export async function broadcast(
 }
 
 export function emptyFacts(): Facts {
-  const load = { connections: 0, connectionsAtOnce: 0, ratePerSec: null, perUser: ONE_CONNECTION };
+  const load = { connections: 0, connectionsAtOnce: 0, stays: false, ratePerSec: null, perUser: ONE_CONNECTION };
   return newFacts('calibration', { engine: 'socketio-capacity', target: '', load });
 }

@@ -306,11 +306,15 @@ class Connection implements FleetConnection {
     this.link.rejectOf(this.id, new FleetError('closed', 'closed by the virtual user'));
     const { id } = this;
     try {
-      await this.link.request((requestId) => ({ op: 'close', id, requestId }), true);
+      await this.link.request(
+        (requestId) => ({ op: 'close', id, requestId }),
+        true,
+        undefined,
+        () => this.#accounts.ended(this.#account, 'io client disconnect'),
+      );
     } catch {
       // the process has died, and the connection with it
     }
-    this.#accounts.ended(this.#account, 'io client disconnect');
     this.#forget();
   }
 

@@ -4,8 +4,12 @@ import { CONNECT_STAGES } from '../../protocol/link.ts';
 import type { Result } from '../../protocol/result.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { Facts } from '../run/measurements.ts';
+import { ENGINE } from '../script/script.ts';
 import { achievedRate } from './rate.ts';
 import { merged, sum } from './sums.ts';
+
+/** Socket.IO's reason for the end of a connection that its own client has closed. */
+const OWN_DOING = 'io client disconnect';
 
 export function connectionFigures(facts: Facts): Result['connections'] {
   const { snapshots } = facts;
@@ -23,6 +27,10 @@ export function connectionFigures(facts: Facts): Result['connections'] {
     peak: facts.peakConnections,
     failed: sum(Object.values(failures)),
     failures,
+    asked: sum(snapshots.map(({ accounts }) => accounts.asked)),
+    opened: sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended)))),
+    held: facts.engine === ENGINE && snapshots.length > 0 ? sum(snapshots.map(({ accounts }) => accounts.alive)) : null,
+    lost: lostOf(snapshots),
     retries: sum(snapshots.map(({ retries }) => retries)),
     disconnects: sumCounts(snapshots.map(({ disconnects }) => disconnects)),
     configuredRatePerSec: facts.configuredRatePerSec,
@@ -32,4 +40,10 @@ export function connectionFigures(facts: Facts): Result['connections'] {
     stagesMs,
     perWorker: sumCounts(snapshots.map(({ perWorker }) => perWorker)),
   };
+}
+
+/** By reason; what a virtual user closed itself is not lost. */
+function lostOf(snapshots: Facts['snapshots']): Record<string, number> {
+  const { [OWN_DOING]: _, ...lost } = sumCounts(snapshots.map(({ accounts }) => accounts.ended));
+  return lost;
 }

@@ -3,6 +3,7 @@ import type { Result } from '../../protocol/result.ts';
 import { type Reason, VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
 import type { Facts } from '../run/measurements.ts';
 import { ceilings } from './reasons/ceilings.ts';
+import { connectionProblems } from './reasons/connections.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
 
@@ -20,16 +21,7 @@ export function judge(facts: Facts, result: Omit<Result, 'verdict'>): { status: 
 
 function* suspicions(facts: Facts, result: Omit<Result, 'verdict'>): Generator<Reason> {
   const { connections, delivery } = result;
-  if (!facts.aborted && connections.peak === 0) {
-    yield { code: 'NO_CONNECTIONS', message: 'not one connection was made', fix: 'see connections.failures' };
-  }
-  if (connections.failed > 0) {
-    const causes = Object.entries(connections.failures).map(([cause, count]) => `${cause} ${count}`);
-    yield {
-      code: 'CONNECTIONS_FAILED',
-      message: `${connections.failed} of ${connections.target} connections failed: ${causes.join(', ')}`,
-    };
-  }
+  yield* connectionProblems(facts, result);
   const [unsent] = facts.unsent;
   if (unsent) {
     yield {

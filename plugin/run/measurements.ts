@@ -54,6 +54,8 @@ export interface Facts {
   sharedHost: boolean;
   /** Connections that the scenario asks for. */
   readonly targetConnections: number;
+  /** That must be there together; null where virtual users leave by themselves. */
+  readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
   peakConnections: number;
   plateaus: Plateau[];
@@ -100,6 +102,7 @@ export function newFacts(
     profile: 'remote',
     sharedHost: true,
     targetConnections: load.connections,
+    expectedAtOnce: load.stays ? load.connectionsAtOnce : null,
     configuredRatePerSec: load.ratePerSec,
     peakConnections: 0,
     plateaus: [],

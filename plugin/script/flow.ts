@@ -22,6 +22,8 @@ export interface StepDeclaration<Spec = unknown> {
    * @param childSeconds of the steps inside, once through
    */
   staySeconds(spec: Spec, childSeconds: number): number;
+  /** The step keeps the virtual user until the run releases it. */
+  holds?: boolean;
   /** Key of the list of steps inside. */
   childrenKey?: string;
   /** Other steps' verbs that may stand beside this one's in the same item. */
@@ -40,6 +42,8 @@ export type StepTable = Record<string, StepDeclaration>;
 export interface Flow {
   /** That a virtual user may keep its connections, an upper estimate; infinite where the script does not say. */
   staySeconds: number;
+  /** It keeps its connections until it is released. */
+  holds: boolean;
   /** Of the step that makes most. */
   connections: ConnectionsPerUser;
   /** What the first step that makes a connection changes about it. */
@@ -72,6 +76,7 @@ function read(steps: unknown[], table: StepTable): Flow {
   const parts = steps.flat().map((step) => readStep(step, table));
   return {
     staySeconds: parts.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
+    holds: parts.some(({ holds }) => holds),
     connections: mostConnections(parts.map(({ connections }) => connections)),
     connection: parts.find(({ connection }) => Object.keys(connection).length > 0)?.connection ?? {},
   };
@@ -81,12 +86,13 @@ function readStep(step: unknown, table: StepTable): Flow {
   const kind = table[verbOf(step, table) ?? ''];
   const parsed = kind?.schema.safeParse(step);
   // What is no step of ours, or a wrong one, is the validation's to report.
-  if (!kind || !parsed?.success) return { staySeconds: 0, connections: ONE_CONNECTION, connection: {} };
+  if (!kind || !parsed?.success) return { staySeconds: 0, holds: false, connections: ONE_CONNECTION, connection: {} };
   const spec = parsed.data;
   const children = kind.childrenKey === undefined ? [] : (step as Record<string, unknown[]>)[kind.childrenKey];
   const inside = read(children ?? [], table);
   return {
     staySeconds: kind.staySeconds(spec, inside.staySeconds),
+    holds: kind.holds ?? inside.holds,
     connections: mostConnections([kind.connections?.(spec) ?? ONE_CONNECTION, inside.connections]),
     connection: kind.connection?.(spec) ?? inside.connection,
   };

@@ -23,6 +23,8 @@ export interface Load {
   connections: number;
   /** An upper estimate, where virtual users leave by themselves. */
   connectionsAtOnce: number;
+  /** Every virtual user keeps its connections until it is released. */
+  stays: boolean;
   /** While there are arrivals; null without any. */
   ratePerSec: number | null;
   /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
@@ -123,6 +125,7 @@ function loadOf(phases: Phase[], flows: Flow[]): Load {
   return {
     connections: totalArrivals(phases) * perUser.count,
     connectionsAtOnce: usersAtOnce(phases, flows) * perUser.count,
+    stays: flows.every(({ holds }) => holds),
     ratePerSec: configuredRatePerSec(phases, perUser),
     perUser,
   };

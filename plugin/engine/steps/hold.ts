@@ -8,6 +8,7 @@ import { defineStep } from './step.ts';
 export const hold = defineStep({
   schema: z.strictObject({ hold: z.literal(true, { error: 'write hold: true' }) }),
   staySeconds: () => Number.POSITIVE_INFINITY,
+  holds: true,
   compile(_spec, { run }) {
     const { tally, signals } = run;
     const leave = () => void tally.holding--;

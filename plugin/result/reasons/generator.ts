@@ -18,6 +18,14 @@ export function* generatorProblems(
       fix: 'out of memory? `dmesg` tells; give the generator a machine of its own',
     };
   }
+  const silent = snapshots.flatMap(({ processes }) => processes).filter(({ alive, answers }) => alive && !answers);
+  if (silent.length > 0) {
+    yield {
+      code: 'FLEET_PROCESS_SILENT',
+      message: `${silent.length} fleet process${silent.length > 1 ? 'es do' : ' does'} not answer (pid ${silent.map(({ pid }) => pid).join(', ')}): what ${silent.length > 1 ? 'their' : 'its'} connections received is not known`,
+      fix: 'was it stopped, or is the machine out of CPU or memory? give the generator a machine of its own',
+    };
+  }
   const lagging = generator.filter(({ delayP99Ms }) => delayP99Ms > MAX_LOOP_DELAY_P99_MS);
   const worst = lagging.toSorted((a, b) => b.delayP99Ms - a.delayP99Ms)[0];
   if (worst) {

@@ -1,0 +1,66 @@
+/** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
+import type { Result } from '../../../protocol/result.ts';
+import type { Reason } from '../../../protocol/verdict-reasons.ts';
+import type { Facts } from '../../run/measurements.ts';
+import { sum } from '../sums.ts';
+
+type Measured = Omit<Result, 'verdict'>;
+
+/** Failures that are the end of a connection which had been open. */
+const LOST = 'disconnected_';
+
+export function* connectionProblems(facts: Facts, { connections }: Measured): Generator<Reason> {
+  const { peak, target, failures, lost } = connections;
+  if (!facts.aborted && peak === 0) {
+    yield { code: 'NO_CONNECTIONS', message: 'no connection was made', fix: 'see connections.failures' };
+  }
+  const failed = Object.fromEntries(Object.entries(failures).filter(([cause]) => !cause.startsWith(LOST)));
+  if (sum(Object.values(failed)) > 0) {
+    yield {
+      code: 'CONNECTIONS_FAILED',
+      message: `${sum(Object.values(failed))} of ${target} connections failed: ${listed(failed)}`,
+    };
+  }
+  if (sum(Object.values(lost)) > 0) yield lostConnections(connections);
+  yield* missing(facts, connections);
+  yield* accounts(facts);
+}
+
+function lostConnections({ opened, held, lost }: Measured['connections']): Reason {
+  const left = held === null ? '' : `; ${held} were alive at the end of the broadcasts`;
+  return {
+    code: 'CONNECTIONS_LOST',
+    message: `${sum(Object.values(lost))} of ${opened} opened connections were lost: ${listed(lost)}${left}`,
+    fix: 'see the logs of the workers and of the proxy at that time: the stages and samples show when',
+  };
+}
+
+/** Where every virtual user is to stay, all that the scenario asks for must have been there together. */
+function* missing({ expectedAtOnce, aborted }: Facts, { peak, failed }: Measured['connections']): Generator<Reason> {
+  if (aborted || expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return;
+  yield {
+    code: 'TARGET_NOT_REACHED',
+    message: `at most ${peak} of ${expectedAtOnce} connections were there together; ${failed} failed or were lost`,
+    fix: 'see connections.failures; a flow must keep its connection: end it with `hold: true`',
+  };
+}
+
+/** The engines' accounts against what the fleet's processes count themselves. */
+function* accounts({ snapshots }: Facts): Generator<Reason> {
+  for (const { accounts: account, connected, processes, from } of snapshots) {
+    const sure = processes.every(({ answers }) => answers);
+    if (!sure || account.alive === connected) continue;
+    yield {
+      code: 'ACCOUNTS_MISMATCH',
+      message: `engine ${from.engine} counts ${account.alive} living connections, its fleet ${connected}`,
+      fix: 'a bug: please report it with the folder of the run',
+    };
+  }
+}
+
+function listed(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([cause, count]) => `${cause} ${count}`)
+    .join(', ');
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { connectionFigures } from '../../../plugin/result/connections.ts';
+import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
+import type { Facts } from '../../../plugin/run/measurements.ts';
+import type { ConnectionAccounts } from '../../../protocol/link.ts';
+import { facts, snapshot } from '../../helpers/facts.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {} };
+const PROCESS = { pid: 1, index: 0, alive: true, answers: true, connections: 600, rssBytes: 0, cpuUs: 0 };
+const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
+
+/** A run of 600 virtual users that stay. */
+function judged(
+  accounts: Partial<ConnectionAccounts>,
+  failures = {},
+  changes: Partial<Facts> = {},
+  connected?: number,
+) {
+  const all = { ...ACCOUNTS, ...accounts };
+  const processes = [{ ...PROCESS, eventLoop }];
+  const one = snapshot({ accounts: all, failures, connected: connected ?? all.alive, processes });
+  const measured = facts({
+    targetConnections: 600,
+    expectedAtOnce: 600,
+    peakConnections: 600,
+    snapshots: [one],
+    ...changes,
+  });
+  const connections = connectionFigures(measured);
+  const reasons = [...connectionProblems(measured, { ...perfectResult(), connections })];
+  return { connections, codes: reasons.map(({ code }) => code), messages: reasons.map(({ message }) => message) };
+}
+
+describe('connections that are lost', () => {
+  it('while idle, with a proxy worker, are in the verdict and not held', () => {
+    const lost = { 'transport close': 300, 'ping timeout': 6 };
+    const failures = { disconnected_transport_close: 300, disconnected_ping_timeout: 6 };
+    const { connections, codes, messages } = judged({ alive: 294, ended: lost }, failures);
+    assert.deepEqual([connections.asked, connections.opened, connections.held], [600, 600, 294]);
+    assert.deepEqual(connections.lost, lost);
+    assert.equal(connections.failed, 306);
+    assert.deepEqual(codes, ['CONNECTIONS_LOST']);
+    assert.match(messages[0] ?? '', /^306 of 600 opened .*transport close 300, ping timeout 6; 294 were alive/);
+  });
+
+  it('are not those that their virtual users have closed', () => {
+    const { connections, codes } = judged(
+      { alive: 0, ended: { 'io client disconnect': 600 } },
+      {},
+      { expectedAtOnce: null },
+    );
+    assert.deepEqual([connections.opened, connections.held, connections.lost], [600, 0, {}]);
+    assert.deepEqual(codes, []);
+  });
+
+  it('stand apart from those that were never made', () => {
+    const { connections, codes, messages } = judged(
+      { alive: 560, failed: { http_502: 10 }, ended: { 'io server disconnect': 30 } },
+      { http_502: 10, disconnected_io_server_disconnect: 30 },
+      { peakConnections: 590 },
+    );
+    assert.deepEqual([connections.asked, connections.opened, connections.held], [600, 590, 560]);
+    assert.deepEqual(codes, ['CONNECTIONS_FAILED', 'CONNECTIONS_LOST', 'TARGET_NOT_REACHED']);
+    assert.match(messages[0] ?? '', /^10 of 600 connections failed: http_502 10$/);
+    assert.match(messages[2] ?? '', /^at most 590 of 600/);
+  });
+});
+
+describe('a peak below the target', () => {
+  it('is a reason of its own, whatever the failures say', () => {
+    assert.deepEqual(judged({ alive: 583 }, {}, { peakConnections: 583 }).codes, ['TARGET_NOT_REACHED']);
+  });
+
+  it('is none where virtual users leave by themselves, or the run was stopped', () => {
+    assert.deepEqual(judged({}, {}, { peakConnections: 40, expectedAtOnce: null }).codes, []);
+    const aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
+    assert.deepEqual(judged({}, {}, { peakConnections: 40, aborted }).codes, []);
+  });
+});
+
+describe('two counts of the same connections', () => {
+  it('that differ invalidate the run', () => {
+    assert.deepEqual(judged({}, {}, {}, 599).codes, ['ACCOUNTS_MISMATCH']);
+  });
+
+  it('are not compared where a process did not answer', () => {
+    const measured = facts({ expectedAtOnce: null, peakConnections: 1 });
+    const processes = [{ ...PROCESS, eventLoop, answers: false }];
+    measured.snapshots = [snapshot({ accounts: ACCOUNTS, connected: 300, processes })];
+    const connections = connectionFigures(measured);
+    assert.deepEqual([...connectionProblems(measured, { ...perfectResult(), connections })], []);
+  });
+});
