@@ -211,16 +211,16 @@ describe('reference/result.md', () => {
   });
 });
 
-describe('reference/result.md and method.md', () => {
-  it('name every layer and every wall', () => {
+describe('reference/result.md and the method', () => {
+  it('name every layer and every limit', () => {
     const layers = inSources(/^ {2}(\w+(?:Rss|Pss|Memory|Buffers|Used|External|Tcp|Slab)): '/gm, 'report/layers.ts');
     assert.ok(layers.length > 15);
-    const walls = inSources(/name: '(\w+)', max/g, 'report/capacity.ts');
-    assert.ok(walls.length > 1);
-    const method = page('docs/method.md');
-    for (const name of [...layers, ...walls]) {
+    const limits = inSources(/name: '(\w+)', max/g, 'report/capacity.ts');
+    assert.ok(limits.length > 1);
+    const method = globSync(['docs/method.md', 'docs/method/*.md'], { cwd: ROOT }).map(page).join('\n');
+    for (const name of [...layers, ...limits]) {
       assert.ok(pages.result.includes(`\`${name}\``), `${name} is not in result.md`);
-      assert.ok(method.includes(`\`${name}\``) || name === 'memoryBudget', `${name} is not in method.md`);
+      assert.ok(method.includes(`\`${name}\``) || name === 'memoryBudget', `${name} is not in the method`);
     }
   });
 });
