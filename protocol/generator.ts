@@ -25,8 +25,3 @@ export function fleetProcesses(connections: number, fdLimit: number): number {
   const each = Math.max(1, fdLimit - FLEET_RESERVED_FILES);
   return Math.min(MAX_FLEET_PROCESSES, Math.max(1, Math.ceil(connections / each)));
 }
-
-/** @returns whether a target on this host name can be reached from many addresses of 127.0.0.0/8 */
-export function rotatesLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname.startsWith('127.');
-}

@@ -1,16 +1,25 @@
 /**
- * What the hook (Artillery's main thread) and the engines (one per Artillery worker thread) say to each other, over a
- * BroadcastChannel: plugins and engines have no other common ground during a run, also not on Ctrl-C.
- * Only sums travel: ledger rows and encoded histograms, never single messages.
+ * What a run and its engines (one per Artillery worker thread) report to each other. Plugins and engines have no other
+ * common ground during a run, also not on Ctrl-C. Only sums travel: ledger rows and encoded histograms, never single
+ * messages. What carries them is a `Carrier`.
  */
 
-/** Name of the channel; one per run, so that two runs in one process cannot hear each other. */
-export function linkChannelName(testRunId: string): string {
-  return `socketio-capacity:${testRunId}`;
+/** Who reports: which engine, on which host. A process of an engine's fleet is known by its number beside it. */
+export interface EngineIdentity {
+  /** As `Host.kernel`. */
+  host: string;
+  /** Artillery's id of the worker. */
+  engine: string;
 }
 
-/** Hook to all engines. */
-export type HookMessage =
+/**
+ * A point of time on the run's CLOCK_MONOTONIC, in microseconds. Whatever crosses the link and is one has this type and a
+ * name that ends in `AtUs`, so that a border between two hosts can convert it; all other times are lengths.
+ */
+export type InstantUs = number;
+
+/** Run to all engines. */
+export type RunMessage =
   /** The target is up and the baseline is taken: arrivals may begin. */
   | { type: 'start' }
   | { type: 'warm-up'; requestId: number; order: WarmUpOrder }
@@ -23,18 +32,20 @@ export type HookMessage =
   /** The run is over (also after Ctrl-C): close everything and answer. */
   | { type: 'close'; requestId: number };
 
-/** Engine to hook. `engineId` is the Artillery worker's id. */
-export type EngineMessage =
-  | { type: 'ready'; engineId: string }
-  | { type: 'status'; engineId: string; status: FleetStatus }
-  /** All short connections have left; `failure` is what the first that failed said. */
-  | { type: 'warmed'; engineId: string; requestId: number; failure: string | undefined }
-  | { type: 'snapshot'; engineId: string; requestId: number; snapshot: FleetSnapshot }
-  | { type: 'frozen'; engineId: string; requestId: number; rows: FrozenBroadcast[] }
-  | { type: 'closed'; engineId: string; requestId: number }
-  | { type: 'failed'; engineId: string; code: string; message: string; fix: string };
+/** Engine to run. */
+export type EngineMessage = { from: EngineIdentity } & EngineReport;
 
-/** Short connections before the load, for each engine; no book knows them afterwards. */
+export type EngineReport =
+  | { type: 'ready' }
+  | { type: 'status'; status: FleetStatus }
+  /** All short connections have left; `failure` is the message of the first that failed. */
+  | { type: 'warmed'; requestId: number; failure: string | undefined }
+  | { type: 'snapshot'; requestId: number; snapshot: FleetSnapshot }
+  | { type: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
+  | { type: 'closed'; requestId: number }
+  | { type: 'failed'; code: string; message: string; fix: string };
+
+/** Short connections before the load, for each engine; they are in no count afterwards. */
 export interface WarmUpOrder {
   connections: number;
   /** So many at a time. */
@@ -82,8 +93,8 @@ export interface FleetSnapshot {
   perWorker: Record<string, number>;
   /** HDR histograms in microseconds, compressed base64. */
   connectUs: Record<ConnectStage, string>;
-  /** Connections opened per interval since `startUs` (CLOCK_MONOTONIC), the source of the achieved rate. */
-  openings: { startUs: number; intervalUs: number; counts: number[] };
+  /** Connections opened per interval since the start, the source of the achieved rate. */
+  openings: { startedAtUs: InstantUs; intervalUs: number; counts: number[] };
   receipts: { received: number; duplicates: number; late: number; early: number };
   /** Events received that no step waited for. */
   ignoredEvents: number;
@@ -108,6 +119,7 @@ export interface EventLoopHealth {
 
 export interface FleetProcessHealth {
   pid: number;
+  /** Number of the process within its engine's fleet. */
   index: number;
   /** False once the process has died; its connections count as disconnected. */
   alive: boolean;
@@ -117,17 +129,19 @@ export interface FleetProcessHealth {
   eventLoop: EventLoopHealth;
 }
 
-/** Close the books of one broadcast: who was to get it is decided by `sentAtUs`. Both times are on the generator's clock. */
+/** Finalize the ledger of one broadcast: who was to get it is decided by `sentAtUs`. */
 export interface FreezeOrder {
   seq: number;
   room: string;
-  sentAtUs: number;
+  sentAtUs: InstantUs;
   /** When it was to be sent. Latency counts from here, so that a late publisher cannot hide a queue. */
-  intendedAtUs: number;
+  intendedAtUs: InstantUs;
 }
 
-/** One fleet process's page of the ledger for one broadcast. `expected = received + lostConnected + lostDisconnected`. */
+/** One fleet process's ledger row for one broadcast. `expected = received + lostConnected + lostDisconnected`. */
 export interface FrozenBroadcast {
+  /** Number of the process within its engine's fleet. */
+  process: number;
   seq: number;
   expected: number;
   received: number;
@@ -141,6 +155,7 @@ export interface FrozenBroadcast {
   unexpected: number;
   /** HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's. */
   latencyUs: { local: string; cross: string };
+  /** Latency of the first and of the last receiver. */
   firstUs: number;
   lastUs: number;
 }

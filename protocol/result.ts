@@ -175,7 +175,10 @@ export const resultSchema = z.strictObject({
     z.strictObject({
       window: z.enum(['ramp', 'broadcasts']),
       part: z.enum(['fleet', 'artillery']),
+      /** Of the loops of its window and part, over all engines. */
       index: count,
+      /** Artillery's id of the worker whose loop, or whose fleet's, it is. */
+      engine: z.string().default(''),
       utilization: z.number(),
       delayP50Ms: z.number(),
       delayP99Ms: z.number(),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { achievedRate } from '../../plugin/hook/result/rate.ts';
+import { achievedRate } from '../../plugin/result/rate.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link.ts';
 import type { Summary } from '../../protocol/result.ts';
@@ -93,7 +93,7 @@ function rows(stage: ConnectStage, truthUs: number[], measured: Summary | null, 
 }
 
 async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promise<Comparison[]> {
-  const inTurn: (Refusal | null)[] = [
+  const mapLimit: (Refusal | null)[] = [
     null,
     'http_503',
     null,
@@ -103,14 +103,14 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
     'timeout_upgrade',
     'timeout_open',
   ];
-  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals: inTurn }, async (server, fleet) => {
+  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals: mapLimit }, async (server, fleet) => {
     const nobody = await freePort();
     await Promise.all([
-      openAtRate(fleet, inTurn.length * times, ratePerSec),
+      openAtRate(fleet, mapLimit.length * times, ratePerSec),
       openAtRate(fleet, times, ratePerSec, `http://127.0.0.1:${nobody}`),
     ]);
     const [{ opened, attemptFailures }, truth] = [await fleet.snapshot(), await server.truth()];
-    const causes = inTurn.filter((refusal) => refusal !== null);
+    const causes = mapLimit.filter((refusal) => refusal !== null);
     const others = Object.keys(attemptFailures).filter(
       (cause) => cause !== 'ECONNREFUSED' && !causes.includes(cause as Refusal),
     );

@@ -1,7 +1,7 @@
 /** A server that lies exactly so often: does each lie end in its own column of the ledger, to the exact number? */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { booksOf, type Page } from '../../test/helpers/books.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
+import { ledgerRowsOf, type Page } from '../../test/helpers/ledger-rows.ts';
 import { type Lies, type LyingServer, startLyingServer } from '../../test/helpers/lying-server.ts';
 import { eventually } from '../../test/helpers/poll.ts';
 import { type Comparison, exactly, type Section } from './comparison.ts';
@@ -78,7 +78,7 @@ async function lieByLie(server: LyingServer, fleet: Fleet, members: number, case
   const lateNow = async () => (await fleet.snapshot()).receipts.late;
   let seq = 1;
   for (const { what, lies, changes, receipts } of cases) {
-    const [page] = await booksOf(fleet, server, seq, lies, receipts);
+    const [page] = await ledgerRowsOf(fleet, server, seq, lies, receipts);
     rows.push(...compare(what, members, changes, page as Page));
     seq += lies.length;
     const late = lies[0]?.late;

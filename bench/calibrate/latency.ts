@@ -1,10 +1,10 @@
 /** Copies that reach their receivers after a known delay: does the latency of every receiver come out? */
-import { latencyFigures } from '../../plugin/hook/result/latency.ts';
+import { latencyFigures } from '../../plugin/result/latency.ts';
 import type { Summary } from '../../protocol/result.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
-import { broadcast, join, pinApart, withCrowd } from './crowd.ts';
 import { type Distribution, distributionOf } from './distribution.ts';
 import type { Copy } from './known-server.ts';
+import { broadcast, join, pinApart, withSetup } from './setup.ts';
 
 export interface LatencySize {
   receivers: number;
@@ -28,11 +28,11 @@ export async function latency(size: LatencySize): Promise<Section> {
       'Otherwise, if the fleet had to wait until the server is done, its first receivers would be late by up to one time ' +
       `slice of the kernel (4 ms), which no event loop metric shows. The first ${WARM_UP} broadcasts, which run code that ` +
       'is not compiled yet, are left out.',
-    rows: (await inTurn(size)).flat(),
+    rows: (await mapLimit(size)).flat(),
   };
 }
 
-async function inTurn(size: LatencySize): Promise<Comparison[][]> {
+async function mapLimit(size: LatencySize): Promise<Comparison[][]> {
   const rows: Comparison[][] = [];
   for (const name of size.cases) rows.push(await CASES[name](size));
   return rows;
@@ -62,13 +62,13 @@ async function byWorker(size: LatencySize): Promise<Comparison[]> {
 }
 
 async function measure({ receivers, broadcasts }: LatencySize, delaysMs: [number, number][]) {
-  return withCrowd({ delaysMs }, async (crowd) => {
-    await join(crowd.fleet, receivers);
-    await pinApart(crowd);
+  return withSetup({ delaysMs }, async (setup) => {
+    await join(setup.fleet, receivers);
+    await pinApart(setup);
     const count = broadcasts + WARM_UP;
-    const facts = await broadcast(crowd, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    const facts = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
     facts.frozen = facts.frozen.filter(({ seq }) => seq > WARM_UP);
-    const { copies } = await crowd.server.truth();
+    const { copies } = await setup.server.truth();
     return { figures: latencyFigures(facts), copies: copies.filter(({ seq }) => seq > WARM_UP) };
   });
 }

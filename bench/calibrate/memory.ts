@@ -1,10 +1,11 @@
 /** Servers that keep a known amount per connection more than their twin: does the difference of the slopes say so? */
-import { readAtRest } from '../../plugin/hook/readings.ts';
-import { memoryFigures } from '../../plugin/hook/result/memory.ts';
-import { Sampler } from '../../plugin/hook/samplers/index.ts';
+
+import { memoryFigures } from '../../plugin/result/memory.ts';
+import { readAtRest } from '../../plugin/run/readings.ts';
+import { Sampler } from '../../plugin/samplers/index.ts';
 import type { Slope } from '../../protocol/result.ts';
 import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';
-import { emptyFacts, join, warmUp, withCrowd } from './crowd.ts';
+import { emptyFacts, join, warmUp, withSetup } from './setup.ts';
 
 export interface MemorySize {
   connections: number;
@@ -77,11 +78,11 @@ async function slopes(
   kind: Kind,
   bytes: number,
 ): Promise<Record<string, Slope>> {
-  return withCrowd({ keep: { kind, bytes } }, async (crowd) => {
-    const { server, control, fleet } = crowd;
+  return withSetup({ keep: { kind, bytes } }, async (setup) => {
+    const { server, control, fleet } = setup;
     const pids = () => ({ worker: [server.pid] });
     const sampler = new Sampler({ pids, connections: () => fleet.status().connected, workers: control });
-    await warmUp(crowd, warmUps);
+    await warmUp(setup, warmUps);
     // As in a run, where the probe is there from the beginning.
     await join(fleet, 1);
     const facts = emptyFacts();

@@ -1,14 +1,15 @@
 /** Links that are slower one way than the other: what the latency of receivers and half a round trip say of them. */
 
-import { Probe } from '../../plugin/hook/probe.ts';
-import { latencyFigures } from '../../plugin/hook/result/latency.ts';
-import { until } from '../../plugin/hook/wait.ts';
+import { latencyFigures } from '../../plugin/result/latency.ts';
+import { Probe } from '../../plugin/run/receivers/probe.ts';
+import { until } from '../../plugin/run/wait.ts';
+import { connectionTo } from '../../test/helpers/connection.ts';
 import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';
 import { pin } from './cores.ts';
-import { broadcast, type Crowd, join, pinApart, ROOM, withCrowd } from './crowd.ts';
 import { distributionOf } from './distribution.ts';
 import { KnownProcess } from './known-process.ts';
 import type { RelayConfig, RelayStarted, RelayTruth } from './relay.ts';
+import { broadcast, join, pinApart, ROOM, type Setup, withSetup } from './setup.ts';
 
 export interface RoundTripSize {
   receivers: number;
@@ -44,22 +45,22 @@ async function overLink(size: RoundTripSize, link: Link): Promise<Comparison[]> 
     return relay.started.url;
   };
   try {
-    return await withCrowd({}, (crowd) => measure(crowd, relays[0] as Relay, size, link), via);
+    return await withSetup({}, (setup) => measure(setup, relays[0] as Relay, size, link), via);
   } finally {
     await relays[0]?.close();
   }
 }
 
-async function measure(crowd: Crowd, relay: Relay, size: RoundTripSize, link: Link): Promise<Comparison[]> {
+async function measure(setup: Setup, relay: Relay, size: RoundTripSize, link: Link): Promise<Comparison[]> {
   const { receivers, broadcasts: count, bound } = size;
-  await join(crowd.fleet, receivers);
-  await pinApart(crowd);
+  await join(setup.fleet, receivers);
+  await pinApart(setup);
   pin(relay.pid, 0);
   const probe = await connectProbe(relay.started.url);
   try {
     const trips: number[] = [];
     probe.onRoundTrip = (_seq, us) => trips.push(us);
-    const facts = await broadcast(crowd, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    const facts = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
     await until(() => trips.length >= count, ANSWER_TIMEOUT_MS, new AbortController().signal);
     facts.roundTripsUs.underLoad = trips;
     return rows(link, await relay.truth(), latencyFigures(facts), bound);
@@ -86,8 +87,7 @@ function rows(
 }
 
 async function connectProbe(target: string): Promise<Probe> {
-  const options = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
-  const probe = await Probe.connect({ target, ...options, rejectUnauthorized: true }, new AbortController().signal);
+  const probe = await Probe.connect(connectionTo(target), new AbortController().signal);
   // As in a run: by it the server knows that this one is no receiver.
   await probe.join(`${ROOM}:single`);
   await probe.join(ROOM);

@@ -1,11 +1,11 @@
 /** A generator that stands still on purpose, and a server that does: whose health figures show it? */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientOptions } from '../../plugin/hook/official-client.ts';
-import { latencyFigures } from '../../plugin/hook/result/latency.ts';
-import { Sentinel, type SentinelFacts } from '../../plugin/hook/sentinel.ts';
-import { until } from '../../plugin/hook/wait.ts';
+import { latencyFigures } from '../../plugin/result/latency.ts';
+import { Sentinel, type SentinelFacts } from '../../plugin/run/receivers/sentinel.ts';
+import { until } from '../../plugin/run/wait.ts';
+import { connectionTo } from '../../test/helpers/connection.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
-import { broadcast, type Crowd, join, ROOM, withCrowd } from './crowd.ts';
+import { broadcast, join, ROOM, type Setup, withSetup } from './setup.ts';
 
 export interface StallSize {
   receivers: number;
@@ -30,24 +30,24 @@ const never = new AbortController().signal;
 const ANSWER_TIMEOUT_MS = 10_000;
 
 async function stalled(who: Who, size: StallSize): Promise<Comparison[]> {
-  return withCrowd({}, async (crowd) => {
-    await join(crowd.fleet, size.receivers);
-    const sentinel = await Sentinel.start(clientOptions(crowd.server.started.url), never);
+  return withSetup({}, async (setup) => {
+    await join(setup.fleet, size.receivers);
+    const sentinel = await Sentinel.start(connectionTo(setup.server.started.url), never);
     try {
-      return await compare(who, size, crowd, await sentinel.join(ROOM, never));
+      return await compare(who, size, setup, await sentinel.join(ROOM, never));
     } finally {
       await sentinel.close();
     }
   });
 }
 
-async function compare(who: Who, size: StallSize, crowd: Crowd, sentinel: SentinelFacts): Promise<Comparison[]> {
-  const { server, control, fleet } = crowd;
+async function compare(who: Who, size: StallSize, setup: Setup, sentinel: SentinelFacts): Promise<Comparison[]> {
+  const { server, control, fleet } = setup;
   const { bound } = size;
   const [process] = (await fleet.snapshot()).processes;
   await control.stats();
   const pid = who === 'the server' ? server.pid : (process?.pid ?? 0);
-  const { stoppedMs, latency, serverSawMs } = await broadcastWhileStopped(crowd, sentinel, pid, size);
+  const { stoppedMs, latency, serverSawMs } = await broadcastWhileStopped(setup, sentinel, pid, size);
   const generatorMs = known((await fleet.snapshot()).processes[0]?.eventLoop.delayMaxMs);
   const [own, other] = who === 'the server' ? [serverSawMs, generatorMs] : [generatorMs, serverSawMs];
   const rest = who === 'the server' ? 'the generator' : 'the server';
@@ -67,9 +67,9 @@ async function compare(who: Who, size: StallSize, crowd: Crowd, sentinel: Sentin
   ];
 }
 
-async function broadcastWhileStopped(crowd: Crowd, sentinel: SentinelFacts, pid: number, size: StallSize) {
+async function broadcastWhileStopped(setup: Setup, sentinel: SentinelFacts, pid: number, size: StallSize) {
   // The order is out; the broadcast itself is due 400 ms after it.
-  const ended = broadcast(crowd, { count: 1, intervalMs: 0, receipts: size.receivers });
+  const ended = broadcast(setup, { count: 1, intervalMs: 0, receipts: size.receivers });
   await delay(390);
   const beginMs = performance.now();
   process.kill(pid, 'SIGSTOP');
@@ -81,15 +81,10 @@ async function broadcastWhileStopped(crowd: Crowd, sentinel: SentinelFacts, pid:
   const stoppedMs = performance.now() - beginMs;
   const facts = await ended;
   await until(() => sentinel.receivedAtUs.size > 0, ANSWER_TIMEOUT_MS, never);
-  const [stats] = await crowd.control.stats();
+  const [stats] = await setup.control.stats();
   return {
     stoppedMs,
     latency: latencyFigures({ ...facts, sentinel }),
     serverSawMs: known(stats?.eventLoop.delayMaxMs),
   };
-}
-
-function clientOptions(target: string): ClientOptions {
-  const common = { path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
-  return { target, ...common, rejectUnauthorized: true };
 }

@@ -2,9 +2,9 @@
 import { type Result, resultSchema } from '../../protocol/result.ts';
 import { startRun } from '../../test/helpers/run.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section, shown } from './comparison.ts';
-import { ROOM, startKnownServer, TOKEN } from './crowd.ts';
 import { distributionOf } from './distribution.ts';
 import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
+import { ROOM, startKnownServer, TOKEN } from './setup.ts';
 
 export interface WholeRunSize {
   /** In four equal ramps. */

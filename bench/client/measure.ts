@@ -30,7 +30,7 @@ const SETTLE_MS = 4000;
 const RAMP_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 30_000;
 const DRAIN_STEP_MS = 500;
-/** A generator that uses this little more than when idle has dealt with all that came. */
+/** A generator that uses this little more than when idle has perWorkerCapacity with all that came. */
 const QUIET_CORES = 0.03;
 
 /** @throws Error when the generator fails, does not get all connections, or loses messages that it counts */

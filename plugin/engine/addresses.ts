@@ -1,4 +1,5 @@
-import { CONNECTIONS_PER_LOOPBACK_ADDRESS, rotatesLoopback } from '../../protocol/generator.ts';
+import { CONNECTIONS_PER_LOOPBACK_ADDRESS } from '../../protocol/generator.ts';
+import { rotatesLoopback } from '../../protocol/loopback.ts';
 
 /**
  * Source addresses for that many connections, of all Artillery workers together. Loopback answers on all of

@@ -1,4 +1,4 @@
-import type { Backoff } from './config.ts';
+import type { Backoff } from '../script/engine-options.ts';
 
 /** @param attempt 1 for the first repeat; @returns exponential delay up to the maximum, its `jitter` share random */
 export function backoffDelayMs({ delayMs, maxDelayMs, jitter }: Backoff, attempt: number): number {

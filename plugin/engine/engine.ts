@@ -1,30 +1,30 @@
 /** The Artillery engine: one per worker thread. Starts the fleet, then gives each scenario its function. */
+import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
+import { thisHost } from '../../protocol/host.ts';
+import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
+import { openFileLimits } from '../../protocol/open-files.ts';
+import { formatProblems } from '../../protocol/problems.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/messages.ts';
+import { type EngineOptions, parseEngineOptions } from '../script/engine-options.ts';
+import { mostConnections } from '../script/flow.ts';
+import { usersAtOnce } from '../script/load.ts';
+import { mostArrivalsOf, phasesOfShare } from '../script/phases.ts';
+import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
+import { flowsOf } from '../script/settings.ts';
+import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
-import { type EngineConfig, parseConfig } from './config.ts';
 import { FlowError } from './flow-error.ts';
-import { Link } from './link.ts';
-import { expectedConnections, fdLimit } from './load.ts';
 import { Meter } from './meter.ts';
 import { type FleetLike, newTally, type Run } from './run.ts';
+import { RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
 import { createScenarioFunction } from './scenario.ts';
 import { Signals } from './signals.ts';
-import {
-  ENGINE_NAME,
-  type Helpers,
-  type Phase,
-  type RunnerEvents,
-  type Scenario,
-  type ScenarioEvents,
-  type ScenarioFunction,
-  type Script,
-  usesThisEngine,
-} from './types.ts';
-import { formatProblems, validateScript } from './validate.ts';
+import { STEPS } from './steps/index.ts';
+import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
 
 /** What tests replace. */
 export interface EngineParts {
@@ -55,10 +55,7 @@ export default class CapacityEngine {
   async init(): Promise<void> {
     const { runtime } = this.#parts;
     if (!runtime.isWorker) return;
-    const { testRunId, engineId } = runtime;
-    const link = this.#hasHook
-      ? new Link({ testRunId, engineId, signals: this.#signals, close: () => this.close() })
-      : undefined;
+    const link = this.#hasHook ? this.#linkTo(runtime) : undefined;
     try {
       this.#run = await this.#start();
       link?.ready(this.#run);
@@ -69,6 +66,12 @@ export default class CapacityEngine {
       await new Promise(() => {});
     }
     if (link) await this.#signals.start.promise;
+  }
+
+  #linkTo({ testRunId, engineId }: Runtime): RunLink {
+    const carrier = openThreadCarrier<EngineMessage, RunMessage>(testRunId);
+    const identity = { host: thisHost().kernel, engine: engineId };
+    return new RunLink({ carrier, identity, signals: this.#signals, close: () => this.close() });
   }
 
   createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction {
@@ -87,13 +90,13 @@ export default class CapacityEngine {
   }
 
   get #hasHook(): boolean {
-    return this.#script.config.plugins?.[ENGINE_NAME] !== undefined;
+    return this.#script.config.plugins?.[ENGINE] !== undefined;
   }
 
   /** @returns undefined when no scenario runs on this engine */
   async #start(): Promise<Run | undefined> {
     const script = this.#script;
-    const problems = validateScript(script);
+    const problems = validateScript(script, STEPS);
     if (problems.length > 0) {
       throw new CapacityError(
         'SCRIPT',
@@ -101,12 +104,12 @@ export default class CapacityEngine {
         'correct the lines above',
       );
     }
-    if (!script.scenarios?.some((scenario) => usesThisEngine(scenario, script))) return undefined;
-    const parsed = parseConfig(script);
-    if ('problems' in parsed) return undefined; // told above
-    const { config } = parsed;
+    if (!script.scenarios?.some((scenario) => usesOurEngine(scenario, script))) return undefined;
+    const parsed = parseEngineOptions(script);
+    if ('problems' in parsed) return undefined; // reported above
+    const { options: config } = parsed;
     const connections = expectedConnections(script);
-    const processes = fleetProcesses(connections, fdLimit());
+    const processes = fleetProcesses(connections, openFileLimits().soft);
     return {
       config,
       fleet: await this.#parts.startFleet(this.#fleetSettings(config, connections), processes),
@@ -119,7 +122,7 @@ export default class CapacityEngine {
     };
   }
 
-  #fleetSettings(config: EngineConfig, connections: number): FleetSettings {
+  #fleetSettings(config: EngineOptions, connections: number): FleetSettings {
     const { worker = 1, totalWorkers: workers = 1 } = this.#script.config.phases?.[0] ?? {};
     return {
       client: config.client,
@@ -127,7 +130,7 @@ export default class CapacityEngine {
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
       // Only the hook reads the ledger, and a server of somebody else's may not expect to be asked.
       ledger: this.#hasHook,
-      leaveRatePerSec: config.leaveRatePerSec / workers,
+      disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };
   }
@@ -138,11 +141,18 @@ export default class CapacityEngine {
       this.#signals.release.resolve();
       this.#signals.finish.resolve();
     };
-    const isLast = (phase: Phase) => phase === this.#script.config.phases?.at(-1);
+    const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
     events.on('phaseCompleted', (phase) => isLast(phase) && release());
     // A phase without arrivals ends without saying so.
     events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && release());
   }
+}
+
+/** @returns connections that this worker's share of the script may hold at once, an upper estimate */
+export function expectedConnections(script: Script): number {
+  const flows = flowsOf(script, STEPS);
+  const { count } = mostConnections(flows.map(({ connections }) => connections));
+  return count * usersAtOnce(phasesOfShare(script.config.phases ?? []), flows, mostArrivalsOf);
 }
 
 /** In the main thread, and after a failed start, there is no fleet to run on. */
@@ -150,7 +160,7 @@ function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {
     events.emit('started');
     events.emit('error', 'engine_not_started');
-    callback(new FlowError('engine_not_started', `${ENGINE_NAME} has no fleet here`), context);
+    callback(new FlowError('engine_not_started', `${ENGINE} has no fleet here`), context);
   };
 }
 

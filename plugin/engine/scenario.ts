@@ -1,12 +1,15 @@
-/** Turns a scenario into the function that Artillery calls for each virtual user. */
+/** OpenSchedule a scenario into the function that Artillery calls for each virtual user. */
+import { verbOf } from '../script/flow.ts';
+import type { Scenario } from '../script/script.ts';
 import { FlowError, toFlowError } from './flow-error.ts';
-import { type Run, runSteps, type Step } from './run.ts';
+import type { Run } from './run.ts';
 import { type Awaited, Session } from './session.ts';
 import { compileFunction } from './steps/function.ts';
-import { STEPS, verbOf } from './steps/index.ts';
+import { STEPS } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
 import { compileTemplate } from './template.ts';
-import type { Context, Scenario, ScenarioEvents, ScenarioFunction } from './types.ts';
+import type { Context, ScenarioEvents, ScenarioFunction } from './types.ts';
+import { runSteps, type Step } from './virtual-user.ts';
 
 interface Flow {
   steps: Step[];
@@ -44,7 +47,7 @@ function compileFlow(scenario: Scenario, run: Run): Flow {
 }
 
 function compileStep(spec: unknown, build: Build): Step {
-  const kind = STEPS[verbOf(spec) ?? ''];
+  const kind = STEPS[verbOf(spec, STEPS) ?? ''];
   if (!kind) throw new FlowError('unknown_step');
   return kind.compile(spec, build);
 }

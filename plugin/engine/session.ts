@@ -4,7 +4,7 @@ import { monotonicUs } from '../../protocol/clock.ts';
 import type { FleetConnection } from '../fleet/fleet.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import { backoffDelayMs } from './backoff.ts';
-import { Crowd } from './crowd.ts';
+import { ConnectionGroup } from './connection-group.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { Mailbox } from './mailbox.ts';
 import type { Run } from './run.ts';
@@ -41,7 +41,7 @@ export class Session {
   /** Set when a connection was lost for good: the step that runs now is the last one. */
   dropped: FlowError | undefined;
   /** Set when the virtual user holds more than the one connection. */
-  crowd: Crowd | undefined;
+  group: ConnectionGroup | undefined;
   readonly #run: Run;
   readonly #awaited: Awaited[];
   #links: Link[] = [];
@@ -98,10 +98,10 @@ export class Session {
     options: OpenOptions | undefined,
     { count, ratePerSec }: { count: number; ratePerSec: number },
   ): Promise<number> {
-    await this.crowd?.close();
+    await this.group?.close();
     await this.connect(namespace, options);
-    this.crowd = new Crowd(this.#run, ratePerSec);
-    return 1 + (await this.crowd.open(count - 1, namespace, options));
+    this.group = new ConnectionGroup(this.#run, ratePerSec);
+    return 1 + (await this.group.open(count - 1, namespace, options));
   }
 
   /** Arms a listener now; at most one per virtual user at a time. Whoever calls must `cancel` it at the end. */
@@ -126,8 +126,8 @@ export class Session {
     const connections = new Set(this.#links.map((link) => link.connection));
     this.#links = [];
     this.#mailboxes = undefined;
-    await Promise.all([this.crowd?.close(), ...[...connections].map((connection) => connection.close())]);
-    this.crowd = undefined;
+    await Promise.all([this.group?.close(), ...[...connections].map((connection) => connection.close())]);
+    this.group = undefined;
   }
 
   #newConnection(): FleetConnection {

@@ -1,7 +1,5 @@
 /** Artillery's contract, as far as this engine uses it. Artillery publishes no types for engines. */
-
-/** Key of the engine in `config.engines`, and the value of a scenario's `engine`. */
-export const ENGINE_NAME = 'socketio-capacity';
+import type { ScriptPhase } from '../script/script.ts';
 
 /** One virtual user's variables and template functions; Artillery makes it, processor functions change it. */
 export interface Context {
@@ -19,44 +17,7 @@ export interface ScenarioEvents {
 
 /** The emitter of a worker's runner: phases only. */
 export interface RunnerEvents {
-  on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: Phase) => void): unknown;
-}
-
-export interface Phase {
-  duration?: number | string;
-  pause?: number | string;
-  arrivalRate?: number | string;
-  rampTo?: number | string;
-  arrivalCount?: number | string;
-  maxVusers?: number | string;
-  totalWorkers?: number;
-  /** Which of them, from 1. */
-  worker?: number;
-}
-
-export interface Scenario {
-  name?: string;
-  engine?: string;
-  flow?: unknown[];
-  beforeScenario?: string | string[];
-  afterScenario?: string | string[];
-}
-
-export interface Script {
-  config: {
-    target?: string;
-    engine?: string;
-    engines?: Record<string, unknown>;
-    plugins?: Record<string, unknown>;
-    phases?: Phase[];
-    /** A path in the main thread, the module's functions in a worker. */
-    processor?: string | Record<string, unknown>;
-    defaults?: { think?: { jitter?: number | string } };
-    [key: string]: unknown;
-  };
-  scenarios?: Scenario[];
-  before?: Scenario;
-  after?: Scenario;
+  on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: ScriptPhase) => void): unknown;
 }
 
 export interface Outcome {
@@ -76,8 +37,3 @@ export interface Helpers {
 }
 
 export type ScenarioFunction = (context: Context, callback: (error: unknown, context: Context) => void) => void;
-
-/** @returns whether the scenario, or hook, runs on this engine */
-export function usesThisEngine(scenario: Scenario | undefined, script: Script): boolean {
-  return scenario !== undefined && (scenario.engine ?? script.config.engine) === ENGINE_NAME;
-}

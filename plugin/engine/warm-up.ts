@@ -3,8 +3,8 @@
  * that engine and fleet, too, have compiled and set up what the first of those would otherwise pay for.
  */
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
-import { inTurn } from '../../protocol/in-turn.ts';
 import type { WarmUpOrder } from '../../protocol/link.ts';
+import { mapLimit } from '../../protocol/map-limit.ts';
 import { toFlowError } from './flow-error.ts';
 import type { FleetLike } from './run.ts';
 
@@ -13,7 +13,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 /** @returns what the first that failed said, when all have left and the fleet's books are empty again */
 export async function warmUp(fleet: FleetLike, order: WarmUpOrder): Promise<string | undefined> {
   const { connections, together, room } = order;
-  const failure = await inTurn(connections, together, () => comeAndGo(fleet, room)).then(
+  const failure = await mapLimit(connections, together, () => comeAndGo(fleet, room)).then(
     () => undefined,
     (error) => toFlowError(error),
   );

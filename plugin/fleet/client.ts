@@ -3,33 +3,13 @@
  * KB, and `official/`, which is socket.io-client. Both make one attempt; retry policy lives in the engine.
  */
 
-export interface ClientOptions {
-  /** http(s)://host:port, ws(s):// likewise. */
-  url: string;
-  /** Engine.IO path, default `/socket.io/`. */
-  path: string;
-  /** The light client speaks WebSocket only; anything else needs the official client. */
-  transports: ('websocket' | 'polling')[];
-  query: Record<string, string>;
-  headers: Record<string, string>;
-  /** Socket.IO CONNECT payload. */
-  auth: Record<string, unknown> | undefined;
-  tls: TlsOptions;
-  /** For the whole way from TCP connect to the Socket.IO CONNECT answer. */
-  connectTimeoutMs: number;
-  /** Source address; undefined leaves it to the kernel. */
-  localAddress: string | undefined;
+import type { ConnectionOptions } from '../../protocol/connection.ts';
+
+export type { TlsOptions } from '../../protocol/connection.ts';
+
+export interface ClientOptions extends ConnectionOptions {
   /** Gives the source port of an attempt, once each; undefined leaves it to the kernel. Light client only. */
   localPort?: () => number;
-}
-
-/** PEM strings, not paths. */
-export interface TlsOptions {
-  rejectUnauthorized?: boolean;
-  servername?: string;
-  ca?: string;
-  cert?: string;
-  key?: string;
 }
 
 /** Microseconds from `connect()` to the end of each stage; a stage that the transport does not have is undefined. */

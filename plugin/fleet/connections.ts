@@ -19,10 +19,10 @@ import { Counts } from './counts.ts';
 import { Joins } from './joins.ts';
 import type { Ledger } from './ledger.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
-import type { Openings } from './openings.ts';
+import type { ConnectionCommand } from './open-schedule.ts';
+import type { OpenSeries } from './open-series.ts';
 import type { Pacer } from './pacer.ts';
 import { optionsInTurn } from './source-ports.ts';
-import type { ConnectionCommand } from './turns.ts';
 
 /** Acknowledgement ids of the ledger's own asking; the engine's request ids never get this high. */
 const LEDGER_ACK_BASE = 2 ** 40;
@@ -37,7 +37,7 @@ export interface ConnectionParts {
   createClient: (slot: number, options: ClientOptions, sink: ClientSink) => Client;
   ledger: Ledger;
   connectTimes: ConnectTimes;
-  openings: Openings;
+  openings: OpenSeries;
   pacer: Pacer;
   answer: (answer: FleetAnswer) => void;
 }

@@ -3,9 +3,9 @@
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
 import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
-import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import { FleetError } from './fleet-error.ts';
-import { mergeSnapshots } from './merge.ts';
+import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
 import { ProcessLink } from './process-link.ts';
 
@@ -33,17 +33,12 @@ export interface FleetConnection {
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
   /** Told once for each time the connection, or one namespace of it, ends other than by `close()`. */
   onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
-  /** Polite, paced by `leaveRatePerSec`. Resolves when it is closed. Idempotent. */
+  /** Polite, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void>;
 }
 
-export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
-  /** Attempts that failed, by cause (each attempt, repeats included). */
-  attemptFailures: Record<string, number>;
-};
-
 /** Connections in a row for the same process: fewer than the open files that each keeps in reserve. */
-export const PORTION = 16;
+export const BATCH_SIZE = 16;
 const NO_LATENCIES = encodeHistogram(createHistogram());
 
 export class Fleet {
@@ -54,7 +49,7 @@ export class Fleet {
   #nextId = 0;
   /** The process that the last connection went to, and how many in a row have. */
   #filling: ProcessLink | undefined;
-  #inPortion = 0;
+  #inBatch = 0;
 
   /**
    * Starts `processes` child processes and waits until each is ready.
@@ -65,7 +60,7 @@ export class Fleet {
     for (let index = 0; index < processes; index++) {
       const link = new ProcessLink(settings, index, processes);
       link.onAnswer = (answer) => fleet.#receive(answer);
-      link.onExit = () => fleet.#bury(link);
+      link.onExit = () => fleet.#onProcessExit(link);
       fleet.#processes.push(link);
     }
     try {
@@ -92,8 +87,8 @@ export class Fleet {
   /** Connections that come together go to the same process, so that their orders share a message; then to the emptiest. */
   #nextLink(): ProcessLink {
     const current = this.#filling;
-    if (current?.alive && current.isGathering && this.#inPortion < PORTION) {
-      this.#inPortion++;
+    if (current?.alive && current.isGathering && this.#inBatch < BATCH_SIZE) {
+      this.#inBatch++;
       return current;
     }
     let emptiest = this.#processes[0] as ProcessLink;
@@ -101,7 +96,7 @@ export class Fleet {
       if (link.alive && (!emptiest.alive || link.connections < emptiest.connections)) emptiest = link;
     }
     this.#filling = emptiest;
-    this.#inPortion = 1;
+    this.#inBatch = 1;
     return emptiest;
   }
 
@@ -142,17 +137,18 @@ export class Fleet {
         .map((link) => link.request((requestId) => ({ op: 'freeze', requestId, broadcasts })).catch(() => undefined)),
     );
     const pages = answers.flatMap((answer) => (answer?.op === 'frozen' ? answer.rows : []));
-    return [...pages, ...this.#pagesOfTheDead(broadcasts)];
+    return [...pages, ...this.#rowsOfDeadProcesses(broadcasts)];
   }
 
   /** What a process had received died with it: its members count as lost, not as never expected. */
-  #pagesOfTheDead(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
-    return this.#processes.flatMap(({ death }) => {
+  #rowsOfDeadProcesses(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+    return this.#processes.flatMap(({ index, death }) => {
       if (!death || death.joined === 0) return [];
       const { atUs, joined } = death;
       return broadcasts
         .filter(({ sentAtUs }) => sentAtUs < atUs)
         .map(({ seq }) => ({
+          process: index,
           seq,
           expected: joined,
           received: 0,
@@ -181,7 +177,7 @@ export class Fleet {
     }
   }
 
-  #bury(link: ProcessLink): void {
+  #onProcessExit(link: ProcessLink): void {
     for (const connection of this.#connections.values()) {
       if (connection.link === link) connection.dropped('fleet process died', undefined);
     }

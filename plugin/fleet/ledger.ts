@@ -1,14 +1,14 @@
 /**
- * The ledger: for every broadcast, who was to get it, who did, how late, and who did not.
+ * The ledger: for every broadcast, who was expected to receive it, who did, how late, and who did not.
  *
- * A page per broadcast holds one number per connection: the time since the page's first receipt plus one microsecond,
- * zero meaning "no receipt". So the same array is bitmap and stopwatch, a receipt costs one store, and percentiles of a
- * page are exact. When it was sent comes with the order to close the page, on our clock: the sender's may be another.
+ * A broadcast's row holds one number per connection: the time since the row's first receipt plus one microsecond, with
+ * zero meaning "no receipt". The same array is bitmap and stopwatch, a receipt costs one store, and percentiles of a row
+ * are exact. The send time comes with the order to finalize the row, on our own clock; the sender's may differ.
  */
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 
-interface Page {
+interface Row {
   worker: string;
   firstAtUs: number;
   /** Indexed by slot. */
@@ -23,11 +23,11 @@ export class Ledger {
   /** Receipts of all broadcasts, repeats included. */
   received = 0;
   duplicates = 0;
-  /** Receipts after the broadcast's page was closed. */
+  /** Receipts after the broadcast's row was finalized. */
   late = 0;
   /** Receipts that came before they were sent: the sender's clock is not what it is taken for. */
   early = 0;
-  readonly #pages = new Map<number, Page>();
+  readonly #rows = new Map<number, Row>();
   readonly #frozen = new Set<number>();
   /** Room → slot → when the join's acknowledgement arrived. */
   readonly #joinedAtUs = new Map<string, Map<number, number>>();
@@ -36,9 +36,9 @@ export class Ledger {
   /** Slot → highest sequence number received. */
   #highestSeq: Uint32Array = new Uint32Array(64);
   #slots = 0;
-  // Broadcasts reach a whole process one after the other: the last page is nearly always the next one, too.
+  // Broadcasts reach a whole process one after the other: the last row is nearly always the next one as well.
   #lastSeq = -1;
-  #lastPage: Page | undefined;
+  #lastRow: Row | undefined;
 
   /** A room's member from now on. */
   joined(slot: number, room: string, worker: string, atUs: number): void {
@@ -52,48 +52,48 @@ export class Ledger {
     this.#slots = Math.max(this.#slots, slot + 1);
   }
 
-  /** The connection has ended; it stays in the books of the broadcasts sent before. */
+  /** The connection has ended; it stays in the rows of the broadcasts sent before. */
   left(slot: number, atUs: number): void {
     if (this.#workers.has(slot)) this.#leftAtUs.set(slot, atUs);
   }
 
   receive(slot: number, seq: number, worker: string, receivedAtUs: number): void {
     this.received++;
-    let page = this.#lastPage;
-    if (seq !== this.#lastSeq || page === undefined) {
+    let row = this.#lastRow;
+    if (seq !== this.#lastSeq || row === undefined) {
       if (this.#frozen.has(seq)) {
         this.late++;
         return;
       }
-      page = this.#page(seq, worker, receivedAtUs);
+      row = this.#rowOf(seq, worker, receivedAtUs);
     }
-    if (slot >= page.sinceFirstUs.length) page.sinceFirstUs = grown(page.sinceFirstUs, slot + 1);
-    if (page.sinceFirstUs[slot] !== 0) {
-      page.duplicates++;
+    if (slot >= row.sinceFirstUs.length) row.sinceFirstUs = grown(row.sinceFirstUs, slot + 1);
+    if (row.sinceFirstUs[slot] !== 0) {
+      row.duplicates++;
       this.duplicates++;
       return;
     }
     if (slot >= this.#highestSeq.length) this.#highestSeq = grown(this.#highestSeq, slot + 1);
-    if (seq < (this.#highestSeq[slot] as number)) page.reordered++;
+    if (seq < (this.#highestSeq[slot] as number)) row.reordered++;
     else this.#highestSeq[slot] = seq;
-    page.sinceFirstUs[slot] = Math.max(0, receivedAtUs - page.firstAtUs) + 1;
+    row.sinceFirstUs[slot] = Math.max(0, receivedAtUs - row.firstAtUs) + 1;
   }
 
-  /** Closes a broadcast's page: from here on its receipts count as late. */
-  freeze(order: FreezeOrder): FrozenBroadcast {
-    const page = this.#pages.get(order.seq);
-    this.#pages.delete(order.seq);
+  /** Finalizes a broadcast's row: from here on its receipts count as late. */
+  freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
+    const row = this.#rows.get(order.seq);
+    this.#rows.delete(order.seq);
     this.#frozen.add(order.seq);
     if (this.#lastSeq === order.seq) {
       this.#lastSeq = -1;
-      this.#lastPage = undefined;
+      this.#lastRow = undefined;
     }
-    const sinceFirstUs = page?.sinceFirstUs ?? new Uint32Array(0);
+    const sinceFirstUs = row?.sinceFirstUs ?? new Uint32Array(0);
     const local = createHistogram();
     const cross = createHistogram();
-    const row = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0 };
+    const counts = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0 };
     // Latency counts from the intended time on; a worker that was told a little early is not the quicker for it.
-    const firstLatencyUs = (page?.firstAtUs ?? 0) - Math.min(order.sentAtUs, order.intendedAtUs);
+    const firstLatencyUs = (row?.firstAtUs ?? 0) - Math.min(order.sentAtUs, order.intendedAtUs);
     let firstUs = NEVER;
     let lastUs = 0;
     let receipts = 0;
@@ -101,43 +101,43 @@ export class Ledger {
     for (const [slot, joinedAtUs] of this.#joinedAtUs.get(order.room) ?? []) {
       const leftAtUs = this.#leftAtUs.get(slot) ?? NEVER;
       if (joinedAtUs >= order.sentAtUs || leftAtUs < order.sentAtUs) continue;
-      row.expected++;
+      counts.expected++;
       const stored = sinceFirstUs[slot] ?? 0;
       if (stored === 0) {
-        if (leftAtUs === NEVER) row.lostConnected++;
-        else row.lostDisconnected++;
+        if (leftAtUs === NEVER) counts.lostConnected++;
+        else counts.lostDisconnected++;
         continue;
       }
-      row.received++;
+      counts.received++;
       const latencyUs = firstLatencyUs + stored - 1;
       if (latencyUs < 0) this.early++;
       const us = Math.max(0, latencyUs);
       if (us < firstUs) firstUs = us;
       if (us > lastUs) lastUs = us;
-      recordUs(this.#workers.get(slot) === page?.worker ? local : cross, us);
+      recordUs(this.#workers.get(slot) === row?.worker ? local : cross, us);
     }
-    row.unexpected = receipts - row.received;
+    counts.unexpected = receipts - counts.received;
     return {
       seq: order.seq,
-      ...row,
-      duplicates: page?.duplicates ?? 0,
-      reordered: page?.reordered ?? 0,
+      ...counts,
+      duplicates: row?.duplicates ?? 0,
+      reordered: row?.reordered ?? 0,
       latencyUs: { local: encodeHistogram(local), cross: encodeHistogram(cross) },
-      firstUs: row.received > 0 ? firstUs : 0,
+      firstUs: counts.received > 0 ? firstUs : 0,
       lastUs,
     };
   }
 
-  #page(seq: number, worker: string, firstAtUs: number): Page {
-    let page = this.#pages.get(seq);
-    if (!page) {
+  #rowOf(seq: number, worker: string, firstAtUs: number): Row {
+    let row = this.#rows.get(seq);
+    if (!row) {
       const sinceFirstUs = new Uint32Array(Math.max(this.#slots, 64));
-      page = { worker, firstAtUs, sinceFirstUs, duplicates: 0, reordered: 0 };
-      this.#pages.set(seq, page);
+      row = { worker, firstAtUs, sinceFirstUs, duplicates: 0, reordered: 0 };
+      this.#rows.set(seq, row);
     }
     this.#lastSeq = seq;
-    this.#lastPage = page;
-    return page;
+    this.#lastRow = row;
+    return row;
   }
 }
 

@@ -1,8 +1,14 @@
 /** One snapshot out of those of several fleet processes: counts add up, histograms merge, nothing is averaged. */
+
 import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
-import type { MergedSnapshot } from './fleet.ts';
+import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
+
+export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
+  /** Attempts that failed, by cause (each attempt, repeats included). */
+  attemptFailures: Record<string, number>;
+};
 
 export function mergeSnapshots(
   parts: { index: number; alive: boolean; snapshot: ProcessSnapshot | undefined }[],
@@ -14,9 +20,9 @@ export function mergeSnapshots(
     attempts: sum((one) => one.attempts),
     opened: sum((one) => one.opened),
     connected: parts.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
-    attemptFailures: addCounts(snapshots.map((one) => one.attemptFailures)),
-    disconnects: addCounts([...snapshots.map((one) => one.disconnects), deaths(parts)]),
-    perWorker: addCounts(snapshots.map((one) => one.perWorker)),
+    attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
+    disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(parts)]),
+    perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
     connectUs: Object.fromEntries(
       CONNECT_STAGES.map((stage) => [
         stage,
@@ -36,28 +42,19 @@ export function mergeSnapshots(
   };
 }
 
-/** Adds counters key by key. */
-export function addCounts(all: Record<string, number>[]): Record<string, number> {
-  const total: Record<string, number> = {};
-  for (const counts of all) {
-    for (const [key, value] of Object.entries(counts)) total[key] = (total[key] ?? 0) + value;
-  }
-  return total;
-}
-
 /** Adds series that began at different times, on the grid of the earliest. */
 export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
-  const startUs = Math.min(...all.map((one) => one.startUs));
+  const startedAtUs = Math.min(...all.map((one) => one.startedAtUs));
   const intervalUs = all[0]?.intervalUs ?? 10_000;
   const counts: number[] = [];
   for (const one of all) {
-    const shift = Math.round((one.startUs - startUs) / intervalUs);
+    const shift = Math.round((one.startedAtUs - startedAtUs) / intervalUs);
     one.counts.forEach((value, index) => {
       while (counts.length <= index + shift) counts.push(0);
       counts[index + shift] = (counts[index + shift] ?? 0) + value;
     });
   }
-  return { startUs: all.length > 0 ? startUs : 0, intervalUs, counts };
+  return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };
 }
 
 function deaths(parts: { alive: boolean; snapshot: ProcessSnapshot | undefined }[]): Record<string, number> {

@@ -3,10 +3,9 @@
  * Both sides send arrays: everything that one turn of the event loop produced travels as one message, and what nobody
  * waits for travels with the next.
  */
+import type { ClientKind } from '../../protocol/connection.ts';
 import type { FleetSnapshot, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
-
-export type ClientKind = 'light' | 'official';
 
 /** What stays the same for all connections of a run. */
 export interface FleetSettings {
@@ -17,7 +16,7 @@ export interface FleetSettings {
   /** Ask for an acknowledgement of every `join_room`, so that the ledger knows the members. */
   ledger: boolean;
   /** Disconnects per second when many connections leave together. */
-  leaveRatePerSec: number;
+  disconnectRatePerSec: number;
   /** Which of how many fleets of the run this is: one for each Artillery worker, all on the same addresses. */
   fleet: { index: number; of: number };
 }

@@ -4,15 +4,15 @@
  * with what comes within the next milliseconds.
  */
 export class Outbox<T> {
-  readonly #patienceMs: number;
+  readonly #flushDelayMs: number;
   readonly #send: (batch: T[]) => void;
   #batch: T[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isLeaving = false;
 
   /** @param send never called with nothing to send */
-  constructor(patienceMs: number, send: (batch: T[]) => void) {
-    this.#patienceMs = patienceMs;
+  constructor(flushDelayMs: number, send: (batch: T[]) => void) {
+    this.#flushDelayMs = flushDelayMs;
     this.#send = send;
   }
 
@@ -25,7 +25,7 @@ export class Outbox<T> {
   add(one: T, canWait: boolean): void {
     this.#batch.push(one);
     if (this.#isLeaving) return;
-    if (canWait) this.#timer ??= setTimeout(() => this.#flush(), this.#patienceMs);
+    if (canWait) this.#timer ??= setTimeout(() => this.#flush(), this.#flushDelayMs);
     else {
       this.#isLeaving = true;
       setImmediate(() => this.#flush());

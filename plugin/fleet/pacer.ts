@@ -2,7 +2,7 @@
  * Runs queued work at a steady rate, in small portions: connections that all come or go in one tick would stall both
  * ends, and the stall would be blamed on the server. The schedule is absolute, so a late portion is made up for.
  */
-const PORTION_MS = 10;
+const BATCH_MS = 10;
 
 /** @param afterMs how long before its time it is called; 0 if its time has come */
 type Work = (afterMs: number) => void;
@@ -25,7 +25,7 @@ export class Pacer {
     this.#queue.push(work);
     if (this.#timer) return;
     this.#startMs = performance.now();
-    this.#timer = setInterval(() => this.#run(), this.#aheadMs || PORTION_MS);
+    this.#timer = setInterval(() => this.#run(), this.#aheadMs || BATCH_MS);
     if (this.#aheadMs > 0) setImmediate(() => this.#run());
   }
 

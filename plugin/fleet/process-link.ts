@@ -24,7 +24,7 @@ export interface RequestLimits {
 }
 
 /** Arrivals come at most this much later than they were due; at 500/s two or three then share one message. */
-const PATIENCE_MS = 5;
+const FLUSH_DELAY_MS = 5;
 /** A child that does not leave when asked is ended. */
 const EXIT_GRACE_MS = 2000;
 const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
@@ -43,7 +43,7 @@ export class ProcessLink {
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, Pending>();
   readonly #ofConnection = new Map<number, Set<number>>();
-  readonly #outbox = new Outbox<FleetCommand>(PATIENCE_MS, (batch) => this.#post(batch));
+  readonly #outbox = new Outbox<FleetCommand>(FLUSH_DELAY_MS, (batch) => this.#post(batch));
   #nextRequest = 1;
   #closing: Promise<void> | undefined;
 

@@ -1,31 +1,33 @@
 /** A fleet process: holds its share of the connections. Started by fleet.ts, ends with its parent. */
-import { Books } from './books.ts';
+
 import { EventLoopWatch } from './health.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
 import { Outbox } from './outbox.ts';
 import { Pacer } from './pacer.ts';
+import { ProcessState } from './process-state.ts';
 
 const STATUS_INTERVAL_MS = 100;
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as FleetSettings;
 const clients = await loadClients(settings);
-const pacer = new Pacer(settings.leaveRatePerSec);
+const pacer = new Pacer(settings.disconnectRatePerSec);
 const eventLoop = new EventLoopWatch();
-const share = shareOf(settings, Number(process.argv[3]), Number(process.argv[4]));
-const openBooks = () => new Books({ settings, share, createClient: clients.create, pacer, answer });
-let books = openBooks();
+const index = Number(process.argv[3]);
+const share = shareOf(settings, index, Number(process.argv[4]));
+const newState = () => new ProcessState({ settings, share, createClient: clients.create, pacer, answer });
+let state = newState();
 
 // Carrying their own times, these can wait.
-const PATIENT = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
-const PATIENCE_MS = 20;
-const outbox = new Outbox<FleetAnswer>(PATIENCE_MS, (batch) => process.connected && process.send?.(batch));
+const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
+const FLUSH_DELAY_MS = 20;
+const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => process.connected && process.send?.(batch));
 function answer(one: FleetAnswer): void {
-  outbox.add(one, PATIENT.has(one.op));
+  outbox.add(one, DEFERRABLE.has(one.op));
 }
 
 let lastStatus = '';
 const statusTimer = setInterval(() => {
-  const status = books.status();
+  const status = state.status();
   const text = JSON.stringify(status);
   if (text !== lastStatus) answer(status);
   lastStatus = text;
@@ -34,16 +36,16 @@ const statusTimer = setInterval(() => {
 process.on('message', (commands: FleetCommand[]) => {
   for (const command of commands) {
     if (command.op === 'snapshot')
-      answer({ op: 'snapshot', requestId: command.requestId, snapshot: books.snapshot(eventLoop) });
+      answer({ op: 'snapshot', requestId: command.requestId, snapshot: state.snapshot(eventLoop) });
     else if (command.op === 'freeze') {
-      const rows = command.broadcasts.map((broadcast) => books.ledger.freeze(broadcast));
+      const rows = command.broadcasts.map((broadcast) => ({ process: index, ...state.ledger.freeze(broadcast) }));
       answer({ op: 'frozen', requestId: command.requestId, rows });
     } else if (command.op === 'reset') {
-      books.close();
-      books = openBooks();
+      state.close();
+      state = newState();
       answer({ op: 'reset', requestId: command.requestId });
     } else if (command.op === 'exit') close();
-    else books.run(command);
+    else state.run(command);
   }
 });
 process.on('disconnect', close);
@@ -57,7 +59,7 @@ function close(): void {
   outbox.close();
   pacer.close();
   eventLoop.close();
-  books.close();
+  state.close();
   clients.close();
   process.removeAllListeners('disconnect');
   if (process.connected) process.disconnect();

@@ -3,16 +3,17 @@
  * thread, where it only adjusts the script.
  */
 import { describeError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import type { Script } from '../script/script.ts';
+import { readWorkerSettings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, isArtilleryWorker } from './artillery.ts';
-import { parseWorkerConfig } from './config.ts';
-import { EXIT_CODES } from './exit-codes.ts';
 import { Run, type RunOptions } from './run.ts';
-import { adjustWorkerScript, type Script } from './script.ts';
+import { adjustWorkerScript } from './worker-script.ts';
 
 export class Plugin {
   constructor(script: Script, events: ArtilleryEvents, options: RunOptions) {
     if (isArtilleryWorker()) {
-      adjustWorkerScript(script, parseWorkerConfig(script, process.env), artillery().testRunId);
+      adjustWorkerScript(script, readWorkerSettings(script, process.env), artillery().testRunId);
       return;
     }
     // Inside the container of a distributed run, only the leader may measure the server.

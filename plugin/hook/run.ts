@@ -1,27 +1,31 @@
 /** One measured run, from Artillery's start to its end: owns everything the hook opens. */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import type { Result } from '../../protocol/result.ts';
+import { requireFit } from '../doctor/diagnosis.ts';
+import { requireOpenFiles } from '../doctor/preflight.ts';
+import { STEPS } from '../engine/steps/index.ts';
+import { liveFacts } from '../live/live-facts.ts';
+import type { LiveView } from '../live/server.ts';
+import type { LiveLine } from '../live/terminal-line.ts';
+import { assembleResult } from '../result/assemble.ts';
+import { describeEnvironment, settingsOf } from '../result/environment.ts';
+import { Closers } from '../run/closers.ts';
+import { Conductor } from '../run/conductor.ts';
+import type { RunContext } from '../run/context.ts';
+import { EngineLink } from '../run/link.ts';
+import { type Facts, newFacts, scenarioName } from '../run/measurements.ts';
+import { RunRecord } from '../run/record.ts';
+import { openResources } from '../run/resources.ts';
+import { succeed, within } from '../run/wait.ts';
+import type { Script } from '../script/script.ts';
+import { readSettings, type Settings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
-import { Closers } from './closers.ts';
-import { Conductor } from './conductor.ts';
-import { type HookConfig, parseHookConfig } from './config.ts';
-import type { RunContext } from './context.ts';
-import { EXIT_CODES } from './exit-codes.ts';
-import { type Facts, newFacts, scenarioName } from './facts.ts';
-import { EngineLink } from './link.ts';
-import type { LiveLine } from './live.ts';
-import { liveFacts } from './live-facts.ts';
-import type { LiveView } from './live-view/server.ts';
 import { addMetrics } from './metrics.ts';
-import { openParts } from './parts.ts';
-import { requireOpenFiles } from './preflight.ts';
-import { RunRecord } from './record.ts';
-import { assembleResult } from './result/assemble.ts';
-import type { Script } from './script.ts';
-import { openLiveLine, say, sayResult } from './terminal.ts';
-import { succeed, within } from './wait.ts';
+import { log, logResult, openLiveLine } from './terminal.ts';
 
 export interface RunOptions {
   scriptPath?: string;
@@ -44,7 +48,7 @@ interface Opened {
 
 export class Run {
   readonly #script: Script;
-  readonly #config: HookConfig;
+  readonly #config: Settings;
   readonly #facts: Facts;
   readonly #link: EngineLink;
   readonly #record: RunRecord;
@@ -60,14 +64,14 @@ export class Run {
   constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
     requireOpenFiles();
     this.#script = script;
-    this.#config = parseHookConfig(script, process.env);
+    this.#config = readSettings(script, STEPS, process.env);
     const { phases, results } = this.#config;
     this.#facts = newFacts(scenarioName(scriptPath ?? 'scenario'), this.#config);
     this.#record = new RunRecord(results, this.#facts.id);
     replacePhases(phases);
-    // A stock engine is measured as it is.
-    if (!this.#config.stock) tuneWorkerHeaps();
-    this.#link = new EngineLink(artillery().testRunId);
+    // Another engine is measured as it is.
+    if (!this.#config.external) tuneWorkerHeaps();
+    this.#link = new EngineLink(openThreadCarrier(artillery().testRunId));
     this.#closers.add(() => this.#link.close());
     this.#link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
     events.on('phaseStarted', ({ index }) => this.#then(({ conductor }) => conductor.phaseStarted(index)));
@@ -96,7 +100,7 @@ export class Run {
     const opened = this.#opened;
     if (this.#refused) return;
     if (!opened) {
-      say('Stopped before anything was measured.');
+      log('Stopped before anything was measured.');
       this.#record.discard();
       return;
     }
@@ -130,16 +134,18 @@ export class Run {
 
   async #prepare(): Promise<void> {
     const [facts, config, record, link] = [this.#facts, this.#config, this.#record, this.#link];
-    const { context, environment } = await openParts({
-      script: this.#script,
+    await requireFit(config, log);
+    const { context, target, workers } = await openResources({
       config,
       facts,
       record,
       link,
       closers: this.#closers,
       signal: this.#abort.signal,
-      say,
+      log,
     });
+    const settings = settingsOf(this.#script, config, target);
+    const environment = describeEnvironment(settings, workers, artillery().version);
     const conductor = new Conductor(context);
     const view = await this.#openView(conductor, context);
     const live = openLiveLine(liveFacts(conductor, context));
@@ -155,10 +161,10 @@ export class Run {
   async #openView(conductor: Conductor, context: RunContext): Promise<LiveView | undefined> {
     const { livePort } = this.#config;
     if (livePort === undefined) return undefined;
-    const { openLiveView } = await import('./live-view/open.ts');
+    const { openLiveView } = await import('../live/open.ts');
     const view = await openLiveView(livePort, conductor, context);
     this.#closers.add(() => view.close());
-    say(`Live view: ${view.url}`);
+    log(`Live view: ${view.url}`);
     return view;
   }
 
@@ -167,9 +173,9 @@ export class Run {
     const path = this.#record.write(result);
     const { directory } = this.#record;
     // Not before: what draws the charts is large, and would be in the memory of every Artillery thread.
-    const { writeReportFiles } = await import('./report-files.ts');
+    const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
-    sayResult(result, path, written);
+    logResult(result, path, written);
     for (const error of failed) console.error(describeError(error));
     this.#exitCode = exitCodeOf(result);
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);

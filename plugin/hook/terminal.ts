@@ -1,10 +1,10 @@
 /** What a run says to its user. Errors are said always; all else is left out with `--quiet`. */
 import type { Result } from '../../protocol/result.ts';
 import { renderConsole } from '../../report/console.ts';
+import { LiveLine } from '../live/terminal-line.ts';
 import { artillery } from './artillery.ts';
-import { LiveLine } from './live.ts';
 
-export function say(text: string): void {
+export function log(text: string): void {
   if (!quiet()) artillery().log(text);
 }
 
@@ -12,10 +12,10 @@ export function say(text: string): void {
  * @param path of result.json
  * @param files beside it
  */
-export function sayResult(result: Result, path: string, files: string[]): void {
+export function logResult(result: Result, path: string, files: string[]): void {
   const { isTTY, columns } = process.stdout;
   const color = isTTY === true && !process.env.NO_COLOR;
-  say(
+  log(
     `\n${renderConsole(result, { color, width: columns || 100 })}\nResult: ${path}, and beside it ${files.join(', ')}\n`,
   );
 }

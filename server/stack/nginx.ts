@@ -62,7 +62,7 @@ export function templateValues(options: NginxOptions): Record<string, string | n
     SOURCE_ADDRESSES: sourceAddresses(plan.sourceAddresses),
     PORT: options.port,
     STATUS_PORT: options.statusPort,
-    // One listening queue per nginx worker, dealt by the kernel. Only Linux deals evenly.
+    // One listening queue per nginx worker, perWorkerCapacity by the kernel. Only Linux deals evenly.
     LISTEN_OPTIONS: process.platform === 'linux' ? 'backlog=4096 reuseport' : 'backlog=4096',
   };
 }

@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { optionsSchema as engineOptions } from '../../plugin/engine/config.ts';
+import { createProgram } from '../../plugin/cli/program.ts';
 import { METRICS } from '../../plugin/engine/metrics.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
-import { createProgram } from '../../plugin/hook/cli/program.ts';
-import { environmentSchema as hookEnvironment, optionsSchema as hookOptions } from '../../plugin/hook/config.ts';
-import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { optionsSchema as engineOptions } from '../../plugin/script/engine-options.ts';
+import {
+  environmentSchema as hookEnvironment,
+  optionsSchema as hookOptions,
+} from '../../plugin/script/plugin-options.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { resultSchema } from '../../protocol/result.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';

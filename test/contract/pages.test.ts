@@ -4,7 +4,8 @@ import { existsSync, globSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { validateScript } from '../../plugin/engine/validate.ts';
+import { STEPS } from '../../plugin/engine/steps/index.ts';
+import { validateScript } from '../../plugin/script/validate.ts';
 import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
 
 describe('all pages', () => {
@@ -30,7 +31,7 @@ describe('all pages', () => {
   it('show only YAML that the engine accepts', () => {
     const problems = paths.flatMap((path) =>
       codeBlocks(page(path), 'yaml').flatMap((code) =>
-        validateScript(asScript(yaml.safeLoad(code)) as never).map(
+        validateScript(asScript(yaml.safeLoad(code)) as never, STEPS).map(
           (problem) => `${path}: ${problem.path}: ${problem.message}\n${code}`,
         ),
       ),

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { REPORT_FILES } from '../../plugin/hook/report-files.ts';
+import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import type { Repeat } from '../../protocol/repeat.ts';
 import type { Result } from '../../protocol/result.ts';
 import type { Comparison } from '../../report/compare.ts';

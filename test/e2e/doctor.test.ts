@@ -6,7 +6,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
-import type { Diagnosis } from '../../plugin/hook/doctor/diagnosis.ts';
+import type { Diagnosis } from '../../plugin/doctor/diagnosis.ts';
 import { quickScript, startRun, strays } from '../helpers/run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

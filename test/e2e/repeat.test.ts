@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
-import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { cli } from '../helpers/cli.ts';

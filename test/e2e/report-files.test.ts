@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { REPORT_FILES } from '../../plugin/hook/report-files.ts';
+import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { quickScript, startRun } from '../helpers/run.ts';
 import { eventually } from '../helpers/stack.ts';

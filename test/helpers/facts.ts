@@ -1,11 +1,13 @@
 /** Facts and fleets' reports, made up for tests of what is computed from them. */
 
-import { type HookConfig, parseHookConfig } from '../../plugin/hook/config.ts';
-import { type Facts, newFacts } from '../../plugin/hook/facts.ts';
+import { STEPS } from '../../plugin/engine/steps/index.ts';
+import type { EngineSnapshot } from '../../plugin/run/link.ts';
+import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
+import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast } from '../../protocol/link.ts';
 
-export function hookConfig(options: object = {}, config: object = {}, env: NodeJS.ProcessEnv = {}): HookConfig {
+export function hookConfig(options: object = {}, config: object = {}, env: NodeJS.ProcessEnv = {}): Settings {
   const script = {
     config: {
       target: 'http://127.0.0.1:8080',
@@ -13,9 +15,9 @@ export function hookConfig(options: object = {}, config: object = {}, env: NodeJ
       plugins: { 'socketio-capacity': options },
       ...config,
     },
-    scenarios: [{ engine: 'socketio-capacity' }],
+    scenarios: [{ engine: 'socketio-capacity', flow: [{ hold: true }] }],
   };
-  return parseHookConfig(script, env);
+  return readSettings(script, STEPS, env);
 }
 
 /** Of a run in which nothing has happened yet. */
@@ -32,6 +34,7 @@ export function encoded(valuesUs: number[]): string {
 /** One fleet process's page on one broadcast: everybody got it, unless said otherwise. */
 export function page(seq: number, latenciesUs: number[], changes: Partial<FrozenBroadcast> = {}): FrozenBroadcast {
   return {
+    process: 0,
     seq,
     expected: latenciesUs.length,
     received: latenciesUs.length,
@@ -51,9 +54,12 @@ export function sent(seq: number, expected: number) {
   return { seq, expected, sentAtUs: seq * 1000 + 5, stampedAtUs: 0, via: 0, intendedAtUs: seq * 1000, worker: 'w0' };
 }
 
-export function snapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
+export const ENGINE_1 = { host: 'here', engine: '1' };
+
+export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot {
   const connectUs = Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, encoded([])]));
   return {
+    from: ENGINE_1,
     processes: [],
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
     attempts: 0,
@@ -65,7 +71,7 @@ export function snapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
     disconnects: {},
     perWorker: {},
     connectUs: connectUs as FleetSnapshot['connectUs'],
-    openings: { startUs: 0, intervalUs: 100_000, counts: [] },
+    openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
     receipts: { received: 0, duplicates: 0, late: 0, early: 0 },
     ignoredEvents: 0,
     receivedBytes: 0,

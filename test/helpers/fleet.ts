@@ -1,5 +1,6 @@
 import type { Fleet, FleetConnection } from '../../plugin/fleet/fleet.ts';
-import type { ClientKind, FleetSettings } from '../../plugin/fleet/messages.ts';
+import type { FleetSettings } from '../../plugin/fleet/messages.ts';
+import type { ClientKind } from '../../protocol/connection.ts';
 
 export function fleetSettings(url: string, client: ClientKind = 'light'): FleetSettings {
   return {
@@ -17,7 +18,7 @@ export function fleetSettings(url: string, client: ClientKind = 'light'): FleetS
     },
     localAddresses: [],
     ledger: true,
-    leaveRatePerSec: 10_000,
+    disconnectRatePerSec: 10_000,
     fleet: { index: 0, of: 1 },
   };
 }

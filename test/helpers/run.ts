@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { type Result, resultSchema } from '../../protocol/result.ts';
 import { readState, type StackState } from '../../server/stack/state.ts';
 import { eventually, tempStateDir } from './stack.ts';

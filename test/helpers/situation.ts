@@ -1,7 +1,7 @@
-import type { Deployment } from '../../plugin/hook/doctor/deployment.ts';
-import type { Load } from '../../plugin/hook/doctor/load.ts';
-import type { Machine } from '../../plugin/hook/doctor/machine.ts';
-import type { Situation } from '../../plugin/hook/doctor/situation.ts';
+import type { Deployment } from '../../plugin/doctor/deployment.ts';
+import type { Load } from '../../plugin/doctor/load.ts';
+import type { Machine } from '../../plugin/doctor/machine.ts';
+import type { Situation } from '../../plugin/doctor/situation.ts';
 
 interface Changes {
   machine?: Partial<Machine>;

@@ -1,13 +1,15 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseConfig } from '../../plugin/engine/config.ts';
 import { Meter } from '../../plugin/engine/meter.ts';
 import { newTally, type Run } from '../../plugin/engine/run.ts';
 import { createScenarioFunction } from '../../plugin/engine/scenario.ts';
 import { Signals } from '../../plugin/engine/signals.ts';
-import type { Context, Helpers, Scenario, Script } from '../../plugin/engine/types.ts';
-import { validateScript } from '../../plugin/engine/validate.ts';
+import { STEPS } from '../../plugin/engine/steps/index.ts';
+import type { Context, Helpers } from '../../plugin/engine/types.ts';
+import { parseEngineOptions } from '../../plugin/script/engine-options.ts';
+import type { Scenario, Script } from '../../plugin/script/script.ts';
+import { validateScript } from '../../plugin/script/validate.ts';
 import { FakeFleet } from './fake-fleet.ts';
 
 const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
@@ -38,10 +40,10 @@ export class Bench {
     this.#script = {
       config: { target: target ?? 'http://127.0.0.1:1', engines: { 'socketio-capacity': options }, processor },
     };
-    const parsed = parseConfig(this.#script);
+    const parsed = parseEngineOptions(this.#script);
     if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
     this.run = {
-      config: parsed.config,
+      config: parsed.options,
       fleet: this.fleet,
       helpers,
       processor,
@@ -55,7 +57,7 @@ export class Bench {
   /** Runs the flow once. Resolves at the callback; what comes later is still counted in the outcome. */
   play(flow: unknown[], vars: Record<string, unknown> = {}, scenario: Scenario = {}): Promise<Outcome> {
     const spec = { ...scenario, engine: 'socketio-capacity', flow };
-    const problems = validateScript({ ...this.#script, scenarios: [spec] });
+    const problems = validateScript({ ...this.#script, scenarios: [spec] }, STEPS);
     if (problems.length > 0) throw new Error(JSON.stringify(problems));
     const context: Context = { vars };
     const outcome: Outcome = { error: null, vars, started: 0, callbacks: 0, errors: [] };

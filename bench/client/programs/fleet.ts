@@ -20,7 +20,7 @@ const fleet = await Fleet.start(
     },
     localAddresses: [],
     ledger: true,
-    leaveRatePerSec: 10_000,
+    disconnectRatePerSec: 10_000,
     fleet: { index: 0, of: 1 },
   },
   1,

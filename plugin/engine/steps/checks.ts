@@ -2,8 +2,8 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { FlowError } from '../flow-error.ts';
-import type { VirtualUser } from '../run.ts';
 import type { Outcome } from '../types.ts';
+import type { VirtualUser } from '../virtual-user.ts';
 import type { Build } from './step.ts';
 
 /** Ways to reach into the answer; `json` alone is usual. */

@@ -1,12 +1,15 @@
 import { z } from 'zod';
-import { DEFAULT_RATE_PER_SEC } from '../../../protocol/flow.ts';
-import type { ClientOptions } from '../../fleet/client.ts';
+import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import type { Emission, OpenOptions } from '../../fleet/messages.ts';
-import { connectionShape } from '../config.ts';
-import { durationSchema } from '../duration.ts';
-import type { VirtualUser } from '../run.ts';
-import type { Build } from './step.ts';
-import { defineStep } from './step.ts';
+import { durationSchema } from '../../script/duration.ts';
+import { connectionShape } from '../../script/engine-options.ts';
+import { type ConnectionsPerUser, ONE_CONNECTION } from '../../script/flow.ts';
+import { isTemplate } from '../template.ts';
+import type { VirtualUser } from '../virtual-user.ts';
+import { type Build, defineStep } from './step.ts';
+
+/** At which a virtual user opens its many connections, unless its `connect` says otherwise. */
+const DEFAULT_RATE_PER_SEC = 500;
 
 const optionsSchema = z.strictObject({
   ...connectionShape,
@@ -29,6 +32,9 @@ export const connect = defineStep({
     namespace: z.string().optional(),
     timeout: durationSchema.optional(),
   }),
+  staySeconds: () => 0,
+  connections: ({ connect }) => connectionsOf(connect),
+  connection: ({ connect }) => connectionOf(connect),
   compile(spec, build) {
     const connect = compileConnect(spec, build);
     return async (user) => void (await connect(user));
@@ -50,7 +56,7 @@ export function compileConnect(
   const given = build.template(options);
   return async (user, emit) => {
     const own = given(user.context) as typeof options;
-    const overrides: Partial<ClientOptions> = {};
+    const overrides: Partial<ConnectionOptions> = {};
     if (own.auth) overrides.auth = own.auth;
     if (own.query) overrides.query = { ...connection.query, ...own.query };
     if (own.path) overrides.path = own.path;
@@ -66,4 +72,19 @@ export function compileConnect(
     await user.session.connect(path, opening);
     return 1;
   };
+}
+
+/** Of a `connect`, wherever it stands. */
+export function connectionsOf(connect: z.output<typeof connectSchema> | undefined): ConnectionsPerUser {
+  if (typeof connect !== 'object' || (connect.count ?? 1) === 1) return ONE_CONNECTION;
+  return { count: connect.count ?? 1, ratePerSec: connect.ratePerSec };
+}
+
+/** What a `connect` changes for every virtual user; what a template gives is each one's own. */
+export function connectionOf(connect: z.output<typeof connectSchema> | undefined): Partial<ConnectionOptions> {
+  if (typeof connect !== 'object') return {};
+  const { auth, query, path, transports, extraHeaders, headers } = connect;
+  const changes = { auth, query, path, transports, headers: { ...extraHeaders, ...headers } };
+  const kept = Object.entries(changes).filter(([, value]) => Object.keys(value ?? {}).length > 0 && !isTemplate(value));
+  return Object.fromEntries(kept);
 }

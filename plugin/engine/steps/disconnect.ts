@@ -4,5 +4,6 @@ import { defineStep } from './step.ts';
 /** `disconnect: true` leaves; a later step that needs a connection opens a new one. */
 export const disconnect = defineStep({
   schema: z.strictObject({ disconnect: z.literal(true, { error: 'write disconnect: true' }) }),
+  staySeconds: () => 0,
   compile: () => (user) => user.session.close(),
 });

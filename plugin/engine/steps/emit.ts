@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { FleetConnection } from '../../fleet/fleet.ts';
 import type { Emission } from '../../fleet/messages.ts';
-import { durationSchema } from '../duration.ts';
-import type { Step, VirtualUser } from '../run.ts';
+import { durationSchema } from '../../script/duration.ts';
+import type { Step, VirtualUser } from '../virtual-user.ts';
 import { argsShape, checksShape, compileChecks } from './checks.ts';
-import { type Connect, compileConnect, connectSchema } from './connect.ts';
+import { type Connect, compileConnect, connectionOf, connectionsOf, connectSchema } from './connect.ts';
 import { type Build, defineStep } from './step.ts';
 
 const responseSchema = z
@@ -40,6 +40,10 @@ const schema = z.strictObject({
 /** `emit: ["event", …]`, and what is expected in return. */
 export const emit = defineStep({
   schema,
+  besideKeys: ['connect'],
+  staySeconds: () => 0,
+  connections: ({ connect }) => connectionsOf(connect),
+  connection: ({ connect }) => connectionOf(connect),
   compile(spec, build) {
     const send = compileSend(spec, build);
     const fresh = spec.connect ?? (spec.reconnect ? true : undefined);
@@ -91,7 +95,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
     const { event, args } = openOptions(user).emit;
     meter.count('emit');
     meter.rate('emitRate');
-    const others = user.session.crowd?.each((other) => sendLikewise(other, namespace, event, args));
+    const others = user.session.group?.each((other) => sendLikewise(other, namespace, event, args));
     if (acknowledge || response) {
       const exchanged = exchange(user, connection, namespace, event, args);
       return others ? Promise.all([exchanged, others]).then(() => {}) : exchanged;
@@ -157,7 +161,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
 
   async function openAndSend(user: VirtualUser, namespace: string): Promise<void> {
     const { session } = user;
-    if (acknowledge || response || session.crowd) {
+    if (acknowledge || response || session.group) {
       await send(user, await session.use(namespace), namespace);
       return;
     }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FlowError, slug } from '../flow-error.ts';
-import type { Run, Step, VirtualUser } from '../run.ts';
+import type { Run } from '../run.ts';
+import type { Step, VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 type Processor = (context: unknown, events: unknown, next: (error?: unknown) => void) => unknown;
@@ -8,6 +9,8 @@ type Processor = (context: unknown, events: unknown, next: (error?: unknown) => 
 /** `function: name` runs a function of `config.processor`: `(context, events, next)`, or an async one without `next`. */
 export const fn = defineStep({
   schema: z.strictObject({ function: z.string() }),
+  functionKeys: ['function'],
+  staySeconds: () => 0,
   compile: (spec, build) => compileFunction(spec.function, build.run),
 });
 

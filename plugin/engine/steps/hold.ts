@@ -7,6 +7,7 @@ import { defineStep } from './step.ts';
  */
 export const hold = defineStep({
   schema: z.strictObject({ hold: z.literal(true, { error: 'write hold: true' }) }),
+  staySeconds: () => Number.POSITIVE_INFINITY,
   compile(_spec, { run }) {
     const { tally, signals } = run;
     return async (user) => {

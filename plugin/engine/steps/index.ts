@@ -21,14 +21,3 @@ export const STEPS: Record<string, StepKind> = {
   function: fn,
   log,
 };
-
-/** @returns the step's verb; undefined unless it has exactly one. `emit` may bring a `connect` along. */
-export function verbOf(step: unknown): string | undefined {
-  if (typeof step !== 'object' || step === null) return undefined;
-  const verbs = Object.keys(step).filter((key) => key in STEPS);
-  return verbs.length > 1 && verbs.includes('emit') && verbs.every((verb) => verb === 'emit' || verb === 'connect')
-    ? 'emit'
-    : verbs.length === 1
-      ? verbs[0]
-      : undefined;
-}

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { FlowError } from '../flow-error.ts';
-import { runSteps, type VirtualUser } from '../run.ts';
+import { isTemplate } from '../template.ts';
+import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 /** Iterations without a pause; a loop of nothing but emits must leave the event loop to others. */
@@ -21,6 +22,12 @@ type While = (context: unknown, done: (goOn: boolean) => void) => unknown;
 /** `loop: [steps]` with `count` (a number, a range "1-15", -1 for ever), `over` (a list) or `whileTrue` (a function). */
 export const loop = defineStep({
   schema,
+  childrenKey: 'loop',
+  functionKeys: ['whileTrue'],
+  staySeconds(spec, childSeconds) {
+    const times = rounds(spec);
+    return times === 0 || times === Number.POSITIVE_INFINITY ? times : times * childSeconds;
+  },
   compile(spec, build) {
     const steps = build.steps(spec.loop);
     const countOf = build.template(spec.count ?? -1);
@@ -42,6 +49,15 @@ export const loop = defineStep({
     };
   },
 });
+
+/** @returns how often it goes around; infinite where the script does not say */
+function rounds({ count, over, whileTrue }: z.output<typeof schema>): number {
+  if (whileTrue !== undefined) return Number.POSITIVE_INFINITY;
+  if (over !== undefined) return Array.isArray(over) ? over.length : Number.POSITIVE_INFINITY;
+  if (count === undefined || isTemplate(count)) return Number.POSITIVE_INFINITY;
+  const { from, to } = parseCount(count);
+  return Math.max(0, to - from);
+}
 
 /** `over` goes through all of the list; `count` beside it is not looked at. */
 function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
-import type { Run, Step } from '../run.ts';
+import type { StepDeclaration } from '../../script/flow.ts';
+import type { Run } from '../run.ts';
 import type { Awaited } from '../session.ts';
 import type { Template } from '../template.ts';
+import type { Step } from '../virtual-user.ts';
 
 /** What a step can use while it is compiled, once per scenario. */
 export interface Build {
@@ -15,16 +17,14 @@ export interface Build {
   awaited: Awaited[];
 }
 
-/** One verb of a flow. */
-export interface StepKind {
-  schema: z.ZodType;
+/** One verb of a flow: what it declares of itself before a run, and the code that runs it. */
+export interface StepKind extends StepDeclaration {
   compile(spec: unknown, build: Build): Step;
 }
 
 /** Ties a step's schema to the code that gets what the schema parsed. */
-export function defineStep<S extends z.ZodType>(kind: {
-  schema: S;
-  compile(spec: z.output<S>, build: Build): Step;
-}): StepKind {
-  return { schema: kind.schema, compile: (spec, build) => kind.compile(kind.schema.parse(spec), build) };
+export function defineStep<S extends z.ZodType>(
+  kind: StepDeclaration<z.output<S>> & { schema: S; compile(spec: z.output<S>, build: Build): Step },
+): StepKind {
+  return { ...kind, compile: (spec, build) => kind.compile(kind.schema.parse(spec), build) } as StepKind;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs } from '../../../protocol/duration.ts';
+import { durationMs } from '../../script/duration.ts';
 import { FlowError } from '../flow-error.ts';
 import { isTemplate } from '../template.ts';
 import { defineStep } from './step.ts';
@@ -16,6 +16,7 @@ export const think = defineStep({
     }),
     jitter: jitterSchema.optional(),
   }),
+  staySeconds: ({ think: time }) => (durationMs(time) ?? Number.POSITIVE_INFINITY) / 1000,
   compile({ think: spec, jitter }, build) {
     const timeOf = build.template(spec);
     const jitterOf = build.template(jitter ?? build.run.config.thinkJitter);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationSchema } from '../duration.ts';
+import { durationSchema } from '../../script/duration.ts';
 import { isTemplate } from '../template.ts';
 import { checksShape, compileChecks } from './checks.ts';
 import { defineStep } from './step.ts';
@@ -20,6 +20,7 @@ export const waitFor = defineStep({
       { error: 'expected the event: waitFor: {event: "<event>"}' },
     ),
   }),
+  staySeconds: () => Number.POSITIVE_INFINITY,
   compile({ waitFor: spec }, build) {
     const { config, meter } = build.run;
     const timeoutMs = spec.timeout ?? config.timeoutMs;

@@ -2,16 +2,13 @@
  * socket.io-client behind the fleet's interface: several times dearer than the light client, but the real thing, with
  * HTTP long-polling and the upgrade from it.
  */
-import http from 'node:http';
-import https from 'node:https';
-import { isIP } from 'node:net';
-import { createSecureContext } from 'node:tls';
-import { Manager, type ManagerOptions, type Socket } from 'socket.io-client';
+import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
 import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
 import { endFailure, type Failure, failureOf } from './failure.ts';
+import { checkOptions, managerOptions } from './manager-options.ts';
 
 /** @param slot dense number, never reused: the ledger's index */
 export function createOfficialClient(slot: number, options: ClientOptions, sink: ClientSink): Client {
@@ -211,41 +208,6 @@ class OfficialClient implements Client {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
-}
-
-/**
- * engine.io-client loses what its transports throw at once, and would wait for ever.
- * @throws what they would throw
- */
-function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: ClientOptions): void {
-  if (localAddress !== undefined && isIP(localAddress) === 0) {
-    throw Object.assign(new TypeError(`${localAddress}: no IP address`), { code: 'ERR_INVALID_IP_ADDRESS' });
-  }
-  if (ca !== undefined || cert !== undefined || key !== undefined) createSecureContext({ ca, cert, key });
-  for (const [name, value] of Object.entries(headers)) {
-    http.validateHeaderName(name);
-    http.validateHeaderValue(name, value);
-  }
-}
-
-function managerOptions(options: ClientOptions): Partial<ManagerOptions> {
-  const { servername, ...tls } = options.tls;
-  const { localAddress } = options;
-  const isSecure = /^(https|wss):/.test(options.url);
-  // Only an agent brings these two to both of its transports.
-  const agent = isSecure ? new https.Agent({ servername, localAddress }) : new http.Agent({ localAddress });
-  const needsAgent = servername !== undefined || localAddress !== undefined;
-  return {
-    path: options.path,
-    transports: options.transports,
-    query: options.query,
-    extraHeaders: options.headers,
-    autoConnect: false,
-    forceNew: true,
-    reconnection: false,
-    ...tls,
-    ...({ perMessageDeflate: false, ...(needsAgent ? { agent } : {}) } as object),
-  };
 }
 
 function isBroadcast(value: unknown): value is Broadcast {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import type { ClientKind } from '../../../plugin/fleet/messages.ts';
-import { booksOf, type Page } from '../../helpers/books.ts';
+import type { ClientKind } from '../../../protocol/connection.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
+import { ledgerRowsOf, type Page } from '../../helpers/ledger-rows.ts';
 import { type Lies, type LyingServer, startLyingServer } from '../../helpers/lying-server.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -30,7 +30,7 @@ for (const client of ['light', 'official'] as ClientKind[]) {
 
   async function pageOf(lies: Lies, receipts: number): Promise<Page> {
     seq++;
-    const [page] = await booksOf(fleet, server, seq, [lies], receipts);
+    const [page] = await ledgerRowsOf(fleet, server, seq, [lies], receipts);
     return page as Page;
   }
 
@@ -53,7 +53,7 @@ for (const client of ['light', 'official'] as ClientKind[]) {
 
   test(`${client}: five that get a broadcast after the next one`, async () => {
     seq += 2;
-    const [held, next] = await booksOf(fleet, server, seq - 1, [{ reorder: 5 }, {}], 2 * MEMBERS);
+    const [held, next] = await ledgerRowsOf(fleet, server, seq - 1, [{ reorder: 5 }, {}], 2 * MEMBERS);
     assert.deepEqual([held?.received, held?.reordered, held?.lostConnected], [MEMBERS, 5, 0]);
     assert.deepEqual([next?.received, next?.reordered], [MEMBERS, 0]);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from 'redis';
-import { RedisReader } from '../../../plugin/hook/samplers/redis.ts';
+import { RedisReader } from '../../../plugin/samplers/redis.ts';
 import { freePort, startRedis, type TestRedis } from '../../helpers/redis.ts';
 
 /** A client that outlives its server, as cleaning up goes in the order of opening. */

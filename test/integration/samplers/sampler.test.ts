@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { Sampler, type SamplerSources } from '../../../plugin/hook/samplers/sampler.ts';
+import { Sampler, type SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 
 const MB = 1024 * 1024;

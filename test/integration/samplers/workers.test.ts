@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server } from 'socket.io';
-import { ControlClients } from '../../../plugin/hook/samplers/workers.ts';
+import { ControlClients } from '../../../plugin/samplers/workers.ts';
 import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
 import { freePort } from '../../helpers/redis.ts';

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { parseHookConfig } from '../../../plugin/hook/config.ts';
-import { proxyReadTimeout, workerRestart } from '../../../plugin/hook/doctor/deployment.ts';
-import { readLoad } from '../../../plugin/hook/doctor/load.ts';
-import { readMachine } from '../../../plugin/hook/doctor/machine.ts';
+import { proxyReadTimeout, workerRestart } from '../../../plugin/doctor/deployment.ts';
+import { readLoad } from '../../../plugin/doctor/load.ts';
+import { readMachine } from '../../../plugin/doctor/machine.ts';
+import { STEPS } from '../../../plugin/engine/steps/index.ts';
+import { readSettings } from '../../../plugin/script/settings.ts';
 
 const root = new URL('../../../', import.meta.url);
 const textOf = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -17,13 +18,22 @@ describe('load', () => {
       config: { target: 'http://localhost:8080', phases: [ramp], ...config },
       scenarios: [{ engine: 'socketio-capacity', flow }],
     };
-    return readLoad(script, parseHookConfig(script, {}));
+    return readLoad(readSettings(script, STEPS, {}));
   };
 
   it('is all arrivals of a flow that holds, and those at once of one that leaves', () => {
     assert.equal(loadOf({}).connections, 1000);
     const soak = [{ duration: 3600, arrivalRate: 100 }];
     assert.equal(loadOf({ phases: soak }, [{ think: 5 }]).connections, 1500);
+  });
+
+  it('is no more than maxVusers lets in', () => {
+    const phases = [{ duration: 4000, arrivalRate: 500, maxVusers: 50 }];
+    assert.equal(loadOf({ phases }).connections, 50);
+    // A later phase lets in more; one without a limit, all of its own.
+    assert.equal(loadOf({ phases: [...phases, { pause: 1 }, { ...ramp, maxVusers: 80 }] }).connections, 80);
+    assert.equal(loadOf({ phases: [...phases, ramp] }).connections, 1050);
+    assert.equal(loadOf({ phases: [ramp, ...phases] }).connections, 1000);
   });
 
   it('counts a virtual user’s connections, in number and rate', () => {

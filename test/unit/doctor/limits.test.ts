@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { diagnose } from '../../../plugin/hook/doctor/diagnosis.ts';
-import { dealt, findLimits, highest } from '../../../plugin/hook/doctor/limits.ts';
-import type { Situation } from '../../../plugin/hook/doctor/situation.ts';
+import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
+import { findLimits, highest, perWorkerCapacity } from '../../../plugin/doctor/limits.ts';
+import type { Situation } from '../../../plugin/doctor/situation.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
 const limitOf = (name: string, from: Situation) => findLimits(from).find((limit) => limit.name === name);
@@ -34,8 +34,8 @@ describe('files', () => {
     assert.equal(limitOf('generatorFiles', situation({ machine: files(600) }))?.raise, 'ulimit -n 700 (as root)');
   });
 
-  it('of a stock engine: one process', () => {
-    const from = situation({ load: { client: 'stock' } });
+  it('of an external engine: one process', () => {
+    const from = situation({ load: { client: 'external' } });
     assert.equal(maxOf('generatorFiles', from), 19_800);
     assert.equal(limitOf('generatorFiles', from)?.raise, 'ulimit -n 32200 (as root)');
   });
@@ -43,7 +43,7 @@ describe('files', () => {
   it('names fs.nr_open where the hard limit cannot be raised so far', () => {
     const from = situation({
       machine: { openFiles: { soft: 1024, hard: 1024, ceiling: 4096 } },
-      load: { client: 'stock' },
+      load: { client: 'external' },
     });
     assert.equal(limitOf('generatorFiles', from)?.raise, 'sysctl -w fs.nr_open=32200 && ulimit -n 32200 (as root)');
   });
@@ -127,8 +127,8 @@ describe('a stack that is up', () => {
   });
 
   it('gives nginx’s fullest worker more than its share', () => {
-    assert.equal(dealt(1000, 1), 1000);
-    assert.equal(dealt(1000, 4), 3638);
+    assert.equal(perWorkerCapacity(1000, 1), 1000);
+    assert.equal(perWorkerCapacity(1000, 4), 3638);
   });
 });
 

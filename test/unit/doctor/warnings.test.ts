@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { findWarnings } from '../../../plugin/hook/doctor/warnings.ts';
+import { findWarnings } from '../../../plugin/doctor/warnings.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
 const names = (...args: Parameters<typeof situation>) => findWarnings(situation(...args)).map(({ name }) => name);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
-import { BroadcastChannel } from 'node:worker_threads';
 import CapacityEngine from '../../../plugin/engine/engine.ts';
-import type { Script } from '../../../plugin/engine/types.ts';
 import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
-import { type EngineMessage, type HookMessage, linkChannelName } from '../../../protocol/link.ts';
+import type { Script } from '../../../plugin/script/script.ts';
+import { openThreadCarrier } from '../../../protocol/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
 
@@ -47,13 +47,12 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
   });
   const messages: EngineMessage[] = [];
   const arrived = new EventEmitter();
-  const channel = new BroadcastChannel(linkChannelName(testRunId));
-  channel.onmessage = (event) => {
-    const { data } = event as { data: EngineMessage };
-    messages.push(data);
-    arrived.emit(data.type, data);
+  const carrier = openThreadCarrier<RunMessage, EngineMessage>(testRunId);
+  carrier.onMessage = (message) => {
+    messages.push(message);
+    arrived.emit(message.type, message);
   };
-  const say = (message: HookMessage) => channel.postMessage(message);
+  const say = (message: RunMessage) => carrier.send(message);
   const play = () => {
     const outcome = { started: 0, callbacks: 0, error: undefined as unknown };
     const scenarioEvents = { emit: (event: string) => event === 'started' && outcome.started++ };
@@ -68,7 +67,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     return { outcome, ended };
   };
   open.push(async () => {
-    channel.close();
+    carrier.close();
     await engine.close();
   });
   return { engine, fleet, started, aborted, events, phases, say, messages, arrived, play };
@@ -81,12 +80,12 @@ afterEach(async () => {
 
 describe('without the plugin', () => {
   it('starts a fleet for this worker’s share and lets arrivals begin', async () => {
-    const { engine, started } = start({ options: { leaveRate: 50 } });
+    const { engine, started } = start({ options: { disconnectRate: 50 } });
     await engine.init();
     assert.equal(started.length, 1);
     assert.equal(started[0]?.processes, 1);
     assert.equal(started[0]?.settings.ledger, false);
-    assert.equal(started[0]?.settings.leaveRatePerSec, 50);
+    assert.equal(started[0]?.settings.disconnectRatePerSec, 50);
     assert.equal(Object.getPrototypeOf(engine.init).constructor.name, 'AsyncFunction');
   });
 

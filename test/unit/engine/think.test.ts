@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { jittered } from '../../../plugin/engine/steps/think.ts';
-import { durationMs } from '../../../protocol/duration.ts';
+import { durationMs } from '../../../plugin/script/duration.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
 it('takes bare numbers for seconds, whole or not', () => {

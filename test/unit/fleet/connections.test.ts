@@ -5,7 +5,7 @@ import { ConnectTimes } from '../../../plugin/fleet/connect-times.ts';
 import { Connections } from '../../../plugin/fleet/connections.ts';
 import { Ledger } from '../../../plugin/fleet/ledger.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
-import { Openings } from '../../../plugin/fleet/openings.ts';
+import { OpenSeries } from '../../../plugin/fleet/open-series.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 
@@ -26,14 +26,14 @@ function idleConnections() {
       defaults: clientOptions({ url: 'http://127.0.0.1:1' }),
       localAddresses: [],
       ledger: true,
-      leaveRatePerSec: 1,
+      disconnectRatePerSec: 1,
       fleet: { index: 0, of: 1 },
     },
     share: { index: 0, of: 1 },
     createClient,
     ledger: new Ledger(),
     connectTimes: new ConnectTimes(),
-    openings: new Openings(0),
+    openings: new OpenSeries(0),
     pacer: { add: (leave: () => void) => void leaves.push(leave) } as Pacer,
     answer: (answer) => void answers.push(answer),
   });

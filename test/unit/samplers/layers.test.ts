@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CpuTime } from '../../../plugin/hook/samplers/cpu-time.ts';
-import { layerMemory } from '../../../plugin/hook/samplers/layers.ts';
-import type { ProcessReading } from '../../../plugin/hook/samplers/proc.ts';
+import { CpuTime } from '../../../plugin/samplers/cpu-time.ts';
+import { layerMemory } from '../../../plugin/samplers/layers.ts';
+import type { ProcessReading } from '../../../plugin/samplers/proc.ts';
 
 function processes(entries: [pid: number, reading: Partial<ProcessReading>][]): Map<number, ProcessReading> {
   return new Map(entries.map(([pid, reading]) => [pid, { rssBytes: 0, cpuUs: 0, startedAtUs: 0, ...reading }]));

@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../../plugin/hook/samplers/auxv.ts';
-import {
-  parseCpu,
-  parseMeminfo,
-  parseSlabinfo,
-  parseSockstat,
-  parseVmstat,
-} from '../../../plugin/hook/samplers/kernel.ts';
-import { parseStubStatus } from '../../../plugin/hook/samplers/nginx.ts';
-import { parseSmapsRollup, parseStat } from '../../../plugin/hook/samplers/proc.ts';
-import { parseInfo } from '../../../plugin/hook/samplers/redis.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../../plugin/samplers/auxv.ts';
+import { parseCpu, parseMeminfo, parseSlabinfo, parseSockstat, parseVmstat } from '../../../plugin/samplers/kernel.ts';
+import { parseSmapsRollup, parseStat } from '../../../plugin/samplers/proc.ts';
+import { parseInfo } from '../../../plugin/samplers/redis.ts';
 
 const STAT_TAIL =
   '1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0';
@@ -79,21 +72,6 @@ test('swap, compressed or on a disk', () => {
   assert.deepEqual(parseVmstat(text), { inBytes: 3 * PAGE_SIZE_BYTES, outBytes: 8 * PAGE_SIZE_BYTES });
   assert.deepEqual(parseVmstat('pswpin 1\npswpout 0\n'), { inBytes: PAGE_SIZE_BYTES, outBytes: 0 });
   assert.throws(() => parseVmstat('pgpgin 9\n'), /no pswpin/);
-});
-
-test('stub_status page, and one that is not', () => {
-  const text =
-    'Active connections: 291 \nserver accepts handled requests\n 16630948 16630946 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n';
-  assert.deepEqual(parseStubStatus(text), {
-    active: 291,
-    accepts: 16630948,
-    handled: 16630946,
-    requests: 31070465,
-    reading: 6,
-    writing: 179,
-    waiting: 106,
-  });
-  assert.throws(() => parseStubStatus('<html>404 1 2 3 4 5 6 7</html>'), /stub_status/);
 });
 
 test('INFO lines, with sections, empty values and colons in values', () => {

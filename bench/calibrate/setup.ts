@@ -1,0 +1,113 @@
+/** A known server, the product's fleet connected to it, and the product's line to its control namespace. */
+import { Fleet } from '../../plugin/fleet/fleet.ts';
+import { publish, type SentBroadcast } from '../../plugin/run/broadcasts.ts';
+import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
+import { until } from '../../plugin/run/wait.ts';
+import { ControlClients } from '../../plugin/samplers/index.ts';
+import { ONE_CONNECTION } from '../../plugin/script/flow.ts';
+import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
+import { pin } from './cores.ts';
+import { KnownProcess } from './known-process.ts';
+import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
+
+export const TOKEN = 'token-of-the-calibration';
+export const ROOM = 'capacity';
+
+/** Connecting all at once would only measure the listen queue. */
+const TOGETHER = 100;
+const WARM_UP_CONNECTIONS = 200;
+const DRAIN_TIMEOUT_MS = 15_000;
+const never = new AbortController().signal;
+
+/** The server gets the first core, the fleet the second. */
+export async function pinApart({ server, fleet }: Setup): Promise<void> {
+  const { processes } = await fleet.snapshot();
+  pin(server.pid, 0);
+  for (const { pid } of processes) pin(pid, 1);
+}
+
+export interface Setup {
+  server: KnownServer;
+  control: ControlClients;
+  fleet: Fleet;
+}
+
+export type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
+
+export function startKnownServer(
+  config: Omit<KnownServerConfig, 'token'>,
+  execArgv: string[] = [],
+): Promise<KnownServer> {
+  return KnownProcess.start('known-server.ts', { ...config, token: TOKEN }, execArgv);
+}
+
+/**
+ * Closes everything again, whatever happens.
+ * @param via makes the URL that the fleet connects to out of the server's own, for what stands between
+ * @param execArgv of the server's process, for Node
+ */
+export async function withSetup<T>(
+  config: Omit<KnownServerConfig, 'token'>,
+  work: (setup: Setup) => Promise<T>,
+  via: (url: string) => string | Promise<string> = (url) => url,
+  execArgv: string[] = [],
+): Promise<T> {
+  const server = await startKnownServer(config, execArgv);
+  let control: ControlClients | undefined;
+  let fleet: Fleet | undefined;
+  try {
+    control = await ControlClients.connect([server.started.controlUrl], TOKEN);
+    fleet = await Fleet.start(fleetSettings(await via(server.started.url)), 1);
+    return await work({ server, control, fleet });
+  } finally {
+    await fleet?.close();
+    control?.close();
+    await server.close();
+  }
+}
+
+/** Members of the room, all of them, when it resolves. */
+export async function join(fleet: Fleet, count: number): Promise<void> {
+  for (let joined = 0; joined < count; joined += TOGETHER) await joinAll(fleet, Math.min(TOGETHER, count - joined));
+}
+
+/**
+ * What a server sets up, compiles and keeps in reserve for its first connections is paid once: without this it would
+ * be counted as theirs.
+ */
+export async function warmUp({ fleet, control }: Setup, times: number): Promise<void> {
+  for (let round = 0; round < times; round++) {
+    const connections = await joinAll(fleet, WARM_UP_CONNECTIONS);
+    await Promise.all(connections.map((connection) => connection.close()));
+    await until(() => fleet.status().connected === 0, DRAIN_TIMEOUT_MS, never);
+    await control.gc();
+  }
+}
+
+/**
+ * Publishes as the hook does, and closes the books when all receipts are in.
+ * @returns facts as a run has them, for the hook's own figures
+ */
+export async function broadcast(
+  { control, fleet }: Setup,
+  plan: { count: number; intervalMs: number; receipts: number },
+): Promise<Facts> {
+  const facts = emptyFacts();
+  const before = fleet.status().received;
+  const schedule = { room: ROOM, count: plan.count, intervalMs: plan.intervalMs, bytes: 1000, workers: 1 };
+  const sent: SentBroadcast[] = facts.sent;
+  const unsent = (_seq: number, error: Error) => {
+    throw error;
+  };
+  await publish(control, schedule, (one) => sent.push(one), unsent, never);
+  await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, never);
+  facts.frozen = await fleet.freeze(
+    sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, sentAtUs, intendedAtUs })),
+  );
+  return facts;
+}
+
+export function emptyFacts(): Facts {
+  const load = { connections: 0, connectionsAtOnce: 0, ratePerSec: null, perUser: ONE_CONNECTION };
+  return newFacts('calibration', { engine: 'socketio-capacity', target: '', load });
+}

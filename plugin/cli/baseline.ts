@@ -1,0 +1,108 @@
+/** `baseline save | check`: results to hold later ones against, for CI. */
+import type { Command } from 'commander';
+import { CapacityError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { type Comparison, compare, type RunSet } from '../../report/compare.ts';
+import { renderComparisonConsole } from '../../report/compare-console.ts';
+import { isUsable } from '../../report/measured-figures.ts';
+import { readBaseline, writeBaseline } from './baseline-file.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
+import { readRunSet } from './run-sets.ts';
+
+interface Options {
+  name: string;
+  file: string;
+  json?: boolean;
+}
+
+const RESULT = 'a result.json, the folder of a run, or of a `repeat`';
+
+export function addBaseline(program: Command): void {
+  const baseline = program.command('baseline').description('Keeps results in your repository, and checks later ones.');
+  const add = (name: string) =>
+    withJson(
+      baseline
+        .command(name)
+        .argument('<result>', RESULT)
+        .option('--name <name>', 'of the baseline in the file', 'main')
+        .option('--file <path>', 'the file of the baselines', 'capacity-baseline.json'),
+    );
+  addHelp(add('save').description('Keeps a result as what later ones are checked against.').action(save), {
+    examples: {
+      'baseline save results/2026-01-02T03-04-05-5k-x5': 'five repeats: a later run is compared in every figure',
+      'baseline save results/latest --name release-2': 'several baselines in one file',
+    },
+    exitCodes: { 0: 'saved', 2: 'it cannot be read or written, or is INVALID' },
+  });
+  addHelp(add('check').description('Compares a result with the baseline.').action(check), {
+    examples: {
+      'baseline check results/latest': 'in CI, after the run',
+      'baseline check results/latest --name release-2 --json': 'for a script',
+    },
+    exitCodes: {
+      0: 'nothing is worse by more than the noise',
+      1: 'something is worse',
+      2: 'there is no such baseline, or another load or machine was measured',
+      4: 'the result is INVALID',
+    },
+  });
+}
+
+function save(path: string, { name, file, json }: Options): void {
+  const { results } = readRunSet(path);
+  if (!results.every(isUsable)) {
+    throw new CapacityError('BASELINE_INVALID', `${path} is INVALID`, 'measure again: its reasons are on its console');
+  }
+  writeBaseline(file, name, results);
+  if (json) {
+    printJson({ file, name, runs: results.length });
+    return;
+  }
+  console.log(`Saved as "${name}" in ${file}: ${results.length === 1 ? 'one run' : `${results.length} runs`}.`);
+  if (results.length === 1) {
+    console.log(
+      'One run does not tell how much the next one differs: most figures can be checked against repeats only.',
+    );
+    console.log('  npx socketio-capacity repeat <scenario>');
+  }
+}
+
+function check(path: string, { name, file, json }: Options): void {
+  const reference: RunSet = { name: `baseline "${name}"`, results: readBaseline(file, name) };
+  const checked = readRunSet(path);
+  const comparison = compare([reference, checked]);
+  const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
+  const usable = checked.results.some(isUsable);
+  if (usable) requireSameQuestion(comparison);
+  process.exitCode = !usable ? EXIT_CODES.invalid : worse.length > 0 ? EXIT_CODES.worse : 0;
+  if (json) {
+    printJson({ worse: worse.map(({ path: figure }) => figure), ...comparison });
+    return;
+  }
+  console.log(renderComparisonConsole(comparison, screen()));
+  console.log(
+    `\n${verdictOf(
+      usable,
+      worse.map(({ title }) => title),
+      name,
+    )}`,
+  );
+}
+
+/** @throws CapacityError BASELINE_NOT_COMPARABLE */
+function requireSameQuestion({ mismatches }: Comparison): void {
+  const other = mismatches.filter(({ aspect }) => aspect === 'load' || aspect === 'machine');
+  if (other.length === 0) return;
+  const lines = other.map(({ aspect, name, values }) => `  another ${aspect}: ${name}: ${values.join(', now ')}`);
+  throw new CapacityError(
+    'BASELINE_NOT_COMPARABLE',
+    `the baseline was measured otherwise, so that its figures say nothing of this result\n${lines.join('\n')}`,
+    'measure as the baseline was, or save a new one: npx socketio-capacity baseline save <result>',
+  );
+}
+
+function verdictOf(usable: boolean, worse: string[], name: string): string {
+  if (!usable) return 'INVALID: these figures are checked against nothing.';
+  if (worse.length > 0) return `WORSE than baseline "${name}": ${worse.join(', ')}.`;
+  return `Nothing is seen to be worse than baseline "${name}".`;
+}

@@ -1,0 +1,32 @@
+/** What all commands have in common: help that teaches, JSON, and what the terminal can show. */
+import type { Command } from 'commander';
+
+interface HelpText {
+  /** Lines to type, without `npx socketio-capacity`, and what each is for. */
+  examples: Record<string, string>;
+  exitCodes: Record<number, string>;
+}
+
+const LINE = 'npx socketio-capacity';
+
+/** Adds examples and exit codes to a command's `--help`. */
+export function addHelp(command: Command, { examples, exitCodes }: HelpText): Command {
+  const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${LINE} ${line}`);
+  const codes = Object.entries(exitCodes).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`);
+  return command.addHelpText('after', `\nExamples:\n${shown.join('\n')}\n\nExit codes:\n${codes.join('\n')}`);
+}
+
+/** `--json`, in the same words everywhere. */
+export function withJson(command: Command): Command {
+  return command.option('--json', 'the answer as JSON on standard output');
+}
+
+export function printJson(value: unknown): void {
+  console.log(JSON.stringify(value, null, 2));
+}
+
+/** @returns whether standard output takes colours, and its columns */
+export function screen(): { color: boolean; width: number } {
+  const { isTTY, columns } = process.stdout;
+  return { color: isTTY === true && !process.env.NO_COLOR, width: columns || 100 };
+}

@@ -1,0 +1,18 @@
+/** What `npx socketio-capacity` runs. */
+import { CommanderError } from 'commander';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { createProgram } from './program.ts';
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // It has printed the help, or what is wrong, by itself.
+    process.exitCode = error.exitCode === 0 ? 0 : EXIT_CODES.refused;
+  } else {
+    if (!(error instanceof CapacityError)) throw error;
+    console.error(describeError(error));
+    process.exitCode = EXIT_CODES.refused;
+  }
+}

@@ -1,0 +1,124 @@
+/** Runs a scenario several times, one run after the other, and keeps what they say together in repeat.json. */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { CapacityError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
+import type { Result } from '../../protocol/result.ts';
+import { figureSpreads } from '../../report/measured-figures.ts';
+import { readResult } from '../../report/read.ts';
+import { runId, scenarioName } from '../run/measurements.ts';
+
+export interface RepeatOptions {
+  /** Path of the scenario. */
+  scenario: string;
+  times: number;
+  /** The folder that gets the folder of the series. */
+  results: string;
+  /** Further arguments of `artillery run`. */
+  artilleryArgs: string[];
+  /** File descriptor that gets what Artillery writes to its standard output. */
+  stdout: 1 | 2;
+  /** Ends the run under way as Ctrl-C would, and the series with it. */
+  signal: AbortSignal;
+  onRun(index: number): void;
+}
+
+const RESULT = 'result.json';
+/** Exit codes after which another run makes sense. */
+const MEASURED: number[] = [0, EXIT_CODES.worse, EXIT_CODES.suspect, EXIT_CODES.invalid];
+
+/**
+ * @returns the series as far as it came: a run that was refused, crashed or stopped is its last; and the results
+ * @throws CapacityError RESULTS_UNWRITABLE
+ */
+export async function repeat(options: RepeatOptions): Promise<{ path: string; series: Repeat; results: Result[] }> {
+  const { scenario, times, signal } = options;
+  const startedAt = new Date();
+  const id = `${runId(startedAt, scenarioName(scenario))}-x${times}`;
+  const folder = join(options.results, id);
+  const series: Repeat = {
+    schemaVersion: 1,
+    id,
+    scenario: scenarioName(scenario),
+    startedAt: startedAt.toISOString(),
+    endedAt: startedAt.toISOString(),
+    times,
+    runs: [],
+    figures: {},
+  };
+  const results: Result[] = [];
+  const path = join(folder, 'repeat.json');
+  while (series.runs.length < times && !signal.aborted && MEASURED.includes(series.runs.at(-1)?.exitCode ?? 0)) {
+    options.onRun(series.runs.length);
+    makeFolder(folder);
+    const known = runsIn(folder);
+    const exitCode = await runArtillery(folder, options);
+    const name = runsIn(folder).find((found) => !known.includes(found));
+    const result = name === undefined ? undefined : readResult(join(folder, name));
+    if (result) results.push(result);
+    series.runs.push({
+      exitCode,
+      result: name === undefined ? null : join(name, RESULT),
+      status: result?.verdict.status ?? null,
+    });
+    series.endedAt = new Date().toISOString();
+    series.figures = figureSpreads(results);
+    if (results.length > 0) write(path, series);
+  }
+  if (results.length === 0) removeEmpty(folder);
+  return { path, series, results };
+}
+
+/** @returns its exit code; of a run that a signal killed, 128 and more, as in a shell */
+async function runArtillery(
+  folder: string,
+  { scenario, artilleryArgs, stdout, signal }: RepeatOptions,
+): Promise<number> {
+  const package_ = createRequire(import.meta.url).resolve('artillery/package.json');
+  const child = execa(process.execPath, [join(dirname(package_), 'bin/run'), 'run', ...artilleryArgs, scenario], {
+    stdio: ['inherit', stdout, 'inherit'],
+    env: { CAPACITY_RESULTS: folder },
+    reject: false,
+  });
+  // On Ctrl-C a terminal tells Artillery, too, which heeds the first signal only.
+  const stop = () => child.kill('SIGINT');
+  signal.addEventListener('abort', stop);
+  const { exitCode } = await child;
+  signal.removeEventListener('abort', stop);
+  return exitCode ?? 128;
+}
+
+/** Those that left a result. `latest` is a link to one of them. A run that is refused removes the folder. */
+function runsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.flatMap(({ name }) => (name !== 'latest' && existsSync(join(folder, name, RESULT)) ? [name] : []));
+}
+
+/** What a crashed run has left is kept. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // it is gone already, or something is in it
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    const fix = 'choose a folder that you may write to: --results <folder>';
+    throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
+  }
+}
+
+/** Whoever reads meanwhile sees the old file or the new one. */
+function write(path: string, series: Repeat): void {
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, `${JSON.stringify(repeatSchema.parse(series), null, 1)}\n`);
+  renameSync(temporary, path);
+}

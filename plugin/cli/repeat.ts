@@ -1,0 +1,75 @@
+/** `repeat <scenario> --times n`: how far the figures of the same scenario differ from run to run. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { worstExitCode } from '../../protocol/exit-codes.ts';
+import { renderSpread } from '../../report/compare-console.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
+import { repeat } from './repeat-runs.ts';
+
+interface Options {
+  times: number;
+  results: string;
+  json?: boolean;
+}
+
+const STOPPED = 130;
+
+export function addRepeat(program: Command): void {
+  const command = program
+    .command('repeat')
+    .description(
+      'Runs a scenario several times and says how far its figures spread: the noise that a comparison needs.',
+    )
+    .argument('<scenario>', 'a scenario of Artillery’s, as YAML')
+    .argument('[artillery-arguments...]', 'after `--`: for each `artillery run`')
+    .option('-n, --times <n>', 'how many runs, from 2', parseTimes, 5)
+    .option('--results <folder>', 'gets a folder with repeat.json and one folder per run', 'results')
+    .action(run);
+  addHelp(withJson(command), {
+    examples: {
+      'repeat scenarios/1k.yml': 'five runs, then mean, deviation and 95 % interval of every figure',
+      'repeat scenarios/5k.yml --times 3 -- --environment stock': 'with arguments of Artillery’s',
+    },
+    exitCodes: {
+      0: 'all runs are VALID',
+      1: 'a run missed a threshold',
+      2: 'a run was refused; it was the last',
+      3: 'a run is SUSPECT',
+      4: 'a run is INVALID',
+      11: 'Artillery crashed; it was the last run',
+      130: 'stopped by Ctrl-C; the runs until then are in repeat.json',
+    },
+  });
+}
+
+async function run(scenario: string, artilleryArgs: string[], { times, results, json }: Options): Promise<void> {
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  try {
+    const {
+      path,
+      series,
+      results: found,
+    } = await repeat({
+      scenario,
+      times,
+      results,
+      artilleryArgs,
+      stdout: json ? 2 : 1,
+      signal: abort.signal,
+      onRun: (index) => console.error(`\nRun ${index + 1} of ${times}`),
+    });
+    const codes = series.runs.map(({ exitCode }) => exitCode);
+    process.exitCode = abort.signal.aborted ? STOPPED : worstExitCode(codes);
+    if (json) printJson(series);
+    else if (found.length > 0) console.log(`\n${renderSpread(series, screen())}\n\nSeries: ${path}`);
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+function parseTimes(text: string): number {
+  const times = Number(text);
+  if (!Number.isInteger(times) || times < 2) throw new InvalidArgumentError('A whole number from 2.');
+  return times;
+}

@@ -1,0 +1,55 @@
+/** `report <run>`: the files beside result.json once more. */
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { readResult } from '../../report/read.ts';
+import { addHelp, printJson, withJson } from './command.ts';
+
+interface Options {
+  out?: string;
+  json?: boolean;
+}
+
+export function addReport(program: Command): void {
+  const command = program
+    .command('report')
+    .description('Writes the report files of a run again, from its result.json.')
+    .argument('<run>', 'a result.json, or the folder of a run')
+    .option('--out <folder>', 'for the files (default: beside result.json)')
+    .action(write);
+  addHelp(withJson(command), {
+    examples: {
+      'report results/latest': 'after an update, or when a file was lost',
+      'report results/latest --out public': 'somewhere else, e.g. for CI to keep',
+    },
+    exitCodes: { 0: 'all are written', 2: 'the result cannot be read, or a file not be written' },
+  });
+}
+
+async function write(run: string, { out = folderOf(run), json }: Options): Promise<void> {
+  const result = readResult(run);
+  makeFolder(out);
+  // With it come charts, which no other command has to load.
+  const { writeReportFiles } = await import('../result/report-files.ts');
+  const { written, failed } = writeReportFiles(result, out);
+  const paths = written.map((name) => join(out, name));
+  for (const error of failed) console.error(describeError(error));
+  if (failed.length > 0) process.exitCode = EXIT_CODES.refused;
+  if (json) printJson(paths);
+  else if (paths.length > 0) console.log(paths.join('\n'));
+}
+
+function folderOf(run: string): string {
+  return statSync(run, { throwIfNoEntry: false })?.isDirectory() ? run : dirname(run);
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    const fix = 'choose a folder that you may write to: --out <folder>';
+    throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
+  }
+}

@@ -1,0 +1,44 @@
+/** Reads a scenario as `artillery run` would, without running it. */
+import { CapacityError } from '../../protocol/errors.ts';
+import type { Script } from '../script/script.ts';
+
+/** Of Artillery's `artillery/util`, which comes without types. */
+interface ArtilleryUtil {
+  readScript(path: string): Promise<string>;
+  parseScript(text: string): Promise<Script>;
+  checkConfig(script: Script, path: string, flags: Flags): Promise<Script>;
+  resolveConfigTemplates(script: Script, flags: Flags, configPath: string, scriptPath: string): Promise<Script>;
+}
+
+interface Flags {
+  environment: string | undefined;
+}
+
+/** A variable, so that the compiler does not look for types. */
+const UTIL = 'artillery/util';
+
+/**
+ * @param environment of `config.environments`
+ * @throws CapacityError SCENARIO_UNREADABLE
+ */
+export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
+  // Artillery's templates ask it for the run's id.
+  Object.assign(globalThis, { artillery: { testRunId: 'doctor' } });
+  const util = (await import(UTIL)) as ArtilleryUtil;
+  const flags = { environment };
+  try {
+    const script = await util.parseScript(await util.readScript(path));
+    if (typeof script !== 'object' || script === null) throw new Error('it is no scenario');
+    const merged = await util.checkConfig(script, path, flags);
+    return await util.resolveConfigTemplates(merged, flags, path, path);
+  } catch (cause) {
+    throw new CapacityError(
+      'SCENARIO_UNREADABLE',
+      `${path} cannot be read`,
+      'name a scenario of Artillery’s, as YAML',
+      {
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,120 @@
+/** `stack up | status | down`: the deployment under test without a run. `npm run stack:up` calls this, too. */
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+import { NOT_UP } from '../../protocol/exit-codes.ts';
+import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
+import { addHelp, printJson, withJson } from './command.ts';
+
+const optionsSchema = z.object({
+  connections: z.coerce.number().int().min(1),
+  workers: z.coerce.number().int().min(1).max(256).optional(),
+  port: z.coerce.number().int().min(0).max(65_535),
+  profile: z.enum(['full', 'embedded']),
+});
+
+interface Output {
+  json?: boolean;
+}
+
+export function addStack(program: Command): void {
+  const stack = program.command('stack').description('Redis, Socket.IO workers under PM2, and nginx, without a run.');
+
+  const startup = stack
+    .command('up')
+    .description('Start it, and keep it up for several runs.')
+    .option('--connections <n>', 'to plan for: workers, files, nginx’s tables', '10000')
+    .option('--workers <n>', 'Socket.IO workers (default: as many as cores and files ask for)')
+    .option('--port <n>', 'of the target; 0 takes a free one', '8080')
+    .option('--profile <name>', 'full, or embedded: one worker, no nginx, no Redis', 'full')
+    .action(up);
+  addHelp(withJson(startup), {
+    examples: { 'stack up --connections 32000': 'before several runs of that size' },
+    exitCodes: { 0: 'it is up', 2: 'it is not: the message says why' },
+  });
+
+  const look = stack.command('status').description('Which processes it has, and where.').action(status);
+  addHelp(withJson(look), {
+    examples: { 'stack status --json': 'pids and addresses for a script' },
+    exitCodes: { 0: 'it is up', [NOT_UP]: 'none is up' },
+  });
+
+  const end = stack.command('down').description('Take it down, whatever is left of it.').action(down);
+  addHelp(withJson(end), {
+    examples: { 'stack down': 'when the runs are over' },
+    exitCodes: { 0: 'nothing of it runs any longer', 2: 'something does: the message says what' },
+  });
+}
+
+async function up({ json, ...given }: Output & Record<string, string>): Promise<void> {
+  const options = parseOptions(given);
+  const stateDir = defaultStateDir();
+  const { state } = await startStack({ ...options, redisUrl: process.env.REDIS_URL, stateDir, persistent: true });
+  if (json) return printJson(publicState(state));
+  console.log(describe(state));
+  console.log('\nIt stays up until: npx socketio-capacity stack down');
+}
+
+async function down({ json }: Output): Promise<void> {
+  const found = await findStack(defaultStateDir());
+  if (found.status === 'busy') throw busy(found.phase);
+  if (found.status === 'up') await found.stack.close();
+  if (found.status === 'stale') await found.clean();
+  if (json) return printJson({ was: found.status });
+  const said = { down: 'No stack is up.', up: 'The stack is down.', stale: 'A stale stack is cleaned up' };
+  console.log(found.status === 'stale' ? `${said.stale}: ${found.reason}.` : said[found.status]);
+}
+
+async function status({ json }: Output): Promise<void> {
+  const found = await findStack(defaultStateDir());
+  const state = found.status === 'up' ? await found.stack.refresh() : undefined;
+  if (!state) process.exitCode = NOT_UP;
+  if (json) return printJson({ status: found.status, ...(state && publicState(state)) });
+  if (state) console.log(describe(state));
+  if (found.status === 'down') console.log('No stack is up. Start one: npx socketio-capacity stack up');
+  if (found.status === 'busy') console.log(`The stack is ${found.phase}.`);
+  if (found.status === 'stale') {
+    console.log(`A stale stack: ${found.reason}. Clean it up: npx socketio-capacity stack down`);
+  }
+}
+
+function describe(state: StackState): string {
+  const table = new Table({
+    head: ['part', 'pid', 'address', 'restarts'],
+    style: { head: [], border: [] },
+    colAligns: ['left', 'right', 'left', 'right'],
+    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
+  });
+  if (state.nginxPid) table.push(['nginx', state.nginxPid, state.target, '']);
+  for (const worker of state.workers) {
+    table.push([`worker ${worker.id}`, worker.pid, `http://127.0.0.1:${worker.port}`, worker.restarts]);
+  }
+  table.push(['PM2', state.pm2Pid ?? '', state.pm2Home, '']);
+  const { redisUrl } = publicState(state);
+  if (redisUrl) table.push(['Redis', state.redisPid ?? 'not ours', redisUrl, '']);
+  return [
+    `profile   ${state.profile}${state.profile === 'embedded' ? ' (one worker, in-memory adapter, no nginx, no Redis)' : ''}`,
+    `target    ${state.target}`,
+    `control   ${state.workers.map((worker) => worker.controlUrl).join(' ')}`,
+    `logs      ${state.logDir}`,
+    `up since  ${state.startedAt}${state.ownerPid ? `, for process ${state.ownerPid}` : ''}`,
+    table.toString(),
+  ].join('\n');
+}
+
+/** Without the control's token, and without a password that the user's REDIS_URL may hold. */
+function publicState({ token: _token, redisUrl, ...state }: StackState) {
+  return { ...state, ...(redisUrl && { redisUrl: `redis://${new URL(redisUrl).host}` }) };
+}
+
+function parseOptions(given: Record<string, string>): z.infer<typeof optionsSchema> {
+  const parsed = optionsSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`);
+  throw new CapacityError('BAD_OPTION', problems.join('\n'), 'npx socketio-capacity stack up --help');
+}
+
+function busy(phase: string): CapacityError {
+  return new CapacityError('STACK_BUSY', `The stack is ${phase} just now.`, 'Try again in a few seconds.');
+}

@@ -1,0 +1,67 @@
+/**
+ * What connections cost this machine: files, tracked flows and memory. Measured on a stack like ours with 32,000
+ * connections (docs/reference/doctor.md); estimates for another server.
+ */
+import { fleetProcesses } from '../../protocol/generator.ts';
+import { planFor } from './deployment.ts';
+import type { Situation } from './situation.ts';
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+/** RSS of a worker that has no connections, and what each one adds. */
+export const WORKER_START_BYTES = 125 * MB;
+export const WORKER_CONNECTION_BYTES = 16 * KB;
+
+/** Of the memory that the machine loses, so that what processes share counts once. */
+const PER_CONNECTION = {
+  worker: 10 * KB,
+  nginx: 14 * KB,
+  /** In the kernel, for one end. */
+  socket: 3.75 * KB,
+  /** Fleet process and Artillery's virtual user. */
+  generator: { light: 8 * KB, official: 42 * KB, external: 42 * KB },
+};
+
+/** At 0 connections. */
+const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, pm2: 30 * MB, redis: 8 * MB };
+/** nginx reserves it for each of its `worker_connections` at start. */
+const NGINX_SLOT_BYTES = 400;
+
+/** @returns ends of one connection on this machine, each of them an open file; a full local stack has two hops */
+export function endsPerConnection({ load, deployment }: Situation): number {
+  if (!load.local) return 1;
+  return deployment.profile === 'full' ? 4 : 2;
+}
+
+/** @returns entries of one connection in the kernel's table: on loopback both ends share one */
+export function conntrackEntries(situation: Situation): number {
+  return Math.ceil(endsPerConnection(situation) / 2);
+}
+
+/** @returns memory of all that is to run here for that many connections, less what runs already */
+export function memoryBytes(situation: Situation, connections: number): number {
+  const { load, deployment } = situation;
+  const each =
+    endsPerConnection(situation) * PER_CONNECTION.socket +
+    (load.local ? PER_CONNECTION.worker : 0) +
+    (deployment.profile === 'full' ? PER_CONNECTION.nginx : 0) +
+    PER_CONNECTION.generator[load.client];
+  return Math.ceil(generatorStart(situation, connections) + stackStart(situation, connections) + connections * each);
+}
+
+function generatorStart({ machine, load }: Situation, connections: number): number {
+  if (load.client === 'external') return PER_PROCESS.artillery;
+  const { artilleryWorkers, openFiles } = machine;
+  const processes = artilleryWorkers * fleetProcesses(connections / artilleryWorkers, openFiles.hard);
+  return PER_PROCESS.artillery + processes * PER_PROCESS.fleet;
+}
+
+function stackStart({ machine, deployment }: Situation, connections: number): number {
+  const plan = deployment.kind === 'planned' ? planFor(deployment, machine, connections) : null;
+  if (!plan) return 0;
+  const { nginx, redis } = deployment.starts;
+  const proxy = plan.nginx.workers * (PER_PROCESS.nginxWorker + plan.nginx.connectionsPerWorker * NGINX_SLOT_BYTES);
+  const workers = plan.workers * WORKER_START_BYTES + PER_PROCESS.pm2;
+  return workers + (nginx ? proxy : 0) + (redis ? PER_PROCESS.redis : 0);
+}

@@ -1,0 +1,177 @@
+/** Every limit: how many connections it lets through, and the line that raises it. Pure. */
+import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/generator.ts';
+import { integer } from '../../report/format.ts';
+import { RESERVED_FILES } from '../../server/stack/plan.ts';
+import {
+  conntrackEntries,
+  endsPerConnection,
+  memoryBytes,
+  WORKER_CONNECTION_BYTES,
+  WORKER_START_BYTES,
+} from './costs.ts';
+import { planFor } from './deployment.ts';
+import type { LimitCheck } from './limit-check.ts';
+import type { Machine } from './machine.ts';
+import { generatorPorts, proxyPorts } from './ports.ts';
+import type { Situation } from './situation.ts';
+
+export interface Limit {
+  name: string;
+  /** Highest number of connections; null where it grows with the target, or there is none. */
+  max: number | null;
+  /** The line that raises it to what is asked for; where that fits already, to twice as much. Null without a limit. */
+  raise: string | null;
+}
+
+/** A limit beyond this number is none. */
+const SEARCH_END = 100_000_000;
+const MB = 2 ** 20;
+
+/** @returns all limits, the lowest first */
+export function findLimits(situation: Situation): Limit[] {
+  const { connections } = situation.load;
+  return limitChecks(situation)
+    .map(({ name, fits, raise }) => {
+      const max = highest(fits, connections);
+      return { name, max, raise: max === null ? null : raise(max < connections ? connections : 2 * max) };
+    })
+    .sort((a, b) => (a.max ?? SEARCH_END) - (b.max ?? SEARCH_END));
+}
+
+/**
+ * The end of the stretch that `asked` lies in, where it fits; else of the stretch below. Plans go in steps, and what did
+ * not fit may fit again after one.
+ * @returns null when everything from `asked` on fits
+ */
+export function highest(fits: (connections: number) => boolean, asked: number): number | null {
+  let [low, high] = [0, asked];
+  while (fits(high)) {
+    if (high >= SEARCH_END) return null;
+    [low, high] = [high, Math.max(1, high) * 2];
+  }
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function limitChecks(situation: Situation): LimitCheck[] {
+  const everywhere = [
+    generatorFiles(situation),
+    generatorPorts(situation),
+    machineMemory(situation),
+    systemFiles(situation),
+    ...conntrack(situation),
+  ];
+  const { profile } = situation.deployment;
+  if (profile === null) return everywhere;
+  const ofStack = [...everywhere, workerFiles(situation), ...workerRestart(situation)];
+  return profile === 'full' ? [...ofStack, nginxConnections(situation), proxyPorts(situation)] : ofStack;
+}
+
+function generatorFiles({ machine, load }: Situation): LimitCheck {
+  // Artillery's workers are threads of one process, which holds the connections of an external engine.
+  const processes = load.client === 'external' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
+  return {
+    name: 'generatorFiles',
+    fits: (n) => n <= processes * (machine.openFiles.hard - FLEET_RESERVED_FILES),
+    raise: (n) => raiseFiles(machine, Math.ceil(n / processes) + FLEET_RESERVED_FILES),
+  };
+}
+
+function machineMemory(situation: Situation): LimitCheck {
+  const available = situation.machine.memoryAvailableBytes;
+  return {
+    name: 'machineMemory',
+    fits: (n) => memoryBytes(situation, n) <= available,
+    raise: (n) => `free, or add, ${integer(Math.ceil((memoryBytes(situation, n) - available) / MB))} MB of memory`,
+  };
+}
+
+function systemFiles(situation: Situation): LimitCheck {
+  const { max, used } = situation.machine.systemFiles;
+  const each = endsPerConnection(situation);
+  return {
+    name: 'systemFiles',
+    fits: (n) => used + n * each <= max,
+    raise: (n) => `sysctl -w fs.file-max=${used + n * each}`,
+  };
+}
+
+function conntrack(situation: Situation): LimitCheck[] {
+  if (!situation.machine.conntrack) return [];
+  const { max, used } = situation.machine.conntrack;
+  const each = conntrackEntries(situation);
+  return [
+    {
+      name: 'conntrack',
+      fits: (n) => used + n * each <= max,
+      raise: (n) => `sysctl -w net.netfilter.nf_conntrack_max=${used + n * each}`,
+    },
+  ];
+}
+
+function workerFiles(situation: Situation): LimitCheck {
+  const { machine } = situation;
+  return {
+    name: 'workerFiles',
+    fits: (n) => n <= workersAt(situation, n) * (machine.openFiles.hard - RESERVED_FILES),
+    raise: (n) =>
+      restartStack(situation, n) ?? raiseFiles(machine, Math.ceil(n / workersAt(situation, n)) + RESERVED_FILES),
+  };
+}
+
+function workerRestart(situation: Situation): LimitCheck[] {
+  const { workerRestartBytes } = situation.deployment;
+  if (workerRestartBytes === null) return [];
+  const each = Math.floor((workerRestartBytes - WORKER_START_BYTES) / WORKER_CONNECTION_BYTES);
+  return [
+    {
+      name: 'workerRestart',
+      fits: (n) => n <= workersAt(situation, n) * each,
+      raise: () => 'ecosystem.config.js: leave max_memory_restart out',
+    },
+  ];
+}
+
+/** nginx's `worker_connections` count both sides of a connection. */
+function nginxConnections(situation: Situation): LimitCheck {
+  const { machine, deployment } = situation;
+  return {
+    name: 'nginxConnections',
+    fits: (n) => {
+      const nginx = planFor(deployment, machine, n)?.nginx;
+      return nginx === undefined || n <= perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers);
+    },
+    // A stack that is still to start plans for the number; only with very few files too little is left for the hash.
+    raise: (n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
+  };
+}
+
+/**
+ * The kernel deals connections to nginx's workers by hash: the fullest gets some three standard deviations more than its
+ * share.
+ * @returns connections at which the fullest of `workers` has `each`
+ */
+export function perWorkerCapacity(each: number, workers: number): number {
+  if (workers === 1) return Math.floor(each);
+  const root = (Math.sqrt(9 + 4 * each) - 3) / 2;
+  return Math.floor(workers * root * root);
+}
+
+function workersAt({ deployment, machine }: Situation, connections: number): number {
+  return planFor(deployment, machine, connections)?.workers ?? 1;
+}
+
+function raiseFiles({ openFiles }: Machine, needed: number): string {
+  const ceiling = needed > openFiles.ceiling ? `sysctl -w fs.nr_open=${needed} && ` : '';
+  return `${ceiling}ulimit -n ${needed} (as root)`;
+}
+
+/** A stack that is up was planned for a number, and does not grow. */
+function restartStack({ deployment }: Situation, connections: number): string | undefined {
+  if (deployment.kind !== 'up') return undefined;
+  return `npx socketio-capacity stack down && npx socketio-capacity stack up --connections ${connections}`;
+}

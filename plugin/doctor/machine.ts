@@ -1,0 +1,116 @@
+/** What this machine allows, read once before a run. Where a system does not tell, it is taken to set no limit. */
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { availableParallelism, cpus } from 'node:os';
+import { openFileLimits } from '../../protocol/open-files.ts';
+import { findTool, type Tool } from '../../server/stack/tools.ts';
+
+export interface Machine {
+  /** Open files of one process. Node raises its soft limit to the hard one, and its children inherit that. */
+  openFiles: { soft: number; hard: number /** `fs.nr_open`: how high root may set the hard limit. */; ceiling: number };
+  /** Open files of all processes: `fs.file-max`, and what is open now. */
+  systemFiles: { max: number; used: number };
+  /** Ports that the kernel chooses from for outgoing connections. */
+  ephemeralPorts: { first: number; last: number };
+  /** `net.core.somaxconn`: longest queue of connections that wait to be accepted. */
+  somaxconn: number;
+  /** `net.ipv4.tcp_max_syn_backlog`; without bound where SYN cookies take over. */
+  synBacklog: number;
+  /** Null when the kernel does not track connections here. */
+  conntrack: { max: number; used: number } | null;
+  /** Without swapping, limits of a container included. */
+  memoryAvailableBytes: number;
+  /** Of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
+  tcpMemoryBytes: number;
+  cores: number;
+  /** Threads in which Artillery runs virtual users. */
+  artilleryWorkers: number;
+  /** Whether all of 127.0.0.0/8 answers, as on Linux. */
+  manyLoopbackAddresses: boolean;
+  /** Programs of the stack that are not installed. */
+  missing: Tool[];
+}
+
+/** IANA's range, which macOS uses. */
+const IANA_PORTS = { first: 49_152, last: 65_535 };
+const PAGE_BYTES = 4096;
+const TOOLS: Tool[] = ['nginx', 'redis-server'];
+
+export async function readMachine(): Promise<Machine> {
+  const [first, last] = sysctl('net/ipv4/ip_local_port_range');
+  const [, , tcpPages] = sysctl('net/ipv4/tcp_mem');
+  const [used] = sysctl('fs/file-nr');
+  const { manyLoopbackAddresses, conntrack } = await tryLoopback();
+  return {
+    openFiles: { ...openFileLimits(), ceiling: orNoLimit(sysctl('fs/nr_open')[0]) },
+    systemFiles: { max: orNoLimit(sysctl('fs/file-max')[0]), used: used ?? 0 },
+    ephemeralPorts: first !== undefined && last !== undefined ? { first, last } : IANA_PORTS,
+    somaxconn: orNoLimit(sysctl('net/core/somaxconn')[0]),
+    synBacklog:
+      sysctl('net/ipv4/tcp_syncookies')[0] === 0
+        ? orNoLimit(sysctl('net/ipv4/tcp_max_syn_backlog')[0])
+        : Number.POSITIVE_INFINITY,
+    conntrack,
+    memoryAvailableBytes: process.availableMemory(),
+    tcpMemoryBytes: orNoLimit(tcpPages) * PAGE_BYTES,
+    cores: availableParallelism(),
+    // As Artillery 2.0.34 counts them.
+    artilleryWorkers: Math.max(1, cpus().length - 1),
+    manyLoopbackAddresses,
+    missing: TOOLS.filter((tool) => findTool(tool) === undefined),
+  };
+}
+
+/**
+ * One connection from 127.0.0.2 to 127.0.0.1 answers two questions: whether there is such an address, and whether the
+ * kernel tracks connections. With the module loaded but no rule that needs it, it tracks none.
+ */
+async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'conntrack'>> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const from = (localAddress: string) =>
+    new Promise<Socket | undefined>((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port, localAddress });
+      socket.once('connect', () => resolve(socket));
+      socket.once('error', () => resolve(undefined));
+    });
+  const second = await from('127.0.0.2');
+  const socket = second ?? (await from('127.0.0.1'));
+  const conntrack = readConntrack();
+  socket?.destroy();
+  server.close();
+  return { manyLoopbackAddresses: second !== undefined, conntrack };
+}
+
+/** Called while a connection stands, so that a count of 0 says that none is tracked. */
+function readConntrack(): Machine['conntrack'] {
+  const [max] = sysctl('net/netfilter/nf_conntrack_max');
+  const [used] = sysctl('net/netfilter/nf_conntrack_count');
+  return max && used ? { max, used } : null;
+}
+
+function sysctl(name: string): number[] {
+  return numbers(readText(`/proc/sys/${name}`));
+}
+
+/** `unlimited` is what it says. */
+function numbers(text: string | undefined): number[] {
+  if (text === undefined) return [];
+  return text
+    .trim()
+    .split(/\s+/)
+    .map((word) => (word === 'unlimited' ? Number.POSITIVE_INFINITY : Number(word)));
+}
+
+function orNoLimit(value: number | undefined): number {
+  return value ?? Number.POSITIVE_INFINITY;
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,16 @@
+/** What the machine has to allow before anything is started. */
+import { CapacityError } from '../../protocol/errors.ts';
+import { openFileLimits } from '../../protocol/open-files.ts';
+
+/** Below this, Artillery, the fleet's processes and the stack do not even start properly. */
+const MIN_OPEN_FILES = 512;
+
+/** @throws CapacityError TOO_FEW_FILES */
+export function requireOpenFiles(limit = openFileLimits().hard): void {
+  if (limit >= MIN_OPEN_FILES) return;
+  throw new CapacityError(
+    'TOO_FEW_FILES',
+    `a process may open only ${limit} files here; a run needs at least ${MIN_OPEN_FILES}`,
+    'raise the limit (ulimit -n 65536; as root, or in /etc/security/limits.conf)',
+  );
+}

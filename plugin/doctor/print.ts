@@ -1,0 +1,48 @@
+/** A diagnosis as a person reads it. */
+import { decimals, integer, spaced, wrap } from '../../report/format.ts';
+import { table } from '../../report/table.ts';
+import type { Diagnosis } from './diagnosis.ts';
+import type { Situation } from './situation.ts';
+
+const INDENT = '  ';
+
+/** @param width columns of the terminal */
+export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width: number): string {
+  const { limits, warnings, binds, missing } = diagnosis;
+  const rows = limits.map(({ name, max, raise }) => [
+    spaced(name),
+    max === null ? 'no limit' : integer(max),
+    name === binds ? 'binds first' : '',
+    raise ?? '',
+  ]);
+  const aligns: ('left' | 'right')[] = ['left', 'right', 'left', 'left'];
+  return [
+    ...wrap(describe(situation), width, INDENT),
+    '',
+    ...table(['Limit', 'Highest N', '', 'What raises it'], rows, INDENT, aligns),
+    ...warnings.flatMap(({ message, raise }) => [
+      '',
+      ...wrap(`${INDENT}Warning: ${message}.`, width, INDENT + INDENT),
+      ...wrap(`${INDENT}${INDENT}Better: ${raise}`, width, INDENT + INDENT),
+    ]),
+    '',
+    ...missing.map((program) => `${program} is not installed: npm run setup, or PROFILE=embedded`),
+    closing(diagnosis),
+  ].join('\n');
+}
+
+function describe({ load, deployment, machine }: Situation): string {
+  const rate = load.ratePerSec === null ? '' : ` at ${decimals(load.ratePerSec, 0)}/s`;
+  const client = { light: 'light client', official: 'official client', external: 'external engine' }[load.client];
+  const behind = {
+    planned: `a stack that the run starts (${deployment.profile})`,
+    up: `the stack that is up (${deployment.profile})`,
+    foreign: 'a server of your own, whose limits are not known here',
+  }[deployment.kind];
+  return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${machine.cores} cores`;
+}
+
+function closing({ fits, connections, highest, binds }: Diagnosis): string {
+  const limit = highest === null ? 'nothing here limits it' : `at most ${integer(highest)}, for ${spaced(binds ?? '')}`;
+  return fits ? `${integer(connections)} connections fit (${limit}).` : `${integer(connections)} do not fit: ${limit}.`;
+}

@@ -1,0 +1,109 @@
+/** What does not stop connections, but spoils what is measured with them. Pure. */
+import { decimals, integer } from '../../report/format.ts';
+import { planFor } from './deployment.ts';
+import type { Situation } from './situation.ts';
+
+export interface Warning {
+  name: string;
+  message: string;
+  /** The line that helps. */
+  raise: string;
+}
+
+/** CPU of one connect, and of one message delivered; of the generator's side alone where the target is elsewhere. */
+const CPU_SECONDS = { connect: { local: 1.9e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
+/** nginx and the workers ask for a queue of this length. */
+const BACKLOG = 4096;
+/** A listener may be busy this long without losing a connection that waits. */
+const BUSY_SECONDS = 0.5;
+/** Redis cuts a subscriber off that has this much waiting: `client-output-buffer-limit pubsub 32mb 8mb 60`. */
+const REDIS_BUFFER_BYTES = 32 * 2 ** 20;
+/** Of an adapter's packet around the payload. */
+const PACKET_BYTES = 200;
+/** The kernel accounts buffers by pages; in a broadcast both ends of a hop may hold one. */
+const PAGE_BYTES = 4096;
+
+export function findWarnings(situation: Situation): Warning[] {
+  return [acceptQueue, proxyTimeout, rampCpu, broadcastCpu, redisBuffer, tcpMemory].flatMap(
+    (check) => check(situation) ?? [],
+  );
+}
+
+type Check = (situation: Situation) => Warning | undefined;
+
+const acceptQueue: Check = ({ machine, load, deployment }) => {
+  const plan = planFor(deployment, machine, load.connections);
+  if (!plan || load.ratePerSec === null) return undefined;
+  const queue = Math.min(BACKLOG, machine.somaxconn, machine.synBacklog);
+  const listeners = deployment.profile === 'full' ? Math.min(plan.workers, plan.nginx.workers) : 1;
+  const needed = Math.ceil((load.ratePerSec * BUSY_SECONDS) / listeners);
+  if (queue >= needed) return undefined;
+  const sysctl = machine.somaxconn <= machine.synBacklog ? 'core.somaxconn' : 'ipv4.tcp_max_syn_backlog';
+  return {
+    name: 'acceptQueue',
+    message: `${integer(load.ratePerSec)} connections/s fill a queue of ${integer(queue)} in less than ${BUSY_SECONDS} s of a busy worker; the kernel drops what comes then`,
+    raise: `sysctl -w net.${sysctl}=${Math.max(BACKLOG, needed)}`,
+  };
+};
+
+const proxyTimeout: Check = ({ deployment }) => {
+  const { proxyReadTimeoutSeconds: seconds, ping, profile } = deployment;
+  const cycleSeconds = (ping.intervalMs + ping.timeoutMs) / 1000;
+  if (profile !== 'full' || seconds > cycleSeconds) return undefined;
+  return {
+    name: 'proxyReadTimeout',
+    message: `nginx closes what is silent for ${seconds} s, and Socket.IO may be silent for ${cycleSeconds} s`,
+    raise: `nginx/nginx.conf.template: proxy_read_timeout ${Math.ceil(cycleSeconds * 2)}s;`,
+  };
+};
+
+const rampCpu: Check = ({ machine, load }) => {
+  const { ratePerSec, local } = load;
+  const highest = machine.cores / CPU_SECONDS.connect[local ? 'local' : 'remote'];
+  if (ratePerSec === null || ratePerSec <= highest) return undefined;
+  return {
+    name: 'rampCpu',
+    message: `${integer(ratePerSec)} connections/s are more than ${machine.cores} cores usually reach, about ${integer(highest)}/s`,
+    raise: `RATE=${Math.floor(highest)}, or ${Math.ceil((ratePerSec * machine.cores) / highest)} cores`,
+  };
+};
+
+const broadcastCpu: Check = ({ machine, load }) => {
+  const { broadcasts, connections, local } = load;
+  if (!broadcasts) return undefined;
+  const seconds = (connections * CPU_SECONDS.message[local ? 'local' : 'remote']) / machine.cores;
+  if (seconds <= broadcasts.intervalSeconds) return undefined;
+  return {
+    name: 'broadcastCpu',
+    message: `a broadcast to ${integer(connections)} takes about ${decimals(seconds, 1)} s of ${machine.cores} cores, and the next one comes after ${broadcasts.intervalSeconds} s: latencies will be those of a queue`,
+    raise: `config.plugins.socketio-capacity.broadcasts.interval: ${Math.ceil(seconds * 1.5)}`,
+  };
+};
+
+/** A worker that stands still for longer than `pingTimeout` loses its clients anyway. */
+const redisBuffer: Check = ({ load, deployment }) => {
+  if (deployment.profile !== 'full' || !load.broadcasts) return undefined;
+  const bytesPerSec = (load.broadcasts.bytes + PACKET_BYTES) / load.broadcasts.intervalSeconds;
+  const seconds = deployment.ping.timeoutMs / 1000;
+  if (bytesPerSec * seconds <= REDIS_BUFFER_BYTES) return undefined;
+  const megabytes = Math.ceil((bytesPerSec * seconds) / 2 ** 20);
+  return {
+    name: 'redisOutputBuffer',
+    message: `Redis cuts a worker off that does not read ${decimals(REDIS_BUFFER_BYTES / bytesPerSec, 1)} s of these broadcasts; what it misses is lost`,
+    raise: `redis-cli config set client-output-buffer-limit "pubsub ${megabytes}mb ${megabytes}mb 60", on a Redis of your own (REDIS_URL)`,
+  };
+};
+
+const tcpMemory: Check = ({ machine, load, deployment }) => {
+  if (!load.broadcasts) return undefined;
+  const hops = load.local && deployment.profile === 'full' ? 2 : 1;
+  const each = hops * (load.local ? 2 : 1) * Math.max(PAGE_BYTES, 2 * load.broadcasts.bytes);
+  const needed = load.connections * each;
+  if (needed <= machine.tcpMemoryBytes) return undefined;
+  const pages = Math.ceil(needed / PAGE_BYTES);
+  return {
+    name: 'tcpMemory',
+    message: `a broadcast may fill ${integer(needed / 2 ** 20)} MB of socket buffers, and the kernel gives TCP ${integer(machine.tcpMemoryBytes / 2 ** 20)} MB`,
+    raise: `sysctl -w net.ipv4.tcp_mem="${Math.ceil(pages / 2)} ${Math.ceil(pages * 0.75)} ${pages}"`,
+  };
+};

@@ -1,0 +1,103 @@
+/**
+ * The further connections of a virtual user that holds many, as a device gateway would: `connect: {count, ratePerSec}`.
+ * The fleet opens them at their rate, from a portion at a time; they do what the first connection is told to do at the
+ * same rate. Each is counted by itself; one that fails or drops does not end the flow.
+ */
+import { BATCH_SIZE, type FleetConnection, type Opened } from '../fleet/fleet.ts';
+import type { OpenOptions } from '../fleet/messages.ts';
+import { Pacer } from '../fleet/pacer.ts';
+import { slug, toFlowError } from './flow-error.ts';
+import type { Run } from './run.ts';
+
+/** Shorter portions would wake us too often; longer ones would be far behind when a virtual user ends. */
+const MIN_AHEAD_MS = 10;
+const MAX_AHEAD_MS = 100;
+
+export class ConnectionGroup {
+  readonly #run: Run;
+  readonly #openings: Pacer;
+  readonly #pacer: Pacer;
+  /** Those that are opening, too: whoever begins to open is closed. */
+  readonly #members = new Set<FleetConnection>();
+  #toOpen = 0;
+
+  constructor(run: Run, ratePerSec: number) {
+    this.#run = run;
+    // As many at once as go to one fleet process: they share a message, and no other process opens at the same time.
+    const aheadMs = ((BATCH_SIZE - 1) / ratePerSec) * 1000;
+    this.#openings = new Pacer(ratePerSec, Math.min(MAX_AHEAD_MS, Math.max(MIN_AHEAD_MS, aheadMs)));
+    this.#pacer = new Pacer(ratePerSec);
+  }
+
+  /** @returns how many are open, when all are or have failed */
+  async open(count: number, namespace: string, options: OpenOptions | undefined): Promise<number> {
+    this.#expect(count);
+    const openOne = async (afterMs: number) => {
+      const isOpen = await this.#openOne(namespace, options, afterMs);
+      if (this.#toOpen > 0) this.#expect(-1);
+      return isOpen;
+    };
+    const opened = await Promise.all(Array.from({ length: count }, () => paced(this.#openings, openOne)));
+    return opened.filter(Boolean).length;
+  }
+
+  /** Resolves when every member has done it or failed at it. */
+  async each(work: (connection: FleetConnection) => Promise<unknown> | undefined): Promise<void> {
+    const members = [...this.#members];
+    await Promise.all(
+      members.map((member) =>
+        paced(this.#pacer, async () => {
+          await work(member);
+        }).catch((error) => this.#fail(error)),
+      ),
+    );
+  }
+
+  /** Those that have not begun to open never will. */
+  async close(): Promise<void> {
+    this.#expect(-this.#toOpen);
+    this.#openings.close();
+    this.#pacer.close();
+    await Promise.all([...this.#members].map((member) => member.close()));
+    this.#members.clear();
+  }
+
+  /** @returns false if it has failed */
+  async #openOne(namespace: string, options: OpenOptions | undefined, afterMs: number): Promise<boolean> {
+    const { fleet, meter } = this.#run;
+    const connection = fleet.connection();
+    this.#members.add(connection);
+    connection.onDrop((reason, dropped) => {
+      meter.count('disconnect', slug(reason));
+      if (dropped === undefined) this.#members.delete(connection);
+    });
+    let opened: Opened;
+    try {
+      opened = await connection.open(namespace, options, afterMs);
+    } catch (error) {
+      this.#members.delete(connection);
+      this.#fail(error);
+      await connection.close();
+      return false;
+    }
+    meter.count('connect');
+    meter.record('connectTime', (opened.openedAtUs - opened.begunAtUs) / 1000);
+    return true;
+  }
+
+  #expect(more: number): void {
+    this.#toOpen += more;
+    this.#run.tally.toOpen += more;
+  }
+
+  #fail(error: unknown): void {
+    const { code } = toFlowError(error);
+    const { failures } = this.#run.tally;
+    failures[code] = (failures[code] ?? 0) + 1;
+    this.#run.meter.error(code);
+  }
+}
+
+function paced<T>(pacer: Pacer, work: (afterMs: number) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => pacer.add((afterMs) => work(afterMs).then(resolve, reject)));
+}

@@ -1,0 +1,98 @@
+/** The engine's end of the link to the run in the main thread. */
+import type { Carrier } from '../../protocol/carrier.ts';
+import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
+import { EventLoopWatch } from '../fleet/health.ts';
+import { mergeSnapshots } from '../fleet/merge.ts';
+import { type FleetLike, newTally, type Tally } from './run.ts';
+import type { Signals } from './signals.ts';
+import { warmUp } from './warm-up.ts';
+
+const STATUS_INTERVAL_MS = 250;
+
+/** Absent when no scenario of the script runs on this engine. */
+export interface Reported {
+  fleet: FleetLike;
+  tally: Tally;
+}
+
+export interface RunLinkOptions {
+  carrier: Carrier<EngineMessage, RunMessage>;
+  identity: EngineIdentity;
+  signals: Signals;
+  /** Closes everything the engine has opened. */
+  close: () => Promise<void>;
+}
+
+export class RunLink {
+  readonly #options: RunLinkOptions;
+  readonly #eventLoop = new EventLoopWatch();
+  #reported: Reported | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** The carrier is ours to close. */
+  constructor(options: RunLinkOptions) {
+    this.#options = options;
+    options.carrier.onMessage = (message) => void this.#receive(message);
+  }
+
+  /** Reports that the fleet stands; the run answers with `start`. */
+  ready(reported: Reported | undefined): void {
+    this.#reported = reported;
+    this.#send({ type: 'ready' });
+    if (reported) this.#timer = setInterval(() => this.#sendStatus(reported), STATUS_INTERVAL_MS).unref();
+  }
+
+  failed(code: string, message: string, fix: string): void {
+    this.#send({ type: 'failed', code, message, fix });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#eventLoop.close();
+    this.#options.carrier.close();
+  }
+
+  async #receive(message: RunMessage): Promise<void> {
+    const { signals } = this.#options;
+    const reported = this.#reported;
+    switch (message.type) {
+      case 'start':
+      case 'release':
+      case 'finish':
+        return signals[message.type].resolve();
+      case 'warm-up': {
+        const failure = reported && (await warmUp(reported.fleet, message.order));
+        return this.#send({ type: 'warmed', requestId: message.requestId, failure });
+      }
+      case 'snapshot': {
+        const snapshot = await snapshotOf(reported, this.#eventLoop);
+        return this.#send({ type: 'snapshot', requestId: message.requestId, snapshot });
+      }
+      case 'freeze': {
+        const rows = (await reported?.fleet.freeze(message.broadcasts)) ?? [];
+        return this.#send({ type: 'frozen', requestId: message.requestId, rows });
+      }
+      case 'close':
+        await this.#options.close();
+        this.#send({ type: 'closed', requestId: message.requestId });
+        return this.close();
+    }
+  }
+
+  #sendStatus({ fleet, tally }: Reported): void {
+    const { started, toOpen, holding, failed } = tally;
+    const status = { ...fleet.status(), started, toOpen, holding, failed };
+    this.#send({ type: 'status', status });
+  }
+
+  /** What was under way when the run ended, such as a warm-up, goes nowhere: the carrier is closed then. */
+  #send(report: EngineReport): void {
+    this.#options.carrier.send({ from: this.#options.identity, ...report });
+  }
+}
+
+async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
+  const { attemptFailures: _, ...merged } = reported ? await reported.fleet.snapshot() : mergeSnapshots([]);
+  const { retries, reconnects, failures } = reported?.tally ?? newTally();
+  return { ...merged, engineLoop: eventLoop.read(), retries, reconnects, failures: { ...failures } };
+}

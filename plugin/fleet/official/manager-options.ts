@@ -1,0 +1,43 @@
+/** How a connection is made, in the words of socket.io-client: for the fleet, and for the run's own receivers. */
+import http from 'node:http';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import type { ManagerOptions } from 'socket.io-client';
+import type { ConnectionOptions } from '../../../protocol/connection.ts';
+
+/**
+ * engine.io-client loses what its transports throw at once, and would wait for ever.
+ * @throws what they would throw
+ */
+export function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: ConnectionOptions): void {
+  if (localAddress !== undefined && isIP(localAddress) === 0) {
+    throw Object.assign(new TypeError(`${localAddress}: no IP address`), { code: 'ERR_INVALID_IP_ADDRESS' });
+  }
+  if (ca !== undefined || cert !== undefined || key !== undefined) createSecureContext({ ca, cert, key });
+  for (const [name, value] of Object.entries(headers)) {
+    http.validateHeaderName(name);
+    http.validateHeaderValue(name, value);
+  }
+}
+
+/** @returns for socket.io-client's Manager, which then makes one attempt when it is told to connect */
+export function managerOptions(options: ConnectionOptions): Partial<ManagerOptions> {
+  const { servername, ...tls } = options.tls;
+  const { localAddress } = options;
+  const isSecure = /^(https|wss):/.test(options.url);
+  // Only an agent brings these two to both of its transports.
+  const agent = isSecure ? new https.Agent({ servername, localAddress }) : new http.Agent({ localAddress });
+  const needsAgent = servername !== undefined || localAddress !== undefined;
+  return {
+    path: options.path,
+    transports: options.transports,
+    query: options.query,
+    extraHeaders: options.headers,
+    autoConnect: false,
+    forceNew: true,
+    reconnection: false,
+    ...tls,
+    ...({ perMessageDeflate: false, ...(needsAgent ? { agent } : {}) } as object),
+  };
+}

@@ -1,0 +1,11 @@
+/** What the plugin changes in a worker's own script, before Artillery builds the engines from it. */
+import { ENGINE, type Script } from '../script/script.ts';
+import type { WorkerSettings } from '../script/settings.ts';
+import { runOnExternalEngine } from './external-engine.ts';
+
+export function adjustWorkerScript(script: Script, settings: WorkerSettings, testRunId: string): void {
+  script.config.target = settings.target;
+  // Also where another engine drives the load, ours keeps the arrivals back until the baseline is taken.
+  script.config.engines = { [ENGINE]: {}, ...script.config.engines };
+  if (settings.external) runOnExternalEngine(script, settings.engine, testRunId);
+}

@@ -1,0 +1,145 @@
+/** What the live page and `/metrics` show: one reading of the run as it stands, taken each second. */
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { otherReceivers } from '../result/delivery.ts';
+import type { Conductor } from '../run/conductor.ts';
+import type { RunContext } from '../run/context.ts';
+import { LAYERS, type Layer } from '../samplers/layers.ts';
+import type { SampleRow } from '../samplers/sampler.ts';
+import { liveFacts } from './live-facts.ts';
+
+export interface LiveFigures {
+  run: string;
+  scenario: string;
+  /** Since the view was opened. */
+  seconds: number;
+  stage: string;
+  connections: { now: number; target: number; failed: number; ratePerSec: number };
+  broadcasts: {
+    planned: number;
+    sent: number;
+    /** Receipts; null where the engine keeps no ledger. */
+    expected: number | null;
+    received: number | null;
+  };
+  /** The newest first. */
+  lastBroadcasts: LiveBroadcast[];
+  /** Layers on this machine. CPU: 100 is one core. */
+  layers: Partial<Record<Layer, { rssBytes?: number; pssBytes?: number; cpuPercent?: number }>>;
+  /** Whole machine. CPU: 100 is all its cores. */
+  system: { usedBytes?: number; cpuPercent?: number };
+  loops: LiveLoop[];
+}
+
+export interface LiveBroadcast {
+  seq: number;
+  worker: string;
+  /** Without the probe and the sentinel. */
+  members: number;
+  sendDelayMs: number;
+  /** Until the sentinel had it; null as long as it has not. */
+  sentinelMs: number | null;
+}
+
+/** Of a Socket.IO worker, or of the thread that conducts the run; over the last second. */
+export interface LiveLoop {
+  name: string;
+  /** 0 to 1. */
+  utilization: number;
+  delayP99Ms: number;
+}
+
+const LAST_BROADCASTS = 10;
+const RESOLUTION_MS = 10;
+
+export class LiveReader {
+  readonly #conductor: Conductor;
+  readonly #context: RunContext;
+  readonly #line: ReturnType<typeof liveFacts>;
+  readonly #startedMs = performance.now();
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  #since = performance.eventLoopUtilization();
+
+  constructor(conductor: Conductor, context: RunContext) {
+    this.#conductor = conductor;
+    this.#context = context;
+    this.#line = liveFacts(conductor, context);
+    this.#delay.enable();
+  }
+
+  /** Asks each worker for its event loop; what does not answer is left out. Never throws. */
+  async read(): Promise<LiveFigures> {
+    const { facts, link, sampler, ledger } = this.#context;
+    const loops = await this.#loops();
+    const { connected, target, ratePerSec, broadcasts } = this.#line();
+    const sample = sampler.samples.at(-1);
+    return {
+      run: facts.id,
+      scenario: facts.scenario,
+      seconds: Math.round((performance.now() - this.#startedMs) / 100) / 10,
+      stage: this.#conductor.stage,
+      connections: { now: connected, target, failed: link.status.failed, ratePerSec },
+      broadcasts: {
+        planned: broadcasts.planned,
+        sent: broadcasts.sent,
+        expected: ledger ? facts.sent.reduce((sum, one) => sum + otherReceivers(one, facts.sentinel), 0) : null,
+        received: ledger ? broadcasts.delivered : null,
+      },
+      lastBroadcasts: this.#lastBroadcasts(),
+      layers: latestLayers(sampler.samples),
+      system: sample?.system ?? {},
+      loops,
+    };
+  }
+
+  close(): void {
+    this.#delay.disable();
+  }
+
+  #lastBroadcasts(): LiveBroadcast[] {
+    const { facts } = this.#context;
+    return facts.sent
+      .slice(-LAST_BROADCASTS)
+      .reverse()
+      .map((one) => {
+        const { seq, worker, sentAtUs, intendedAtUs } = one;
+        const receivedAtUs = facts.sentinel?.receivedAtUs.get(seq);
+        return {
+          seq,
+          worker,
+          members: otherReceivers(one, facts.sentinel),
+          sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
+          sentinelMs: receivedAtUs === undefined ? null : (receivedAtUs - intendedAtUs) / 1000,
+        };
+      });
+  }
+
+  async #loops(): Promise<LiveLoop[]> {
+    const workers = await this.#context.control.stats().catch(() => []);
+    return [this.#ownLoop(), ...workers.map(({ worker, eventLoop }) => ({ name: worker, ...brief(eventLoop) }))];
+  }
+
+  #ownLoop(): LiveLoop {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, this.#since);
+    const delayP99Ms = Math.max(0, this.#delay.percentile(99) / 1e6 - RESOLUTION_MS);
+    this.#since = now;
+    this.#delay.reset();
+    return { name: 'conductor', utilization, delayP99Ms };
+  }
+}
+
+/** PSS does not come with every sample: the latest one there is stands beside the newest RSS and CPU. */
+function latestLayers(samples: SampleRow[]): LiveFigures['layers'] {
+  const newest = samples.at(-1);
+  return Object.fromEntries(
+    LAYERS.flatMap((layer) => {
+      if (!newest?.[layer]) return [];
+      const pssBytes = samples.findLast((sample) => sample[layer]?.pssBytes !== undefined)?.[layer]?.pssBytes;
+      return [[layer, { ...newest[layer], ...(pssBytes !== undefined && { pssBytes }) }]];
+    }),
+  );
+}
+
+function brief({ utilization, delayP99Ms }: { utilization: number; delayP99Ms: number }) {
+  return { utilization, delayP99Ms };
+}

@@ -1,0 +1,34 @@
+/** Gathers what the live line shows. */
+import type { Conductor } from '../run/conductor.ts';
+import type { RunContext } from '../run/context.ts';
+import { totalSeconds } from '../script/phases.ts';
+import type { LiveFacts } from './terminal-line.ts';
+
+/** What the conductor does beyond its settings: final plateau, drain, disconnect, residual. */
+const MEASURING_SECONDS = 12;
+/** The rate is taken over this long. */
+const RATE_WINDOW_MS = 900;
+
+export function liveFacts(conductor: Conductor, { facts, config, link, population }: RunContext): () => LiveFacts {
+  const startedMs = performance.now();
+  const { count, interval } = config.broadcasts;
+  const planSeconds = totalSeconds(config.phases) + config.hold + count * interval + MEASURING_SECONDS;
+  let last = { connections: 0, atMs: startedMs };
+  let ratePerSec = 0;
+  return () => {
+    const connected = population.connections();
+    const nowMs = performance.now();
+    if (nowMs - last.atMs > RATE_WINDOW_MS) {
+      ratePerSec = ((connected - last.connections) * 1000) / (nowMs - last.atMs);
+      last = { connections: connected, atMs: nowMs };
+    }
+    return {
+      stage: conductor.stage,
+      connected,
+      target: facts.targetConnections,
+      ratePerSec: conductor.stage === 'ramp' ? ratePerSec : 0,
+      broadcasts: { sent: facts.sent.length, planned: count, delivered: link.status.received },
+      secondsLeft: planSeconds - (nowMs - startedMs) / 1000,
+    };
+  };
+}

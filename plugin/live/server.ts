@@ -1,0 +1,200 @@
+/**
+ * A page on loopback that shows the run while it goes on, and `/metrics` with the same figures. At the end the page turns
+ * into the run's report, which stays in the browser when this process is gone.
+ */
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { CapacityError } from '../../protocol/errors.ts';
+import { layerTitle } from '../../report/layers.ts';
+import { within } from '../run/wait.ts';
+import { LAYERS } from '../samplers/layers.ts';
+import type { LiveFigures } from './figures.ts';
+import { LiveHistory } from './history.ts';
+import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus.ts';
+
+export interface LiveViewOptions {
+  /** 0 takes a free one. */
+  port: number;
+  /** Asked once a second, one question at a time; closed with the view. */
+  reader: { read(): Promise<LiveFigures>; close(): void };
+  /** Default: a second. */
+  intervalMs?: number;
+}
+
+const HOST = '127.0.0.1';
+/** For the open pages to fetch the report. */
+const FETCH_TIMEOUT_MS = 3000;
+/** A page that does not read any more. */
+const MAX_BACKLOG_BYTES = 1024 * 1024;
+const PAGE = join(import.meta.dirname, 'page');
+const CHARTS = createRequire(import.meta.url).resolve('echarts/dist/echarts.common.min.js');
+
+const TITLES = Object.fromEntries(LAYERS.map((layer) => [layer, layerTitle(layer)]));
+
+/** Path → file and its type. */
+const FILES: Record<string, [file: string, type: string]> = {
+  '/': [join(PAGE, 'index.html'), 'text/html; charset=utf-8'],
+  '/page.js': [join(PAGE, 'page.js'), 'text/javascript; charset=utf-8'],
+  '/page.css': [join(PAGE, 'page.css'), 'text/css; charset=utf-8'],
+  '/charts.js': [CHARTS, 'text/javascript; charset=utf-8'],
+};
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:";
+
+export class LiveView {
+  readonly #server: Server;
+  readonly #options: LiveViewOptions;
+  readonly #history = new LiveHistory();
+  readonly #streams = new Set<ServerResponse>();
+  #port = 0;
+  #latest: LiveFigures | undefined;
+  #report: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #reading = false;
+  /** Told of each page that has the report. */
+  #onFetched: () => void = () => {};
+
+  private constructor(options: LiveViewOptions) {
+    this.#options = options;
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch((error: Error) => refuse(response, 500, error.message));
+    });
+  }
+
+  /** @throws CapacityError LIVE_PORT_TAKEN */
+  static async open(options: LiveViewOptions): Promise<LiveView> {
+    const view = new LiveView(options);
+    view.#server.listen(options.port, HOST);
+    try {
+      await once(view.#server, 'listening');
+    } catch (cause) {
+      await view.close();
+      throw new CapacityError(
+        'LIVE_PORT_TAKEN',
+        `the live view cannot listen on ${HOST}:${options.port}`,
+        'choose another port, or let it take a free one: CAPACITY_LIVE=1',
+        { cause },
+      );
+    }
+    view.#port = (view.#server.address() as AddressInfo).port;
+    await view.#tick();
+    view.#timer = setInterval(() => void view.#tick(), options.intervalMs ?? 1000);
+    return view;
+  }
+
+  get url(): string {
+    return `http://${HOST}:${this.#port}/`;
+  }
+
+  /**
+   * OpenSchedule the open pages into the report, waits until they have it, and closes.
+   * @param report path of an HTML file; without one the pages say that the run has ended
+   */
+  async finish(report: string | undefined): Promise<void> {
+    clearInterval(this.#timer);
+    this.#report = report;
+    const pages = this.#streams.size;
+    this.#send('end', { report: report !== undefined });
+    if (report !== undefined && pages > 0) {
+      await within(this.#fetchedBy(pages), FETCH_TIMEOUT_MS);
+    }
+    await this.close();
+  }
+
+  /** Idempotent. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#options.reader.close();
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const stream of this.#streams) stream.end();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #fetchedBy(pages: number): Promise<void> {
+    return new Promise((resolve) => {
+      let left = pages;
+      this.#onFetched = () => {
+        left--;
+        if (left === 0) resolve();
+      };
+    });
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    try {
+      const figures = await this.#options.reader.read();
+      this.#latest = figures;
+      this.#send('figures', { figures, point: this.#history.add(figures) });
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('Cache-Control', 'no-store');
+    // A site of somebody else's whose name leads to this address is not to read along.
+    if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
+    if (request.method !== 'GET') return refuse(response, 405);
+    const [path = '/'] = (request.url ?? '/').split('?');
+    const file = FILES[path];
+    if (file) {
+      response.setHeader('Content-Security-Policy', PAGE_POLICY);
+      return await sendFile(response, ...file);
+    }
+    if (path === '/events') return this.#openStream(response);
+    if (path === '/metrics' && this.#latest) {
+      response.setHeader('Content-Type', METRICS_CONTENT_TYPE);
+      response.end(await renderMetrics(this.#latest));
+    } else if (path === '/report.html' && this.#report !== undefined) {
+      response.once('close', () => this.#onFetched());
+      response.setHeader('Connection', 'close');
+      await sendFile(response, this.#report, 'text/html; charset=utf-8');
+    } else refuse(response, 404);
+  }
+
+  #isOwnHost(host: string | undefined): boolean {
+    return [`${HOST}:${this.#port}`, `localhost:${this.#port}`].includes(host ?? '');
+  }
+
+  /** Server-sent events: what has been, then each second what is. */
+  #openStream(response: ServerResponse): void {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    this.#streams.add(response);
+    response.once('close', () => this.#streams.delete(response));
+    response.write(event('history', { titles: TITLES, points: this.#history.points }));
+    if (this.#latest) response.write(event('figures', { figures: this.#latest }));
+  }
+
+  #send(name: string, data: unknown): void {
+    const text = event(name, data);
+    for (const stream of this.#streams) {
+      if (stream.writableLength > MAX_BACKLOG_BYTES) stream.destroy();
+      else stream.write(text);
+    }
+  }
+}
+
+function event(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+async function sendFile(response: ServerResponse, file: string, type: string): Promise<void> {
+  const content = await readFile(file);
+  response.setHeader('Content-Type', type);
+  response.end(content);
+}
+
+function refuse(response: ServerResponse, status: number, message = ''): void {
+  response.statusCode = status;
+  response.end(message);
+}

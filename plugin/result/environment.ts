@@ -1,0 +1,104 @@
+/** Where a run took place: what somebody else needs to get the same figures, or to see why theirs differ. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { cpus, release, type as systemType, totalmem } from 'node:os';
+import type { WorkerStats } from '../../protocol/events.ts';
+import { openFileLimits } from '../../protocol/open-files.ts';
+import type { Result } from '../../protocol/result.ts';
+import type { Target } from '../run/target.ts';
+import { ENGINE, type Script } from '../script/script.ts';
+import type { Settings } from '../script/settings.ts';
+
+type Environment = Result['environment'];
+
+const SYSCTLS = [
+  'net/ipv4/ip_local_port_range',
+  'net/core/somaxconn',
+  'net/ipv4/tcp_max_syn_backlog',
+  'net/ipv4/tcp_mem',
+  'net/ipv4/tcp_rmem',
+  'net/ipv4/tcp_wmem',
+  'fs/file-max',
+  'fs/nr_open',
+];
+
+/** @param settings everything that a scenario or the environment sets, secrets left out */
+export function describeEnvironment(
+  settings: Record<string, unknown>,
+  workers: WorkerStats[],
+  artilleryVersion: string,
+): Environment {
+  const server = workers[0]?.versions;
+  return {
+    versions: {
+      artillery: artilleryVersion,
+      node: process.version,
+      ...(server && {
+        serverNode: server.node,
+        socketIo: server.socketIo,
+        adapter: server.adapter,
+        webSocketEngine: server.webSocketEngine,
+      }),
+    },
+    kernel: `${systemType()} ${release()}`,
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cpuCount: cpus().length,
+    memoryBytes: totalmem(),
+    limits: fileLimits(),
+    sysctls: Object.fromEntries(SYSCTLS.flatMap((name) => sysctl(name))),
+    configHash: createHash('sha256').update(JSON.stringify(settings)).digest('hex'),
+    settings,
+    gitCommit: gitCommit(),
+  };
+}
+
+/** Without a limit there is no figure. */
+function fileLimits(): Record<string, number> {
+  const { soft, hard } = openFileLimits();
+  return Number.isFinite(hard) ? { openFilesSoft: soft, openFilesHard: hard } : {};
+}
+
+function sysctl(name: string): [string, string][] {
+  const value = readText(`/proc/sys/${name}`);
+  return value === undefined ? [] : [[name.replaceAll('/', '.'), value.trim().replace(/\s+/g, ' ')]];
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function gitCommit(): string | null {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return null;
+  }
+}
+
+/** Everything that decides the figures, secrets left out. */
+export function settingsOf(
+  script: Script,
+  settings: Settings,
+  { profile, url, redisUrl }: Target,
+): Record<string, unknown> {
+  const { control, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
+  return {
+    ...others,
+    control: control && { urls: control.urls },
+    redis: redisUrl !== undefined,
+    profile,
+    target: url,
+    engineOptions: publicOptions(script.config.engines?.[ENGINE]),
+    flow: script.scenarios,
+  };
+}
+
+function publicOptions(options: unknown): Record<string, unknown> {
+  const secret = ['auth', 'headers', 'extraHeaders', 'query', 'tls'];
+  return Object.fromEntries(Object.entries(options ?? {}).filter(([name]) => !secret.includes(name)));
+}

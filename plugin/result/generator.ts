@@ -1,0 +1,14 @@
+/** The event loops of the load generator, one row each. */
+import type { Result } from '../../protocol/result.ts';
+import type { Facts } from '../run/measurements.ts';
+
+/** Rows of a window and part are numbered through, over all engines: no two loops share a number. */
+export function generatorFigures({ generator }: Pick<Facts, 'generator'>): Result['generator'] {
+  const counted = new Map<string, number>();
+  return generator.map(({ from: { engine }, process: _, ...loop }) => {
+    const kind = `${loop.window} ${loop.part}`;
+    const index = counted.get(kind) ?? 0;
+    counted.set(kind, index + 1);
+    return { ...loop, index, engine };
+  });
+}

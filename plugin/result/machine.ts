@@ -1,0 +1,25 @@
+/** What the machine that the run was made on had left. */
+import type { Result } from '../../protocol/result.ts';
+import type { CpuWindow, Facts } from '../run/measurements.ts';
+import type { Sampler } from '../samplers/index.ts';
+
+export function machineFigures(
+  { cpu }: Facts,
+  sampler: Pick<Sampler, 'swapped'>,
+  cpuCount: number,
+): NonNullable<Result['machine']> {
+  const swapped = sampler.swapped();
+  return {
+    cpuIdlePercent: { ramp: idlePercent(cpu.ramp, cpuCount), broadcasts: idlePercent(cpu.broadcast, cpuCount) },
+    swappedInBytes: swapped?.inBytes ?? null,
+    swappedOutBytes: swapped?.outBytes ?? null,
+  };
+}
+
+/** 100 is all cores. */
+function idlePercent(window: CpuWindow | undefined, cpuCount: number): number | null {
+  const busyUs = window?.cpuUs.system;
+  if (!window || busyUs === undefined || window.seconds === 0) return null;
+  // The kernel counts in ticks.
+  return Math.max(0, 100 * (1 - busyUs / (window.seconds * 1e6 * cpuCount)));
+}

@@ -1,0 +1,59 @@
+/** Limits that look like capacity: where connections stop at a number that somebody once configured. */
+import type { Reason, Result } from '../../../protocol/result.ts';
+import type { Facts } from '../../run/measurements.ts';
+
+/** Below this share of the target, failures are noise. */
+const MIN_SHARE = 0.01;
+/** When this share of all failures has one cause. */
+const ONE_CAUSE = 0.9;
+/** Two processes may well stop at about the same number by chance. */
+const MIN_PROCESSES = 3;
+const MIN_CONNECTIONS = 100;
+/** Processes that take connections in turn and lose single ones by chance are further apart. */
+const SAME = { connections: 1, share: 0.001 };
+
+const LIMITS: Record<string, { limit: string; fix: string }> = {
+  EMFILE: { limit: "the generator's open files per process", fix: 'raise it: ulimit -n 65536' },
+  ENFILE: { limit: 'the open files of the whole machine', fix: 'raise it: sysctl fs.file-max' },
+  EADDRNOTAVAIL: {
+    limit: "the generator's ports towards the target",
+    fix: 'give it more source addresses: localAddresses; or widen net.ipv4.ip_local_port_range',
+  },
+  http_500: {
+    limit: "the proxy's connections (`worker_connections`) or open files",
+    fix: 'raise worker_connections and worker_rlimit_nofile; see its error log',
+  },
+  http_502: {
+    limit: "the proxy's ports towards a worker, or the worker's open files or listen queue",
+    fix: "see the proxy's error log; let it connect from several addresses (proxy_bind), or raise the worker's limits",
+  },
+  http_503: {
+    limit: "the proxy's or the server's own limit of connections",
+    fix: "see the proxy's error log for `limit_conn` or upstreams that are taken for dead",
+  },
+};
+
+export function* ceilings({ snapshots }: Facts, { connections }: Omit<Result, 'verdict'>): Generator<Reason> {
+  const { target, peak, failed, failures } = connections;
+  const enough = target * MIN_SHARE;
+  const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
+  const known = LIMITS[cause];
+  if (known && failed >= enough && count >= failed * ONE_CAUSE) {
+    yield {
+      code: 'UNIFORM_CEILING',
+      message: `${count} of ${failed} failed connections have the cause ${cause}: ${known.limit}, and not what the server holds`,
+      fix: known.fix,
+    };
+    return;
+  }
+  const held = snapshots.flatMap(({ processes }) => processes).map((process) => process.connections);
+  const [least, most] = [Math.min(...held), Math.max(...held)];
+  const same = most - least <= Math.max(SAME.connections, most * SAME.share);
+  if (target - peak >= enough && held.length >= MIN_PROCESSES && least >= MIN_CONNECTIONS && same) {
+    yield {
+      code: 'UNIFORM_CEILING',
+      message: `each of ${held.length} fleet processes stopped at ${most} connections: a limit of the generator, and not what the server holds`,
+      fix: 'npx socketio-capacity doctor names the limits of this machine',
+    };
+  }
+}

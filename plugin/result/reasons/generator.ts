@@ -1,0 +1,46 @@
+/** The load generator itself: what it was late by is in every figure. */
+import type { Reason, Result } from '../../../protocol/result.ts';
+import type { Facts } from '../../run/measurements.ts';
+
+/** Beyond this, latencies and rates are the generator's own. */
+const MAX_LOOP_DELAY_P99_MS = 50;
+
+export function* generatorProblems(
+  { snapshots }: Facts,
+  { generator, latency }: Omit<Result, 'verdict'>,
+): Generator<Reason> {
+  const dead = snapshots.flatMap(({ processes }) => processes).filter(({ alive }) => !alive);
+  if (dead.length > 0) {
+    yield {
+      code: 'FLEET_PROCESS_DIED',
+      message: `${dead.length} fleet process${dead.length > 1 ? 'es' : ''} died; their connections count as lost while disconnected`,
+      fix: 'out of memory? `dmesg` tells; give the generator a machine of its own',
+    };
+  }
+  const lagging = generator.filter(({ delayP99Ms }) => delayP99Ms > MAX_LOOP_DELAY_P99_MS);
+  const worst = lagging.toSorted((a, b) => b.delayP99Ms - a.delayP99Ms)[0];
+  if (worst) {
+    yield {
+      code: 'GENERATOR_LAGS',
+      message: `the event loop of ${worst.part} ${worst.index} was ${worst.delayP99Ms.toFixed(0)} ms late (p99) during the ${worst.window}`,
+      fix: 'give the generator cores of its own, or lower the rate of connections and broadcasts',
+    };
+  }
+  yield* queue(latency);
+}
+
+/** Of the latency that the sentinel saw. */
+const MAX_BEHIND_SHARE = 0.25;
+
+/** The worker serves the sentinel last: whoever is behind it waited after the server. */
+function* queue({ sentinelMs, behindSentinelMs }: Result['latency']): Generator<Reason> {
+  if (!sentinelMs || !behindSentinelMs) return;
+  // With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99.
+  const behindMs = behindSentinelMs.p99;
+  if (behindMs <= Math.max(MAX_LOOP_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return;
+  yield {
+    code: 'GENERATOR_QUEUES',
+    message: `receivers (p99) got a broadcast up to ${behindMs.toFixed(0)} ms after the sentinel, which their worker serves last and which has it after ${sentinelMs.p50.toFixed(0)} ms (median): they waited in the generator, or in the proxy`,
+    fix: 'read latency.sentinelMs; give the generator cores of its own or a machine of its own',
+  };
+}

@@ -1,0 +1,43 @@
+/** What the sentinel saw, and how far behind it the crowd of its worker was. */
+import { summaryMs } from '../../protocol/histogram.ts';
+import type { Result } from '../../protocol/result.ts';
+import type { Facts } from '../run/measurements.ts';
+import { histogramOf, merged } from './sums.ts';
+
+export function sentinelFigures(facts: Facts): Pick<Result['latency'], 'sentinelMs' | 'behindSentinelMs'> {
+  const seen = sightings(facts);
+  return {
+    sentinelMs: summaryMs(histogramOf(seen.map(({ latencyUs }) => latencyUs))),
+    behindSentinelMs: summaryMs(
+      histogramOf(
+        seen.flatMap(({ latencyUs, othersP99Us }) =>
+          othersP99Us === null ? [] : [Math.max(0, othersP99Us - latencyUs)],
+        ),
+      ),
+    ),
+  };
+}
+
+interface Sighting {
+  /** From the intended send time on, as everybody's. */
+  latencyUs: number;
+  /** Of the receivers on the sentinel's worker; null where another worker published, since then the pages do not tell. */
+  othersP99Us: number | null;
+}
+
+function sightings({ sentinel, sent, frozen }: Facts): Sighting[] {
+  if (!sentinel) return [];
+  const pages = Map.groupBy(frozen, ({ seq }) => seq);
+  return sent.flatMap(({ seq, worker, intendedAtUs }) => {
+    const receivedAtUs = sentinel.receivedAtUs.get(seq);
+    if (receivedAtUs === undefined) return [];
+    const local = merged((pages.get(seq) ?? []).map(({ latencyUs }) => latencyUs.local));
+    const comparable = worker === sentinel.worker && local.totalCount > 0;
+    return [
+      {
+        latencyUs: Math.max(0, receivedAtUs - intendedAtUs),
+        othersP99Us: comparable ? local.getValueAtPercentile(99) : null,
+      },
+    ];
+  });
+}

@@ -1,0 +1,144 @@
+/** Whether the figures can be trusted, and if not, why. */
+import type { Reason, Result } from '../../protocol/result.ts';
+import type { Facts } from '../run/measurements.ts';
+import { ceilings } from './reasons/ceilings.ts';
+import { generatorProblems } from './reasons/generator.ts';
+import { machineProblems } from './reasons/machine.ts';
+
+type Status = Result['verdict']['status'];
+
+/** The rate reached may differ by this much from the one asked for. */
+const RATE_TOLERANCE = 0.05;
+
+const INVALIDATING = new Set([
+  'RUN_INCOMPLETE',
+  'LEDGER_NOT_CROSSFOOTING',
+  'COUNTS_DISAGREE',
+  'WORKER_RESTARTED',
+  'REDIS_GONE',
+  'NO_CONNECTIONS',
+]);
+
+/** @param result everything but the verdict */
+export function judge(facts: Facts, result: Omit<Result, 'verdict'>): { status: Status; reasons: Reason[] } {
+  const reasons = [...(facts.aborted ? [facts.aborted] : []), ...facts.remarks, ...suspicions(facts, result)];
+  const status: Status =
+    reasons.length === 0 ? 'VALID' : reasons.some(({ code }) => INVALIDATING.has(code)) ? 'INVALID' : 'SUSPECT';
+  return { status, reasons };
+}
+
+function* suspicions(facts: Facts, result: Omit<Result, 'verdict'>): Generator<Reason> {
+  const { connections, delivery } = result;
+  if (!facts.aborted && connections.peak === 0) {
+    yield { code: 'NO_CONNECTIONS', message: 'not one connection was made', fix: 'see connections.failures' };
+  }
+  if (connections.failed > 0) {
+    const causes = Object.entries(connections.failures).map(([cause, count]) => `${cause} ${count}`);
+    yield {
+      code: 'CONNECTIONS_FAILED',
+      message: `${connections.failed} of ${connections.target} connections failed: ${causes.join(', ')}`,
+    };
+  }
+  const [unsent] = facts.unsent;
+  if (unsent) {
+    yield {
+      code: 'BROADCAST_NOT_SENT',
+      message: `${facts.unsent.length} of ${facts.unsent.length + facts.sent.length} broadcasts; the first: ${unsent.message}`,
+      fix: 'see the worker logs',
+    };
+  }
+  const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
+  if (achieved !== null && configured !== null && achieved < configured * (1 - RATE_TOLERANCE)) {
+    yield {
+      code: 'RATE_NOT_REACHED',
+      message: `${achieved.toFixed(1)} of ${configured} connections/s reached`,
+      fix: 'lower RATE, or give the machine more cores',
+    };
+  }
+  if (delivery) yield* ledgerProblems(delivery);
+  yield* clockProblems(result.latency);
+  yield* generatorProblems(facts, result);
+  yield* machineProblems(result);
+  yield* ceilings(facts, result);
+  yield* plateauProblems(facts);
+  const restarted = facts.workersAtEnd.filter(
+    ({ worker, pid }) => facts.workersAtStart.find((before) => before.worker === worker)?.pid !== pid,
+  );
+  if (restarted.length > 0) {
+    yield {
+      code: 'WORKER_RESTARTED',
+      message: `${restarted.map(({ worker }) => worker).join(', ')} restarted during the run`,
+      fix: 'see the worker logs; the memory and the counters of before are gone',
+    };
+  }
+}
+
+/** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
+const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
+
+function* clockProblems({ clocks, oneWayMs }: Result['latency']): Generator<Reason> {
+  // The straight line between two readings is off by the drift at most.
+  const errorUs = ({ uncertaintyUs, driftUs }: (typeof clocks)[number]) => uncertaintyUs + Math.abs(driftUs);
+  const worst = clocks.toSorted((a, b) => errorUs(b) - errorUs(a))[0];
+  const boundUs = Math.max(MAX_CLOCK_ERROR.us, (oneWayMs?.p50 ?? 0) * 1000 * MAX_CLOCK_ERROR.share);
+  if (worst && oneWayMs && errorUs(worst) > boundUs) {
+    yield {
+      code: 'CLOCK_UNCERTAIN',
+      message: `the clock of ${worst.worker} is known to ${(worst.uncertaintyUs / 1000).toFixed(1)} ms only, and went ${(worst.driftUs / 1000).toFixed(1)} ms away from the generator's during the broadcasts; the median one-way latency is ${oneWayMs.p50.toFixed(1)} ms`,
+      fix: 'bring the generator nearer to the workers, or read the round trips only: they need one clock',
+    };
+  }
+}
+
+function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generator<Reason> {
+  const open = batches.filter(
+    (batch) => batch.expected !== batch.received + batch.lostConnected + batch.lostDisconnected,
+  );
+  if (open[0]) {
+    yield {
+      code: 'LEDGER_NOT_CROSSFOOTING',
+      message: `expected is not received + lost in ${open.length} of ${batches.length} broadcasts, the first is ${open[0].seq}`,
+    };
+  }
+  if (batches.length > 0 && batches.every(({ expected }) => expected === 0)) {
+    yield {
+      code: 'NOBODY_EXPECTED',
+      message: 'no connection was a member of the room that the broadcasts went to',
+      fix: "let the flow emit join_room with the plugin's `room` (default: capacity)",
+    };
+  }
+  const duplicated = batches.filter(({ duplicates }) => duplicates > 0);
+  if (duplicated.length > 0) {
+    yield {
+      code: 'DUPLICATE_RECEIPTS',
+      message: `connections got ${duplicated.length} of ${batches.length} broadcasts more than once`,
+      fix: 'does another run or publisher use this room? give the run a room of its own',
+    };
+  }
+  // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts.
+  const disagreeing = batches.filter(
+    ({ serverMembers, expected, unexpected }) =>
+      serverMembers !== null && Math.abs(serverMembers - expected) > unexpected,
+  );
+  const [first] = disagreeing;
+  if (first) {
+    yield {
+      code: 'COUNTS_DISAGREE',
+      message: `in ${disagreeing.length} of ${batches.length} broadcasts, as in ${first.seq}: the server counts ${first.serverMembers} members, the fleet ${first.expected}`,
+      fix: 'does something else join this room? give the run a room of its own',
+    };
+  }
+}
+
+/** Two points always lie on a line. */
+const MIN_PLATEAUS = 3;
+
+function* plateauProblems({ plateaus, aborted }: Facts): Generator<Reason> {
+  const different = new Set(plateaus.map(({ connections }) => connections));
+  if (aborted || different.size === 0 || different.size >= MIN_PLATEAUS) return;
+  yield {
+    code: 'TOO_FEW_PLATEAUS',
+    message: `memory was read at ${different.size} numbers of connections (${[...different].join(', ')}): no interval can be given for the bytes per connection`,
+    fix: 'give the scenario two ramps or more, with a `pause` phase after each',
+  };
+}

@@ -1,0 +1,63 @@
+/** Publishes broadcasts on an absolute schedule: a slow one does not delay the next, it shows as its own send delay. */
+import { monotonicUs } from '../../protocol/clock.ts';
+import type { BroadcastSent } from '../../protocol/events.ts';
+import type { ControlClients } from '../samplers/workers.ts';
+import { toOurs, toWorkers, type WorkerClock } from './clocks.ts';
+import { pause } from './wait.ts';
+
+/** `sentAtUs` and `intendedAtUs` are on our clock. */
+export interface SentBroadcast extends BroadcastSent {
+  intendedAtUs: number;
+  /** `sentAtUs` as the publisher said it. */
+  stampedAtUs: number;
+  /** Index of the publisher. */
+  via: number;
+}
+
+export interface Schedule {
+  room: string;
+  count: number;
+  intervalMs: number;
+  bytes: number;
+  workers: number;
+  /** Of each worker; without it they have ours. */
+  clocks?: WorkerClock[];
+}
+
+/** The worker counts the members first; that must not delay the send. */
+const ORDER_AHEAD_MS = 200;
+
+/**
+ * @param onSent called for each broadcast that a worker confirmed
+ * @param onFailed called for each that no worker sent
+ * @returns when the last one is confirmed or given up
+ */
+export async function publish(
+  control: ControlClients,
+  { room, count, intervalMs, bytes, workers, clocks = [] }: Schedule,
+  onSent: (sent: SentBroadcast) => void,
+  onFailed: (seq: number, error: Error) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const underWay: Promise<void>[] = [];
+  const startUs = monotonicUs() + ORDER_AHEAD_MS * 2000;
+  for (let index = 0; index < count && !signal.aborted; index++) {
+    const seq = index + 1;
+    const intendedAtUs = startUs + index * intervalMs * 1000;
+    const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
+    await pause(waitMs, signal);
+    if (signal.aborted) break;
+    // In turn by every worker, so that no worker's receivers are always the local ones.
+    const via = index % workers;
+    const order = { room, bytes, seq, atUs: toWorkers(clocks[via], intendedAtUs) };
+    const sending = control.broadcast(order, via).then(
+      (sent) => {
+        const { sentAtUs: stampedAtUs } = sent;
+        onSent({ ...sent, sentAtUs: toOurs(clocks[via], stampedAtUs), stampedAtUs, via, intendedAtUs });
+      },
+      (error) => onFailed(seq, error),
+    );
+    underWay.push(sending);
+  }
+  await Promise.all(underWay);
+}

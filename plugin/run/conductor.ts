@@ -1,0 +1,193 @@
+/**
+ * Conducts a run around Artillery's arrivals: warm-up, baseline and single round trips before them, a plateau in each pause
+ * between ramps, and when all have arrived: idle window, broadcasts, drain, disconnect, residual.
+ * Writes what it sees into the context's facts.
+ */
+
+import { arrivalsOf } from '../script/phases.ts';
+import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
+import { readClocks } from './clocks.ts';
+import { type RunContext, remark } from './context.ts';
+import { noteGenerator, resetGenerator } from './generator-loops.ts';
+import { readAtRest } from './readings.ts';
+import { measureSingleRoundTrips } from './round-trips.ts';
+import { pause } from './wait.ts';
+import { warmUp } from './warm-up.ts';
+import { addWindow, type Mark, mark, windowSince } from './windows.ts';
+
+export type Stage =
+  | 'warm-up'
+  | 'baseline'
+  | 'ramp'
+  | 'plateau'
+  | 'hold'
+  | 'broadcasts'
+  | 'drain'
+  | 'disconnect'
+  | 'end of the run'
+  | 'done';
+
+/** How long arrivals may take to connect and join after their phase has ended. */
+const SETTLE_TIMEOUT_MS = 30_000;
+const LEAVE_TIMEOUT_MS = 120_000;
+/** A population that the server tells is no older than this. */
+const NUMBER_AGE_MS = 1000;
+/** For what the server frees a moment after the last disconnect. */
+const RESIDUAL_SETTLE_MS = 1000;
+
+export class Conductor {
+  /** Told at each change of `stage`. */
+  onStage: () => void = () => {};
+  /** The virtual users were told to leave: all that needs them is done. */
+  released = false;
+  #stage: Stage = 'warm-up';
+  readonly #context: RunContext;
+  #arrived = 0;
+  #rampBegin: Mark | undefined;
+
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
+  get stage(): Stage {
+    return this.#stage;
+  }
+
+  /** Warm-up, baseline at zero connections, then the probe's round trips with nobody else there. */
+  async prepare(): Promise<void> {
+    const { control, facts, sampler, sentinel, population, here, signal } = this.#context;
+    const stats = await control.stats();
+    facts.workersAtStart = stats.map(({ worker, pid }) => ({ worker, pid }));
+    // The probe's and the sentinel's; control connections are not among them.
+    const ours = sentinel ? 2 : 1;
+    const others = sum(stats.map(({ connections }) => connections)) - ours;
+    if (others > 0) {
+      const message = `${others} connections were there before the run, and are in its baseline`;
+      remark(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
+    }
+    facts.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
+    await warmUp(this.#context);
+    // A number that the server told during the warm-up would be taken for connections that left meanwhile.
+    await population.gone(NUMBER_AGE_MS, signal);
+    if (signal.aborted) return;
+    sampler.start();
+    this.#enter('baseline');
+    await this.#plateau();
+    await measureSingleRoundTrips(this.#context);
+  }
+
+  async phaseStarted(index: number): Promise<void> {
+    const phase = this.#context.config.phases[index];
+    if (!phase) return;
+    if (arrivalsOf(phase) === 0) {
+      this.#enter('plateau');
+      await this.#endRamp();
+      if (this.#arrived > 0) await this.#plateau();
+      return;
+    }
+    this.#enter('ramp');
+    this.#arrived += arrivalsOf(phase);
+    if (this.#rampBegin) return;
+    await resetGenerator(this.#context);
+    this.#rampBegin = await mark(this.#context);
+  }
+
+  /** After the last phase: everything that needs the full population. Ends quickly when the run is aborted. */
+  async finale(): Promise<void> {
+    const { facts, config, population, link, control, holds } = this.#context;
+    await this.#endRamp();
+    if (facts.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
+    if (config.hold > 0) await this.#during('hold', () => measureIdle(this.#context));
+    if (config.broadcasts.count > 0) {
+      await this.#during('broadcasts', () => measureBroadcasts(this.#context, () => this.#enter('drain')));
+    }
+    await this.#checkRedis();
+    facts.snapshots = await link.snapshots();
+    if (holds) await this.#during('disconnect', () => this.#disconnect());
+    this.#enter('end of the run');
+    const stats = await control.stats();
+    facts.workersAtEnd = stats.map(({ worker, pid }) => ({ worker, pid }));
+    this.#enter('done');
+  }
+
+  async #endRamp(): Promise<void> {
+    const context = this.#context;
+    const { population, facts, signal } = context;
+    const settled = await population.settled(this.#arrived, SETTLE_TIMEOUT_MS, signal);
+    if (!settled && !signal.aborted) {
+      remark(context, 'NOT_SETTLED', `not all of ${this.#arrived} virtual users connected and joined in time`);
+    }
+    const connections = population.connections();
+    facts.peakConnections = Math.max(facts.peakConnections, connections);
+    const begin = this.#rampBegin;
+    this.#rampBegin = undefined;
+    if (!begin) return;
+    addWindow(facts.cpu.ramp, await windowSince(context, begin, connections - begin.connections));
+    await noteGenerator(context, 'ramp');
+  }
+
+  async #plateau(): Promise<void> {
+    const { control, sampler, population, record, facts, signal } = this.#context;
+    if (signal.aborted) return;
+    const connections = population.connections();
+    const layers = await readAtRest(control, sampler);
+    if (population.connections() !== connections) {
+      remark(
+        this.#context,
+        'PLATEAU_MOVED',
+        `connections changed from ${connections} to ${population.connections()} while memory was read`,
+        'make the pauses between the ramps longer',
+      );
+      return;
+    }
+    facts.absentLayers = sampler.absent();
+    facts.plateaus.push({ connections, layers });
+    record.append('plateau', { connections, layers });
+  }
+
+  /** Without it a broadcast reaches the members on the publisher's own worker only. */
+  async #checkRedis(): Promise<void> {
+    const { redis, signal } = this.#context;
+    if (!redis || signal.aborted || (await redis.read())) return;
+    const why = redis.lastFailure ?? 'no answer';
+    remark(
+      this.#context,
+      'REDIS_GONE',
+      `Redis stopped answering during the run: ${why}`,
+      'see its log, and start it again',
+    );
+  }
+
+  async #disconnect(): Promise<void> {
+    const { control, sampler, population, link, record, facts, signal } = this.#context;
+    this.released = true;
+    link.tell({ type: 'release' });
+    if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {
+      if (signal.aborted) return;
+      const left = population.connections();
+      remark(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is not known`);
+      return;
+    }
+    await pause(RESIDUAL_SETTLE_MS, signal);
+    facts.afterDisconnect = await readAtRest(control, sampler);
+    record.append('after-disconnect', { layers: facts.afterDisconnect });
+  }
+
+  /** A stage that is left out when the run is aborted. */
+  async #during(stage: Stage, measure: () => Promise<void>): Promise<void> {
+    if (this.#context.signal.aborted) return;
+    this.#enter(stage);
+    await measure();
+  }
+
+  #enter(stage: Stage): void {
+    this.#stage = stage;
+    const { facts, sampler } = this.#context;
+    facts.stages.push({ name: stage, t: sampler.seconds() });
+    this.onStage();
+  }
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,43 @@
+/** What everything that measures shares during one run. */
+
+import type { ControlClients, RedisReader, Sampler } from '../samplers/index.ts';
+import type { Connection } from '../script/connection.ts';
+import type { Settings } from '../script/settings.ts';
+import type { EngineLink } from './link.ts';
+import type { Facts } from './measurements.ts';
+import type { Population } from './population.ts';
+import type { Probe } from './receivers/probe.ts';
+import type { Sentinel } from './receivers/sentinel.ts';
+import type { RunRecord } from './record.ts';
+
+export interface RunContext {
+  config: Settings;
+  /** Written as the run goes on. */
+  facts: Facts;
+  record: RunRecord;
+  link: EngineLink;
+  control: ControlClients;
+  sampler: Sampler;
+  probe: Probe;
+  /** Where there is a crowd's latency to compare with its own. */
+  sentinel: Sentinel | undefined;
+  /** How a connection to the target is made. */
+  connection: Connection;
+  population: Population;
+  /** The adapter's Redis, where the run knows it. */
+  redis: RedisReader | undefined;
+  /** Whether the engine keeps a ledger. */
+  ledger: boolean;
+  /** Of each worker: whether it runs on this machine. */
+  here: boolean[];
+  /** Whether virtual users stay until they are released. */
+  holds: boolean;
+  /** Aborted when the run ends early: nobody waits or publishes any longer. */
+  signal: AbortSignal;
+}
+
+/** Notes something that a reader of the result has to know; it makes the verdict SUSPECT at least. */
+export function remark({ facts, record }: RunContext, code: string, message: string, fix?: string): void {
+  facts.remarks.push(fix === undefined ? { code, message } : { code, message, fix });
+  record.append('remark', { code, message });
+}

@@ -1,0 +1,44 @@
+/** How busy the load generator itself was: where it lags, its own queue is in the latencies. */
+import type { RunContext } from './context.ts';
+import type { GeneratorLoop, GeneratorWindow } from './measurements.ts';
+
+/** Begins a stretch: what was before does not count. */
+export async function resetGenerator({ link, ledger }: RunContext): Promise<void> {
+  if (ledger) await link.snapshots();
+}
+
+/** Ends it. Of several ramps each loop's worst one stays. */
+export async function noteGenerator({ link, ledger, facts }: RunContext, window: GeneratorWindow): Promise<void> {
+  if (!ledger) return;
+  const snapshots = await link.snapshots();
+  const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [
+    { window, part: 'artillery', from, process: 0, ...engineLoop },
+    ...processes
+      .filter(({ alive }) => alive)
+      .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, from, process: index, ...eventLoop })),
+  ]);
+  for (const loop of loops) {
+    const before = facts.generator.findIndex((one) => isSameLoop(one, loop));
+    if (before < 0) facts.generator.push(loop);
+    else facts.generator[before] = worse(facts.generator[before] as GeneratorLoop, loop);
+  }
+}
+
+function isSameLoop(one: GeneratorLoop, other: GeneratorLoop): boolean {
+  const keys = ['window', 'part', 'process'] as const;
+  const { from } = one;
+  return (
+    keys.every((key) => one[key] === other[key]) && from.host === other.from.host && from.engine === other.from.engine
+  );
+}
+
+function worse(one: GeneratorLoop, other: GeneratorLoop): GeneratorLoop {
+  return {
+    ...one,
+    utilization: Math.max(one.utilization, other.utilization),
+    delayP50Ms: Math.max(one.delayP50Ms, other.delayP50Ms),
+    delayP99Ms: Math.max(one.delayP99Ms, other.delayP99Ms),
+    delayMaxMs: Math.max(one.delayMaxMs, other.delayMaxMs),
+    cpuWaitShare: one.cpuWaitShare === null ? null : Math.max(one.cpuWaitShare, other.cpuWaitShare ?? 0),
+  };
+}

@@ -1,0 +1,134 @@
+/** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
+import { basename } from 'node:path';
+import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
+import type { Reason, Result } from '../../protocol/result.ts';
+import type { Settings } from '../script/settings.ts';
+import type { SentBroadcast } from './broadcasts.ts';
+import type { WorkerClock } from './clocks.ts';
+import type { EngineSnapshot } from './link.ts';
+import type { SentinelFacts } from './receivers/sentinel.ts';
+
+/** Layer → bytes. */
+export type LayerBytes = Record<string, number>;
+/** Layer → CPU microseconds. */
+export type LayerCpu = Record<string, number>;
+
+export interface Plateau {
+  connections: number;
+  layers: LayerBytes;
+}
+
+/** CPU that each layer used in a stretch of the run. */
+export interface CpuWindow {
+  seconds: number;
+  cpuUs: LayerCpu;
+  /** Connections made, for the ramp; messages delivered, for the broadcasts. */
+  units: number;
+}
+
+export type GeneratorWindow = 'ramp' | 'broadcasts';
+
+/** The event loop of one fleet process, or of one Artillery worker thread, in one stretch of the run. */
+export interface GeneratorLoop extends EventLoopHealth {
+  window: GeneratorWindow;
+  part: 'fleet' | 'artillery';
+  from: EngineIdentity;
+  /** Number of the fleet process within its engine's fleet; 0 for the engine's own thread. */
+  process: number;
+}
+
+export interface WorkerIdentity {
+  worker: string;
+  pid: number;
+}
+
+export interface Facts {
+  readonly id: string;
+  readonly scenario: string;
+  readonly startedAt: Date;
+  readonly engine: string;
+  target: string;
+  profile: 'full' | 'embedded' | 'remote';
+  /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */
+  sharedHost: boolean;
+  /** Connections that the scenario asks for. */
+  readonly targetConnections: number;
+  readonly configuredRatePerSec: number | null;
+  peakConnections: number;
+  plateaus: Plateau[];
+  /** At full target, collected, when all broadcasts are through. */
+  afterBroadcasts: LayerBytes | undefined;
+  afterDisconnect: LayerBytes | undefined;
+  absentLayers: Record<string, string>;
+  cpu: { ramp: CpuWindow; idle: CpuWindow | undefined; broadcast: CpuWindow | undefined };
+  /** On the sampler's time. */
+  stages: Result['stages'];
+  /** In the order of `workersAtStart`. */
+  clocks: WorkerClock[];
+  sent: SentBroadcast[];
+  /** Broadcasts that no worker sent, and why. */
+  unsent: { seq: number; message: string }[];
+  frozen: FrozenBroadcast[];
+  snapshots: EngineSnapshot[];
+  generator: GeneratorLoop[];
+  /** From its join on, just before the broadcasts. */
+  sentinel: SentinelFacts | undefined;
+  roundTripsUs: { single: number[]; underLoad: number[] };
+  workersAtStart: WorkerIdentity[];
+  workersAtEnd: WorkerIdentity[];
+  /** What Artillery's `ensure` made of the metrics. */
+  thresholds: Result['thresholds'];
+  /** What the conductor noticed on the way. */
+  remarks: Reason[];
+  /** Set when the run ended early. */
+  aborted: Reason | undefined;
+}
+
+/** @param scenario as of `scenarioName` */
+export function newFacts(
+  scenario: string,
+  { engine, target, load }: Pick<Settings, 'engine' | 'target' | 'load'>,
+): Facts {
+  const startedAt = new Date();
+  return {
+    id: runId(startedAt, scenario),
+    scenario,
+    startedAt,
+    engine,
+    target,
+    profile: 'remote',
+    sharedHost: true,
+    targetConnections: load.connections,
+    configuredRatePerSec: load.ratePerSec,
+    peakConnections: 0,
+    plateaus: [],
+    afterBroadcasts: undefined,
+    afterDisconnect: undefined,
+    absentLayers: {},
+    cpu: { ramp: { seconds: 0, cpuUs: {}, units: 0 }, idle: undefined, broadcast: undefined },
+    stages: [],
+    clocks: [],
+    sent: [],
+    unsent: [],
+    frozen: [],
+    snapshots: [],
+    generator: [],
+    sentinel: undefined,
+    roundTripsUs: { single: [], underLoad: [] },
+    workersAtStart: [],
+    workersAtEnd: [],
+    thresholds: [],
+    remarks: [],
+    aborted: undefined,
+  };
+}
+
+/** @param scenario as of `scenarioName` */
+export function runId(startedAt: Date, scenario: string): string {
+  return `${startedAt.toISOString().replace(/[:.]/g, '-').slice(0, 19)}-${scenario}`;
+}
+
+/** @returns name of the scenario's file, without its ending */
+export function scenarioName(path: string): string {
+  return basename(path).replace(/\.(ya?ml|json)$/, '');
+}

@@ -1,0 +1,93 @@
+/** How many connections there are, and whether something is still on its way. */
+
+import type { ControlClients } from '../samplers/workers.ts';
+import type { EngineLink } from './link.ts';
+import { until } from './wait.ts';
+
+const SERVER_POLL_MS = 500;
+/** Longer than the fleet's and the engine's status intervals together. */
+const QUIET_MS = 1000;
+
+export interface Population {
+  /** Connected now, without the probe. */
+  connections(): number;
+  /**
+   * Waits until all of `arrivals` virtual users are connected and joined, or have failed.
+   * @returns false when that has not come to pass after `timeoutMs`
+   */
+  settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+  /** Waits until no connection is left. */
+  gone(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+  close(): void;
+}
+
+/** As the fleets tell it. */
+export class FleetPopulation implements Population {
+  readonly #link: EngineLink;
+
+  constructor(link: EngineLink) {
+    this.#link = link;
+  }
+
+  connections(): number {
+    return this.#link.status.connected;
+  }
+
+  settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    let busyAtMs = performance.now();
+    const isSettled = () => {
+      const { started, connecting, connected, joining, toOpen, holding, failed } = this.#link.status;
+      const quiet = started >= arrivals && connecting === 0 && joining === 0 && toOpen === 0;
+      if (!quiet) busyAtMs = performance.now();
+      // Who holds has done all its steps; the fleet's processes report a little later than the engine that holds.
+      const allHold = holding + failed >= arrivals && connected >= holding;
+      // A flow without `hold` never says that it is done: quiet for a while has to do.
+      return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
+    };
+    return until(isSettled, timeoutMs, signal);
+  }
+
+  gone(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    return until(() => this.#link.status.connected === 0, timeoutMs, signal);
+  }
+
+  close(): void {} // the link is closed by the run
+}
+
+/** As the server's workers tell it: for engines that tell us nothing. */
+export class ServerPopulation implements Population {
+  readonly #control: ControlClients;
+  readonly #probeConnections: number;
+  #connections = 0;
+  #timer: NodeJS.Timeout;
+
+  constructor(control: ControlClients, probeConnections: number) {
+    this.#control = control;
+    this.#probeConnections = probeConnections;
+    this.#timer = setInterval(() => void this.#poll(), SERVER_POLL_MS);
+    this.#timer.unref();
+  }
+
+  connections(): number {
+    return this.#connections;
+  }
+
+  settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    return until(() => this.#connections >= arrivals, timeoutMs, signal);
+  }
+
+  gone(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    return until(() => this.#connections === 0, timeoutMs, signal);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #poll(): Promise<void> {
+    const stats = await this.#control.stats().catch(() => undefined);
+    if (!stats) return;
+    const total = stats.reduce((sum, worker) => sum + worker.connections, 0);
+    this.#connections = Math.max(0, total - this.#probeConnections);
+  }
+}

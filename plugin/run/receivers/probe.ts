@@ -1,0 +1,49 @@
+/**
+ * The Techracers study's browser page: one connection like any other that sends each broadcast back, so that the server
+ * times the round trip on its own clock. Half of it is the study's propagation delay.
+ */
+import type { Socket } from 'socket.io-client';
+import { type Broadcast, type EchoTimed, EVENTS } from '../../../protocol/events.ts';
+import type { Connection } from '../../script/connection.ts';
+import { connectOfficial, joinRoom } from './official-client.ts';
+
+export class Probe {
+  /** Echoes sent and not answered. */
+  unanswered = 0;
+  /** Its connection's, as the last join was answered. */
+  worker = '';
+  /** Where round trips go, in microseconds; whoever opens a measuring window sets it. */
+  onRoundTrip: (seq: number, roundTripUs: number) => void = () => {};
+  readonly #socket: Socket;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on(EVENTS.broadcast, (message: Broadcast) => this.#echo(message));
+  }
+
+  /**
+   * Connects through the target, as the load will.
+   * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
+   */
+  static async connect(connection: Connection, signal: AbortSignal): Promise<Probe> {
+    return new Probe(await connectOfficial(connection, signal));
+  }
+
+  /** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */
+  async join(room: string): Promise<void> {
+    this.worker = (await joinRoom(this.#socket, room)).worker;
+  }
+
+  #echo({ seq, sentAtUs, data }: Broadcast): void {
+    this.unanswered++;
+    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed) => {
+      this.unanswered--;
+      this.onRoundTrip(timed.seq, timed.roundTripUs);
+    });
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#socket.disconnect();
+  }
+}

@@ -1,0 +1,45 @@
+/** The sentinel's process: connects, joins and stamps what comes, when it is told to; ends with its parent. */
+import type { Socket } from 'socket.io-client';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
+import type { Connection } from '../../script/connection.ts';
+import { connectOfficial, joinRoom } from './official-client.ts';
+import type { SentinelAnswer, SentinelCommand } from './sentinel.ts';
+
+const abort = new AbortController();
+let socket: Socket | undefined;
+
+process.on('message', (command: SentinelCommand) => {
+  const done = command.op === 'connect' ? connect(command.connection) : join(command.room);
+  done.catch(fail);
+});
+process.on('disconnect', () => {
+  abort.abort();
+  socket?.disconnect();
+});
+// Ctrl-C reaches the whole group of a terminal; the parent decides when it ends.
+process.on('SIGINT', () => {});
+
+async function connect(connection: Connection): Promise<void> {
+  const connected = await connectOfficial(connection, abort.signal);
+  connected.on(EVENTS.broadcast, ({ seq }: Broadcast) => answer({ op: 'received', seq, atUs: monotonicUs() }));
+  connected.on('disconnect', () => answer({ op: 'left', atUs: monotonicUs() }));
+  socket = connected;
+  answer({ op: 'connected' });
+}
+
+async function join(room: string): Promise<void> {
+  const { worker } = await joinRoom(socket as Socket, room);
+  answer({ op: 'joined', worker, atUs: monotonicUs() });
+}
+
+function answer(one: SentinelAnswer): void {
+  // A parent that has just gone needs no answer.
+  if (process.connected) process.send?.(one, undefined, undefined, () => {});
+}
+
+function fail(error: Error): void {
+  const { code, fix } = error instanceof CapacityError ? error : { code: 'SENTINEL_MISSING', fix: '' };
+  answer({ op: 'failed', code, message: error.message, fix });
+}

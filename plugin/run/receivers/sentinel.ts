@@ -1,0 +1,129 @@
+/**
+ * The sentinel: one receiver with nothing else to do, in a process of its own. It joins the room after everybody else,
+ * so that its worker serves it last. Whoever of that worker's receivers gets a broadcast later than the sentinel did not
+ * wait for the server.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import { endChild } from '../../../protocol/end-child.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Connection } from '../../script/connection.ts';
+
+/** To the sentinel's process. */
+export type SentinelCommand = { op: 'connect'; connection: Connection } | { op: 'join'; room: string };
+
+/** From it. Times are CLOCK_MONOTONIC in microseconds, taken there. */
+export type SentinelAnswer =
+  | { op: 'connected' }
+  | { op: 'joined'; worker: string; atUs: number }
+  | { op: 'received'; seq: number; atUs: number }
+  | { op: 'left'; atUs: number }
+  | { op: 'failed'; code: string; message: string; fix: string };
+
+/** What the sentinel has seen of the room. */
+export interface SentinelFacts {
+  worker: string;
+  joinedAtUs: number;
+  /** Its connection, or its process, ended before it was told to. */
+  leftAtUs: number | undefined;
+  /** Broadcast → when it first came. */
+  receivedAtUs: Map<number, number>;
+}
+
+/** Longer than a connection or a join may take. */
+const ANSWER_TIMEOUT_MS = 15_000;
+const EXIT_GRACE_MS = 2000;
+const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+
+export class Sentinel {
+  readonly #child: ChildProcess;
+  #asked = Promise.withResolvers<void>();
+  #facts: SentinelFacts | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    child.on('message', (answer: SentinelAnswer) => this.#receive(answer));
+    child.on('error', (error) => this.#asked.reject(error));
+    child.on('exit', () => {
+      this.#left(monotonicUs());
+      this.#asked.reject(new Error("the sentinel's process ended"));
+    });
+  }
+
+  /**
+   * Starts the process and connects it as the load will connect.
+   * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
+   */
+  static async start(connection: Connection, signal: AbortSignal): Promise<Sentinel> {
+    const child = fork(fileURLToPath(new URL(`./sentinel-process${moduleSuffix}`, import.meta.url)), {
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const sentinel = new Sentinel(child);
+    try {
+      await sentinel.#ask({ op: 'connect', connection }, signal);
+      return sentinel;
+    } catch (error) {
+      await sentinel.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Makes it a member of the room.
+   * @returns what it sees from now on; it grows as broadcasts arrive
+   * @throws CapacityError JOIN_TIMEOUT, Error when its process has ended, or the signal's reason
+   */
+  async join(room: string, signal: AbortSignal): Promise<SentinelFacts> {
+    await this.#ask({ op: 'join', room }, signal);
+    return this.#facts as SentinelFacts;
+  }
+
+  /** Idempotent; resolves when the process is gone. */
+  close(): Promise<void> {
+    // The line to us is what keeps it running.
+    const ask = () => this.#child.connected && this.#child.disconnect();
+    this.#closing ??= endChild(this.#child, ask, EXIT_GRACE_MS);
+    return this.#closing;
+  }
+
+  /** One question at a time. */
+  async #ask(command: SentinelCommand, signal: AbortSignal): Promise<void> {
+    this.#asked = Promise.withResolvers<void>();
+    const { promise, reject } = this.#asked;
+    const ended = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
+    ended.addEventListener('abort', () => reject(ended.reason), { once: true });
+    this.#child.send(command, (error) => error && reject(error));
+    await promise;
+  }
+
+  #receive(answer: SentinelAnswer): void {
+    if (answer.op === 'failed') {
+      this.#asked.reject(new CapacityError(answer.code, answer.message, answer.fix));
+    } else if (answer.op === 'received') {
+      const seen = this.#facts?.receivedAtUs;
+      if (!seen?.has(answer.seq)) seen?.set(answer.seq, answer.atUs);
+    } else if (answer.op === 'left') {
+      this.#left(answer.atUs);
+    } else {
+      if (answer.op === 'joined') this.#facts = factsOf(answer);
+      this.#asked.resolve();
+    }
+  }
+
+  #left(atUs: number): void {
+    if (this.#facts && !this.#closing) this.#facts.leftAtUs ??= atUs;
+  }
+}
+
+function factsOf({ worker, atUs }: { worker: string; atUs: number }): SentinelFacts {
+  return { worker, joinedAtUs: atUs, leftAtUs: undefined, receivedAtUs: new Map() };
+}
+
+/** @returns whether the server counted it among the room's members when it sent at that time */
+export function isMember(sentinel: SentinelFacts | undefined, sentAtUs: number): boolean {
+  if (!sentinel || sentinel.joinedAtUs >= sentAtUs) return false;
+  return sentinel.leftAtUs === undefined || sentinel.leftAtUs >= sentAtUs;
+}

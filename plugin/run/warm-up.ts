@@ -1,0 +1,100 @@
+/**
+ * Short connections before the baseline. A worker pays once for what its very first connections make it compile and set
+ * up, and a line through the plateaus would spread that over all of them. They come a few at a time, and what they leave is
+ * collected often: room that many of them have left in the allocators, the first measured connections would find there
+ * for nothing.
+ * They take the way of the measured ones, through engine and fleet, whose books begin anew after them.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { WarmUpOrder } from '../../protocol/link.ts';
+import { mapLimit } from '../../protocol/map-limit.ts';
+import { type RunContext, remark } from './context.ts';
+import { connectOfficial, joinRoom } from './receivers/official-client.ts';
+import { pause } from './wait.ts';
+
+const TOGETHER = 10;
+/** Connections of each worker between two collections. */
+const ROUND = 50;
+const BROADCAST_INTERVAL_MS = 100;
+const LEAVE_TIMEOUT_MS = 10_000;
+const LEAVE_POLL_MS = 50;
+
+/** @returns when they are gone and collected; does nothing for `warmUp: 0` */
+export async function warmUp(context: RunContext): Promise<void> {
+  const { config, control, facts, record, signal } = context;
+  const workers = facts.workersAtStart.length;
+  const count = config.warmUp * workers;
+  if (count === 0) return;
+  const startedMs = performance.now();
+  let failure: string | undefined;
+  for (let made = 0; made < count && failure === undefined && !signal.aborted; made += ROUND * workers) {
+    const round = Math.min(ROUND * workers, count - made);
+    failure = await comeAndGo(context, round).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    await control.gc();
+  }
+  if (signal.aborted) return;
+  record.append('warm-up', { connections: count, ms: performance.now() - startedMs, failure });
+  if (failure === undefined) return;
+  remark(
+    context,
+    'WARM_UP_FAILED',
+    `the short connections before the baseline had problems: ${failure}`,
+    'see the worker logs; `warmUp: 0` does without, and the memory per connection then has its first-time costs in it',
+  );
+}
+
+/** @throws Error of the first that fails, when all have left */
+async function comeAndGo(context: RunContext, count: number): Promise<void> {
+  const { ledger, link, config } = context;
+  const before = await connections(context);
+  const done = new AbortController();
+  const signal = AbortSignal.any([context.signal, done.signal]);
+  const order = { connections: count, together: TOGETHER, room: roomOf(config.room) };
+  const made = (ledger ? link.warmUp(order) : warmUpAlone(context, order)).finally(() => done.abort());
+  // Neither is left behind when the other fails.
+  const outcomes = await Promise.allSettled([made, broadcastUntil(context, signal)]);
+  await gone(context, before);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/** For stock engines, which nobody can tell to connect before the load: by connections of the hook's own. */
+function warmUpAlone({ connection, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
+  return mapLimit(connections, together, async () => {
+    if (signal.aborted) return;
+    const socket = await connectOfficial(connection, signal);
+    try {
+      await joinRoom(socket, room);
+    } finally {
+      socket.disconnect();
+    }
+  });
+}
+
+/** By each worker; whoever is in the room then gets them. */
+async function broadcastUntil({ control, config, facts }: RunContext, signal: AbortSignal): Promise<void> {
+  const order = { room: roomOf(config.room), bytes: config.broadcasts.bytes };
+  for (let seq = 1; !signal.aborted; seq++) {
+    await control.broadcast({ ...order, seq }, seq % facts.workersAtStart.length);
+    await pause(BROADCAST_INTERVAL_MS, signal);
+  }
+}
+
+async function gone(context: RunContext, before: number): Promise<void> {
+  const deadlineMs = performance.now() + LEAVE_TIMEOUT_MS;
+  while (!context.signal.aborted && (await connections(context)) > before) {
+    if (performance.now() > deadlineMs) throw new Error(`they did not leave within ${LEAVE_TIMEOUT_MS / 1000} s`);
+    await delay(LEAVE_POLL_MS);
+  }
+}
+
+/** Of all workers. */
+async function connections({ control }: RunContext): Promise<number> {
+  return (await control.stats()).reduce((sum, worker) => sum + worker.connections, 0);
+}
+
+function roomOf(room: string): string {
+  return `${room}:warm-up`;
+}

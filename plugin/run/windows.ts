@@ -1,0 +1,33 @@
+/** Stretches of the run in which CPU is counted. */
+import type { RunContext } from './context.ts';
+import type { CpuWindow, LayerCpu } from './measurements.ts';
+
+/** Where a window began. */
+export interface Mark {
+  cpu: LayerCpu;
+  connections: number;
+  atMs: number;
+}
+
+export async function mark({ sampler, population }: RunContext): Promise<Mark> {
+  const connections = population.connections();
+  return { cpu: await sampler.cpu(), connections, atMs: performance.now() };
+}
+
+/** @param units connections made, or messages delivered, since `begin` */
+export async function windowSince({ sampler }: RunContext, begin: Mark, units: number): Promise<CpuWindow> {
+  const cpuUs = cpuBetween(begin.cpu, await sampler.cpu());
+  return { seconds: (performance.now() - begin.atMs) / 1000, cpuUs, units };
+}
+
+/** Adds a window to one before it, as the ramps of a run add up. */
+export function addWindow(total: CpuWindow, more: CpuWindow): void {
+  for (const [layer, us] of Object.entries(more.cpuUs)) total.cpuUs[layer] = (total.cpuUs[layer] ?? 0) + us;
+  total.units += more.units;
+  total.seconds += more.seconds;
+}
+
+/** @returns what each layer used between two readings of CPU time; layers that appeared meanwhile count from zero */
+export function cpuBetween(before: LayerCpu, after: LayerCpu): LayerCpu {
+  return Object.fromEntries(Object.entries(after).map(([layer, us]) => [layer, us - (before[layer] ?? 0)]));
+}

@@ -1,0 +1,195 @@
+/** The engine's options: `config.engines.socketio-capacity`, and the older places that flows in the wild use. */
+import { z } from 'zod';
+import type { ClientKind, ConnectionOptions, TlsOptions } from '../../protocol/connection.ts';
+import { formatPath, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { durationSchema } from './duration.ts';
+import { ENGINE, type Script } from './script.ts';
+
+export interface Backoff {
+  attempts: number;
+  delayMs: number;
+  maxDelayMs: number;
+  /** Share of the delay, 0 to 1, that is random. */
+  jitter: number;
+}
+
+export interface EngineOptions {
+  client: ClientKind;
+  /** For what every connection has in common. */
+  connection: ConnectionOptions;
+  /** Namespace that a path in the target stands for; '' without one. */
+  baseNamespace: string;
+  /** For acknowledgements, responses and `waitFor`. */
+  timeoutMs: number;
+  retry: Backoff | undefined;
+  reconnection: Backoff | undefined;
+  localAddresses: string[];
+  disconnectRatePerSec: number;
+  thinkJitter: number | string | undefined;
+}
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const texts = z.record(z.string(), scalar);
+
+/** Options that a `connect` step may give too. */
+export const connectionShape = {
+  auth: z.record(z.string(), z.unknown()).optional(),
+  query: texts.optional(),
+  extraHeaders: texts.optional(),
+  headers: texts.optional(),
+  path: z.string().optional(),
+  transports: z
+    .array(z.enum(['websocket', 'polling']))
+    .min(1)
+    .optional(),
+};
+
+const tlsSchema = z.strictObject({
+  rejectUnauthorized: z.boolean().optional(),
+  servername: z.string().optional(),
+  ca: z.string().optional(),
+  cert: z.string().optional(),
+  key: z.string().optional(),
+});
+
+const backoffSchema = z.strictObject({
+  attempts: z.int().positive().default(10),
+  delay: durationSchema.default(1000),
+  maxDelay: durationSchema.default(5000),
+  jitter: z.number().min(0).max(1).default(0.5),
+});
+
+export const optionsSchema = z.strictObject({
+  ...connectionShape,
+  client: z.enum(['light', 'official']).default('light'),
+  tls: tlsSchema.optional(),
+  timeout: durationSchema.optional(),
+  connectTimeout: durationSchema.default(20_000),
+  reconnection: z.union([z.boolean(), backoffSchema]).default(false),
+  retry: z.union([z.boolean(), backoffSchema]).default(false),
+  localAddresses: z.array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' })).default([]),
+  disconnectRate: z.number().positive().default(1000),
+});
+
+const OPTION_NAMES = [optionsSchema, backoffSchema, tlsSchema].flatMap((schema) => Object.keys(schema.shape));
+
+/** Options of socket.io-client that mean something else here, or nothing. */
+const ELSEWHERE: Record<string, string> = {
+  reconnectionAttempts: 'write reconnection: {attempts: …}',
+  reconnectionDelay: 'write reconnection: {delay: <seconds>}',
+  reconnectionDelayMax: 'write reconnection: {maxDelay: <seconds>}',
+  randomizationFactor: 'write reconnection: {jitter: …}',
+  rejectUnauthorized: 'write tls: {rejectUnauthorized: …}',
+  ackTimeout: 'write timeout: <seconds>',
+  parser: 'custom parsers are not supported',
+  leaveRate: 'write disconnectRate',
+  forceNew: 'leave it out: every virtual user has a connection of its own',
+};
+
+/**
+ * Later places win: `config.socketio`, `config.socketio-capacity`, `config.engines.socketio-capacity`.
+ * @returns the options with units in their names, or every problem with its place in the YAML
+ */
+export function parseEngineOptions(script: Script): { options: EngineOptions } | { problems: Problem[] } {
+  const { config } = script;
+  const problems: Problem[] = [];
+  let merged: Record<string, unknown> = {};
+  for (const [path, value] of placesOf(script)) {
+    if (value === undefined || value === null) continue;
+    const parsed = optionsSchema.partial().safeParse(value);
+    if (!parsed.success) problems.push(...problemsOf(parsed.error, path, OPTION_NAMES).map(pointElsewhere));
+    else merged = { ...merged, ...value };
+  }
+  const tls = tlsSchema.safeParse(config.tls ?? {});
+  if (!tls.success) problems.push(...problemsOf(tls.error, ['config', 'tls'], Object.keys(tlsSchema.shape)));
+  const timeout = durationSchema.optional().safeParse(config.timeout);
+  if (!timeout.success) problems.push(...problemsOf(timeout.error, ['config', 'timeout'], []));
+  const target = parseTarget(config.target);
+  if (!target) problems.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
+  const options = optionsSchema.safeParse(merged);
+  if (options.success) {
+    const { client, transports } = options.data;
+    if (client === 'light' && transports?.some((transport) => transport !== 'websocket')) {
+      problems.push({
+        path: formatPath(['config', 'engines', ENGINE, 'transports']),
+        message: 'the light client speaks WebSocket only: write client: official, or transports: [websocket]',
+      });
+    }
+  }
+  if (problems.length > 0 || !options.success || !tls.data || !target) return { problems };
+  return { options: resolve(options.data, tls.data, target, timeout.data, config.defaults?.think?.jitter) };
+}
+
+type Place = [path: string[], value: unknown];
+
+function placesOf({ config }: Script): Place[] {
+  return [
+    [['config', 'socketio'], config.socketio],
+    [['config', ENGINE], config[ENGINE]],
+    [['config', 'engines', ENGINE], config.engines?.[ENGINE]],
+  ];
+}
+
+/**
+ * The script with those of our engine's options that are right: for a load that another engine drives, whose own options
+ * stand in the same places and are not ours to check.
+ */
+export function withKnownOptions(script: Script): Script {
+  // What the light client cannot do is no mistake where it is not used.
+  const known: Record<string, unknown> = { client: 'official' };
+  for (const [, value] of placesOf(script)) {
+    for (const [key, one] of Object.entries((value as object | undefined) ?? {})) {
+      if (connectionShape[key as keyof typeof connectionShape]?.safeParse(one).success) known[key] = one;
+    }
+  }
+  const { target, tls } = script.config;
+  return { config: { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } } };
+}
+
+function resolve(
+  options: z.infer<typeof optionsSchema>,
+  tls: TlsOptions,
+  target: URL,
+  timeoutMs: number | undefined,
+  thinkJitter: number | string | undefined,
+): EngineOptions {
+  return {
+    client: options.client,
+    connection: {
+      url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
+      path: options.path ?? '/socket.io/',
+      transports: options.transports ?? ['websocket'],
+      query: options.query ?? {},
+      headers: { ...options.extraHeaders, ...options.headers },
+      auth: options.auth,
+      tls: { ...tls, ...options.tls },
+      connectTimeoutMs: options.connectTimeout,
+      localAddress: options.localAddresses[0],
+    },
+    baseNamespace: target.pathname.replace(/\/$/, ''),
+    timeoutMs: options.timeout ?? timeoutMs ?? 10_000,
+    retry: backoff(options.retry),
+    reconnection: backoff(options.reconnection),
+    localAddresses: options.localAddresses,
+    disconnectRatePerSec: options.disconnectRate,
+    thinkJitter,
+  };
+}
+
+function backoff(option: boolean | z.infer<typeof backoffSchema>): Backoff | undefined {
+  if (option === false) return undefined;
+  const { attempts, delay, maxDelay, jitter } = option === true ? backoffSchema.parse({}) : option;
+  return { attempts, delayMs: delay, maxDelayMs: maxDelay, jitter };
+}
+
+function parseTarget(target: unknown): URL | undefined {
+  if (typeof target !== 'string' || !URL.canParse(target)) return undefined;
+  const url = new URL(target);
+  return /^(https?|wss?):$/.test(url.protocol) ? url : undefined;
+}
+
+function pointElsewhere(problem: Problem): Problem {
+  const hint = ELSEWHERE[problem.path.slice(problem.path.lastIndexOf('.') + 1)];
+  const unknown = problem.message.startsWith('unknown option');
+  return hint && unknown ? { ...problem, message: `unknown option: ${hint}` } : problem;
+}

@@ -1,0 +1,43 @@
+/** The rate of a scenario's load, and the same load at another rate. */
+import { CapacityError } from '../../protocol/errors.ts';
+import type { ConnectionsPerUser } from './flow.ts';
+import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
+
+/** @returns connections per second while they are to be made; null without any */
+export function configuredRatePerSec(phases: Phase[], perUser: ConnectionsPerUser): number | null {
+  const seconds = phases.reduce((sum, phase) => sum + connectingSeconds(phase, perUser), 0);
+  return seconds > 0 ? (totalArrivals(phases) * perUser.count) / seconds : null;
+}
+
+/** Where virtual users hold many connections: from the arrival of the first one until the last one has opened all. */
+function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
+  const { duration = 0 } = phase;
+  const arrivals = arrivalsOf(phase);
+  if (arrivals === 0) return 0;
+  return count === 1 ? duration : duration * (1 - 1 / arrivals) + count / ratePerSec;
+}
+
+/**
+ * The same number of virtual users per phase at another rate, as flat ramps (see docs/method.md for why flat ramps).
+ * Artillery's ramps last whole seconds, at least two (in a single second it spaces arrivals by 1 ms), and take whole
+ * rates; so the rate becomes the highest one at or below `ratePerSec` with which the numbers come out exactly.
+ * @throws CapacityError RATE_IMPOSSIBLE when none comes near
+ */
+export function atRate(phases: Phase[], ratePerSec: number): Phase[] {
+  return phases.map((phase) => {
+    const arrivals = arrivalsOf(phase);
+    if (arrivals === 0) return phase;
+    const shortest = Math.max(2, Math.ceil(arrivals / ratePerSec));
+    for (let duration = shortest; duration <= 2 * shortest + 2; duration++) {
+      if (arrivals % duration !== 0) continue;
+      const rate = arrivals / duration;
+      const { arrivalCount: _, ...kept } = phase;
+      return { ...kept, duration, arrivalRate: rate, rampTo: rate };
+    }
+    throw new CapacityError(
+      'RATE_IMPOSSIBLE',
+      `${arrivals} arrivals cannot be spread over whole seconds at about ${ratePerSec}/s`,
+      'choose a RATE that divides the arrivals of every phase',
+    );
+  });
+}

@@ -1,0 +1,73 @@
+/** The plugin's options, and the environment variables that go before them; settings.ts reads both. */
+import { z } from 'zod';
+
+const seconds = z.number().nonnegative();
+const positive = z.number().int().positive();
+
+export const optionsSchema = z.strictObject({
+  /** Room that the scenario's virtual users join, and that the broadcasts go to. */
+  room: z.string().min(1).default('capacity'),
+  broadcasts: z
+    .strictObject({
+      count: z.number().int().nonnegative().default(20),
+      /** Seconds between two intended send times. */
+      interval: z.number().positive().default(1),
+      /** Characters of payload. */
+      bytes: positive.default(1000),
+    })
+    .prefault({}),
+  /** Idle seconds at full target, for the CPU of connections that only wait. */
+  hold: seconds.default(10),
+  /** Short connections per worker before the baseline, which is then one of a server at work; 0 for none. */
+  warmUp: z.number().int().nonnegative().default(1000),
+  /** Round trips of a broadcast with nobody else connected, before the load. */
+  singleRoundTrips: z.number().int().nonnegative().default(20),
+  drain: z
+    .strictObject({
+      /** Seconds without a receipt after which the last broadcast counts as delivered as far as it ever will be. */
+      quiet: seconds.default(1),
+      /** Seconds after the last broadcast at which the books are closed in any case. */
+      deadline: z.number().positive().default(15),
+    })
+    .prefault({}),
+  /**
+   * Where the workers' control namespace listens. It says that the target is a server of your own: a run then never
+   * starts a stack, and a target that refuses is an error. Without it, a target on this machine that nothing listens
+   * on gets a stack of ours for the time of the run, and one that is up is found by its own state file.
+   */
+  control: z.strictObject({ urls: z.array(z.url()).min(1), token: z.string().min(16) }).optional(),
+  /** `full`: nginx, PM2 and Redis. `embedded`: one worker with the in-memory adapter, no proxy. */
+  profile: z.enum(['full', 'embedded']).default('full'),
+  /** Socket.IO workers of a stack that the run starts; default: as many as cores and file descriptors ask for. */
+  workers: positive.optional(),
+  /** Memory for the Socket.IO workers that the capacity is computed for. */
+  memoryBudgetBytes: positive.default(2 * 1024 ** 3),
+  /** A page on loopback that shows the run while it goes on; port 0 takes a free one. */
+  live: z.union([z.boolean(), z.strictObject({ port: z.number().int().min(0).max(65_535).default(0) })]).default(false),
+  /** Folder that gets one folder per run. */
+  results: z.string().min(1).default('results'),
+});
+
+export const environmentSchema = z.object({
+  TARGET: z.url({ protocol: /^(https?|wss?)$/ }).optional(),
+  RATE: z.coerce.number().int().positive().optional(),
+  HOLD: z.coerce.number().nonnegative().optional(),
+  BROADCASTS: z.coerce.number().int().nonnegative().optional(),
+  PROFILE: z.enum(['full', 'embedded']).optional(),
+  REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
+  /** In place of the option `live`: 0 for no page, 1 for one on a free port, or its port. */
+  CAPACITY_LIVE: z.coerce.number().int().min(0).max(65_535).optional(),
+  /** Goes before the option `results`. */
+  CAPACITY_RESULTS: z.string().optional(),
+  /** Control addresses of the workers, with commas between them. */
+  CAPACITY_CONTROL: z
+    .string()
+    .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs with commas between them')
+    .optional(),
+  CAPACITY_TOKEN: z.string().min(16).optional(),
+  /** The engine of environment `stock`. */
+  STOCK_ENGINE: z.enum(['socketio', 'socketio-v3']).default('socketio'),
+});
+
+export type PluginOptions = z.infer<typeof optionsSchema>;
+export type Environment = z.infer<typeof environmentSchema>;

@@ -1,0 +1,52 @@
+/** The script as Artillery hands it over, as far as anybody here reads it. Artillery publishes no types for it. */
+
+/** Key of the engine in `config.engines`, and the value of a scenario's `engine`. */
+export const ENGINE = 'socketio-capacity';
+/** Key of the plugin in `config.plugins`. */
+export const PLUGIN = 'socketio-capacity';
+
+export interface Script {
+  config: {
+    target?: string;
+    engine?: string;
+    engines?: Record<string, unknown>;
+    plugins?: Record<string, unknown>;
+    phases?: ScriptPhase[];
+    /** A path in the main thread, the module's functions by name in a worker. */
+    processor?: string | Record<string, unknown>;
+    defaults?: { think?: { jitter?: number | string } };
+    [key: string]: unknown;
+  };
+  scenarios?: Scenario[];
+  before?: Scenario;
+  after?: Scenario;
+  /** Of `config.environments`, where one was chosen. */
+  _environment?: string;
+}
+
+/** As people write it; in a worker, that worker's share of it. */
+export interface ScriptPhase {
+  duration?: number | string;
+  pause?: number | string;
+  arrivalRate?: number | string;
+  rampTo?: number | string;
+  arrivalCount?: number | string;
+  maxVusers?: number | string;
+  /** In a worker only. */
+  totalWorkers?: number;
+  /** Which of them, from 1. */
+  worker?: number;
+}
+
+export interface Scenario {
+  name?: string;
+  engine?: string;
+  flow?: unknown[];
+  beforeScenario?: string | string[];
+  afterScenario?: string | string[];
+}
+
+/** @returns whether the scenario, or hook, runs on our engine */
+export function usesOurEngine(scenario: Scenario | undefined, script: Script): boolean {
+  return scenario !== undefined && (scenario.engine ?? script.config.engine) === ENGINE;
+}

@@ -1,0 +1,175 @@
+/**
+ * The one reading of a scenario: what a run, the doctor and the engine's own check take from it. What the scenario says,
+ * a few environment variables change, so that the same file serves another target, rate, hold or number of broadcasts.
+ */
+import { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { type Connection, connectionOf } from './connection.ts';
+import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
+import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type StepTable } from './flow.ts';
+import { usersAtOnce } from './load.ts';
+import { atRate, configuredRatePerSec } from './load-profile.ts';
+import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
+import { type Environment, environmentSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
+import { ENGINE, PLUGIN, type Script, usesOurEngine } from './script.ts';
+import { validateScript } from './validate.ts';
+
+/** In environment `stock` the pack's scenarios run on one of Artillery's own Socket.IO engines. */
+const EXTERNAL_ENVIRONMENT = 'stock';
+
+export interface Load {
+  /** All that the scenario makes. */
+  connections: number;
+  /** An upper estimate, where virtual users leave by themselves. */
+  connectionsAtOnce: number;
+  /** While there are arrivals; null without any. */
+  ratePerSec: number | null;
+  /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
+  perUser: ConnectionsPerUser;
+}
+
+export interface Settings extends Omit<PluginOptions, 'live'> {
+  target: string;
+  /** In seconds, at the rate that was asked for. */
+  phases: Phase[];
+  load: Load;
+  /** How the load connects, and with it everybody else. */
+  connection: Connection;
+  redisUrl: string | undefined;
+  /** Port of the live view, 0 for a free one; undefined for no view. */
+  livePort: number | undefined;
+  /** Artillery engine that drives the load. */
+  engine: string;
+  /** Of our engine; undefined where another one drives the load. */
+  engineOptions: EngineOptions | undefined;
+  /** The flow was written for our engine and runs on one of Artillery's own. */
+  external: boolean;
+}
+
+export type WorkerSettings = Pick<Settings, 'target' | 'engine' | 'external'>;
+
+const NAMES = [optionsSchema, optionsSchema.shape.control.unwrap()].flatMap((schema) => Object.keys(schema.shape));
+const NESTED_NAMES = ['count', 'interval', 'bytes', 'quiet', 'deadline'];
+const FIX = 'correct the lines above';
+const targetSchema = z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://localhost:3000' });
+
+/**
+ * @param script as Artillery hands it over to plugins
+ * @param steps of our engine, by verb
+ * @param env process.env
+ * @throws CapacityError that lists every problem with its place: `SCRIPT` where only the engine's part has any, else
+ *   `CONFIG_INVALID`; or RATE_IMPOSSIBLE
+ */
+export function readSettings(script: Script, steps: StepTable, env: NodeJS.ProcessEnv): Settings {
+  const { config } = script;
+  const problems: Problem[] = [];
+  const parse = <T>(schema: z.ZodType<T>, value: unknown, at: Path): T | undefined => {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    problems.push(...problemsOf(parsed.error, at, [...NAMES, ...NESTED_NAMES]));
+    return undefined;
+  };
+  const options = parse(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN]);
+  const phases = parse(phasesSchema, config.phases ?? [], ['config', 'phases']) as Phase[] | undefined;
+  const variables = parse(environmentSchema, withoutEmpty(env), ['environment variable']);
+  const target = parse(targetSchema, variables?.TARGET ?? config.target, ['config', 'target']);
+  const control = controlOf(options?.control, variables);
+  if (control && !control.token) {
+    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'needed for the control' });
+  }
+  const read = readEngine({ ...script, config: { ...config, target } }, variables, steps);
+  if (problems.length > 0 || !options || !phases || !variables || !target) {
+    throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
+  }
+  if (read.problems.length > 0) throw invalid('SCRIPT', 'the script has mistakes', read.problems);
+  const { RATE, HOLD, BROADCASTS, PROFILE, REDIS_URL, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
+  const { live, ...others } = options;
+  const flows = flowsOf(script, steps);
+  const atTheRate = RATE === undefined ? phases : atRate(phases, RATE);
+  return {
+    ...others,
+    ...engineOf(script, variables),
+    target,
+    phases: atTheRate,
+    load: loadOf(atTheRate, flows),
+    connection: connectionOf(read.options, flows[0]),
+    engineOptions: read.ours ? read.options : undefined,
+    redisUrl: REDIS_URL,
+    livePort: livePort(live, CAPACITY_LIVE),
+    profile: PROFILE ?? options.profile,
+    hold: HOLD ?? options.hold,
+    results: CAPACITY_RESULTS ?? options.results,
+    broadcasts: { ...options.broadcasts, count: BROADCASTS ?? options.broadcasts.count },
+    control,
+  };
+}
+
+/** The same for one of Artillery's workers, whose phases are its share only. The main thread has checked it all. */
+export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): WorkerSettings {
+  const variables = environmentSchema.parse(withoutEmpty(env));
+  return { ...engineOf(script, variables), target: variables.TARGET ?? String(script.config.target) };
+}
+
+/** Of the scenarios that open connections of ours; of all, where another engine drives the load. */
+export function flowsOf(script: Script, steps: StepTable): Flow[] {
+  const scenarios = script.scenarios ?? [];
+  const ours = scenarios.filter((scenario) => usesOurEngine(scenario, script));
+  return (ours.length > 0 ? ours : scenarios).map(({ flow }) => flowOf(flow ?? [], steps));
+}
+
+function loadOf(phases: Phase[], flows: Flow[]): Load {
+  const perUser = mostConnections(flows.map(({ connections }) => connections));
+  return {
+    connections: totalArrivals(phases) * perUser.count,
+    connectionsAtOnce: usersAtOnce(phases, flows) * perUser.count,
+    ratePerSec: configuredRatePerSec(phases, perUser),
+    perUser,
+  };
+}
+
+/** The engine's part: checked by the rules of ours, if ours drives the load; else what is known of how it connects. */
+function readEngine(
+  script: Script,
+  variables: Environment | undefined,
+  steps: StepTable,
+): { ours: boolean; options: EngineOptions; problems: Problem[] } {
+  const ours = variables !== undefined && engineOf(script, variables).engine === ENGINE;
+  const problems = ours ? validateScript(script, steps) : [];
+  const parsed = parseEngineOptions(ours && problems.length === 0 ? script : withKnownOptions(script));
+  if ('options' in parsed) return { ours, options: parsed.options, problems };
+  return { ours, options: {} as EngineOptions, problems: [...problems, ...distinct(parsed.problems, problems)] };
+}
+
+function engineOf(script: Script, { STOCK_ENGINE }: Environment): Pick<Settings, 'engine' | 'external'> {
+  if (script._environment === EXTERNAL_ENVIRONMENT) return { engine: STOCK_ENGINE, external: true };
+  return { engine: script.scenarios?.[0]?.engine ?? String(script.config.engine ?? ENGINE), external: false };
+}
+
+function controlOf(
+  option: PluginOptions['control'],
+  variables: Environment | undefined,
+): { urls: string[]; token: string } | undefined {
+  const urls = variables?.CAPACITY_CONTROL?.split(',') ?? option?.urls;
+  return urls && { urls, token: variables?.CAPACITY_TOKEN ?? option?.token ?? '' };
+}
+
+function livePort(option: PluginOptions['live'], variable: number | undefined): number | undefined {
+  if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
+  if (option === false) return undefined;
+  return option === true ? 0 : option.port;
+}
+
+/** `RATE= npx artillery …` means "not set". */
+function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
+
+/** A mistake that two checks find, such as a wrong target, is reported once. */
+function distinct(more: Problem[], known: Problem[]): Problem[] {
+  return more.filter(({ path }) => !known.some((one) => one.path === path));
+}
+
+function invalid(code: 'CONFIG_INVALID' | 'SCRIPT', message: string, problems: Problem[]): CapacityError {
+  return new CapacityError(code, `${message}\n${formatProblems(problems)}`, FIX);
+}

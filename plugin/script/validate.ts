@@ -1,0 +1,115 @@
+/** Everything that is wrong with a script as far as our engine is concerned, found before any load. Pure. */
+import { z } from 'zod';
+import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { parseEngineOptions } from './engine-options.ts';
+import { type StepTable, verbOf } from './flow.ts';
+import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
+
+const HTTP_VERBS = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
+
+/** The steps that there are, and the names of all their options, to suggest for a name that is none. */
+interface Known {
+  steps: StepTable;
+  options: string[];
+}
+
+/**
+ * @param script as Artillery hands it over, in the main thread or in a worker
+ * @param steps by verb
+ * @returns an empty list where nothing is wrong
+ */
+export function validateScript(script: Script, steps: StepTable): Problem[] {
+  const scenarios = script.scenarios ?? [];
+  const problems = hookProblems(script);
+  if (!scenarios.some((scenario) => usesOurEngine(scenario, script))) return problems;
+  const parsed = parseEngineOptions(script);
+  if ('problems' in parsed) problems.push(...parsed.problems);
+  const known = { steps, options: [...new Set(Object.values(steps).flatMap(({ schema }) => optionNames(schema)))] };
+  scenarios.forEach((scenario, index) => {
+    if (usesOurEngine(scenario, script)) {
+      problems.push(...scenarioProblems(scenario, ['scenarios', index], script, known));
+    }
+  });
+  return problems;
+}
+
+/** @returns the keys at all depths of what the schema takes */
+function optionNames(schema: z.ZodType): string[] {
+  const { shape, innerType, element, in: input, options, items } = schema.def as unknown as Record<string, unknown>;
+  const inside = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
+  const keys = Object.entries((shape ?? {}) as Record<string, z.ZodType>);
+  return [
+    ...keys.flatMap(([key, value]) => [key, ...optionNames(value)]),
+    ...inside.flatMap((one) => (one instanceof z.ZodType ? optionNames(one) : [])),
+  ];
+}
+
+function hookProblems(script: Script): Problem[] {
+  return (['before', 'after'] as const)
+    .filter((hook) => usesOurEngine(script[hook], script))
+    .map((hook) => ({
+      path: formatPath([hook, 'engine']),
+      message: `${ENGINE} does not run in hooks, which Artillery runs in its main thread: use engine: http there`,
+    }));
+}
+
+function scenarioProblems(scenario: Scenario, at: Path, script: Script, known: Known): Problem[] {
+  const problems: Problem[] = [];
+  for (const hook of ['beforeScenario', 'afterScenario'] as const) {
+    for (const name of [scenario[hook] ?? []].flat()) problems.push(...functionProblems(name, [...at, hook], script));
+  }
+  if (!Array.isArray(scenario.flow)) {
+    return [...problems, { path: formatPath([...at, 'flow']), message: 'expected a list of steps' }];
+  }
+  scenario.flow.forEach((step, index) => {
+    const path = [...at, 'flow', index];
+    // Lists that YAML references bring in; Artillery flattens one level of them.
+    if (Array.isArray(step)) problems.push(...stepsProblems(step, path, script, known));
+    else problems.push(...stepProblems(step, path, script, known));
+  });
+  return problems;
+}
+
+function stepsProblems(steps: unknown[], at: Path, script: Script, known: Known): Problem[] {
+  return steps.flatMap((step, index) => stepProblems(step, [...at, index], script, known));
+}
+
+function stepProblems(step: unknown, at: Path, script: Script, known: Known): Problem[] {
+  const problem = (message: string) => [{ path: formatPath(at), message }];
+  if (typeof step !== 'object' || step === null || Array.isArray(step)) {
+    return problem(`expected a step such as {think: 1}, not ${JSON.stringify(step)}`);
+  }
+  const kind = known.steps[verbOf(step, known.steps) ?? ''];
+  if (!kind) return problem(unknownStep(Object.keys(step), known.steps));
+  const parsed = kind.schema.safeParse(step);
+  const problems = parsed.success ? [] : problemsOf(parsed.error, at, known.options);
+  const fields = step as Record<string, unknown>;
+  const children = kind.childrenKey === undefined ? undefined : fields[kind.childrenKey];
+  if (Array.isArray(children)) {
+    problems.push(...stepsProblems(children, [...at, kind.childrenKey as string], script, known));
+  }
+  for (const key of kind.functionKeys ?? []) {
+    const name = fields[key];
+    if (typeof name === 'string') problems.push(...functionProblems(name, [...at, key], script));
+  }
+  return problems;
+}
+
+function unknownStep(keys: string[], steps: StepTable): string {
+  const verbs = keys.filter((key) => key in steps);
+  if (verbs.length > 1) return `one step cannot be ${verbs.join(' and ')}: write a list item for each`;
+  const [key] = keys;
+  if (key === undefined) return 'expected a step such as {think: 1}, not {}';
+  if (HTTP_VERBS.has(key)) return `unknown step "${key}": for HTTP requests use a function step with fetch()`;
+  return `unknown step "${key}"${didYouMean(key, Object.keys(steps))}`;
+}
+
+/** Only a worker has the processor's functions; the main thread knows its path. */
+function functionProblems(name: string, at: Path, script: Script): Problem[] {
+  const { processor } = script.config;
+  const path = formatPath(at);
+  if (processor === undefined) return [{ path, message: `there is no config.processor to find "${name}" in` }];
+  if (typeof processor === 'string' || typeof processor[name] === 'function') return [];
+  const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
+  return [{ path, message: `config.processor has no function "${name}"${didYouMean(name, known)}` }];
+}

@@ -1,0 +1,167 @@
+/** The live page in a real browser, fed with a made-up run. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, describe, it, type TestContext } from 'node:test';
+import { type Browser, chromium } from 'playwright-core';
+import type { LiveFigures } from '../../../plugin/live/figures.ts';
+import { LiveView } from '../../../plugin/live/server.ts';
+import { liveFigures } from '../../helpers/live-figures.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const noBrowser = existsSync(executablePath) || process.env.CI ? false : `there is no ${executablePath}`;
+
+/** The test says how many connections there are. */
+class FakeReader {
+  connections = 0;
+  closed = 0;
+  changes: Partial<LiveFigures> = {};
+  async read() {
+    return liveFigures(this.connections, this.changes);
+  }
+  close() {
+    this.closed++;
+  }
+}
+
+async function openView(t: TestContext) {
+  const reader = new FakeReader();
+  const view = await LiveView.open({ port: 0, reader, intervalMs: 50 });
+  t.after(() => view.close());
+  return { reader, view };
+}
+
+async function fetchAs(url: string, host?: string): Promise<{ status: number; body: string }> {
+  const request = get(url, { headers: host === undefined ? {} : { host } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
+}
+
+describe('the live server', () => {
+  it('listens on loopback, and serves the metrics', async (t) => {
+    const { view } = await openView(t);
+    assert.match(view.url, /^http:\/\/127\.0\.0\.1:\d+\/$/);
+    const { status, body } = await fetchAs(`${view.url}metrics`);
+    assert.equal(status, 200);
+    assert.match(body, /^socketio_capacity_connections\{/m);
+  });
+
+  it('answers nobody who came by another name', async (t) => {
+    const { view } = await openView(t);
+    const { port } = new URL(view.url);
+    for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', `127.0.0.1.evil.example:${port}`]) {
+      for (const path of ['', 'metrics', 'events']) {
+        assert.deepEqual(await fetchAs(view.url + path, host), { status: 421, body: '' }, `${host} /${path}`);
+      }
+    }
+    assert.equal((await fetchAs(`${view.url}metrics`, `localhost:${port}`)).status, 200);
+  });
+
+  it('has no other paths, and no report before there is one', async (t) => {
+    const { view } = await openView(t);
+    for (const path of ['report.html', '../server.ts', '%2e%2e/server.ts', 'page/page.js', '__proto__']) {
+      assert.equal((await fetchAs(view.url + path)).status, 404, path);
+    }
+  });
+
+  it('says which port is taken', async (t) => {
+    const { view } = await openView(t);
+    const port = Number(new URL(view.url).port);
+    const reader = new FakeReader();
+    const expected = { code: 'LIVE_PORT_TAKEN', message: new RegExp(String(port)) };
+    await assert.rejects(LiveView.open({ port, reader }), expected);
+    assert.equal(reader.closed, 1);
+  });
+
+  it('ends at once where nobody looks, with its reader; closing again is nothing', async (t) => {
+    const { view, reader } = await openView(t);
+    await view.finish('/nowhere/report.html');
+    assert.equal(reader.closed, 1);
+    await view.close();
+    await assert.rejects(fetchAs(view.url));
+  });
+});
+
+describe('the live page', { skip: noBrowser }, () => {
+  let browser: Browser | undefined;
+  after(() => browser?.close());
+
+  async function openPage(url: string, colorScheme: 'light' | 'dark' = 'light') {
+    browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+    const page = await browser.newPage({ colorScheme });
+    page.setDefaultTimeout(10_000);
+    const foreign: string[] = [];
+    const errors: string[] = [];
+    page.on('request', (request) => !request.url().startsWith(url) && foreign.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+    page.on('pageerror', (error) => errors.push(error.message));
+    await page.goto(url);
+    return { page, foreign: () => foreign.filter((one) => !one.startsWith('data:')), errors };
+  }
+
+  it('shows connections rise, and becomes the report, which stays when the server is gone', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'live-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const report = join(folder, 'report.html');
+    writeFileSync(
+      report,
+      '<!doctype html><title>Report</title><link rel="icon" href="data:,"><h1>5,000 connections held</h1>',
+    );
+    const { view, reader } = await openView(t);
+    const { page, foreign, errors } = await openPage(view.url);
+    for (const connections of [0, 500, 2500, 5000]) {
+      reader.connections = connections;
+      await page.locator('#connected', { hasText: connections.toLocaleString('en-US') }).waitFor();
+    }
+    assert.equal(await page.locator('#stage').textContent(), 'ramp');
+    assert.equal(await page.locator('#received').textContent(), '9,999');
+    assert.deepEqual(await page.locator('#layers td').allTextContents(), [
+      ...['Workers', '200.0', '171.5', '50.0'],
+      ...['nginx', '30.0', '–', '12.5'],
+    ]);
+    for (const chart of ['connections', 'memory', 'loops']) {
+      await page.locator(`#${chart}-chart svg path[stroke="#0072b2"]`).first().waitFor({ state: 'attached' });
+    }
+    const loaded = page.waitForURL('**/report.html');
+    await view.finish(report);
+    await loaded;
+    await assert.rejects(fetchAs(view.url), 'the server is gone');
+    assert.equal(await page.locator('h1').textContent(), '5,000 connections held');
+    assert.deepEqual(foreign(), []);
+    assert.deepEqual(errors, []);
+  });
+
+  it('shows a page that is opened late what has been', async (t) => {
+    const { view, reader } = await openView(t);
+    const early = await openPage(view.url);
+    reader.connections = 700;
+    await early.page.locator('#connected', { hasText: '700' }).waitFor();
+    const late = await openPage(view.url, 'dark');
+    await late.page.locator('#connected', { hasText: '700' }).waitFor();
+    assert.ok(((await late.page.evaluate('points.length')) as number) > 1);
+    assert.deepEqual(late.errors, []);
+  });
+
+  it('takes text from the run for text', async (t) => {
+    const { view, reader } = await openView(t);
+    const evil = '<img src=x onerror=alert(1)>';
+    reader.changes = { scenario: evil, stage: evil, loops: [{ name: evil, utilization: 0, delayP99Ms: 0 }] };
+    const { page, errors } = await openPage(view.url);
+    await page.locator('h1', { hasText: evil }).waitFor();
+    await page.locator('#loops', { hasText: evil }).waitFor();
+    assert.equal(await page.locator('img').count(), 0);
+    assert.deepEqual(errors, []);
+  });
+
+  it('says that the run has ended, where there is no report', async (t) => {
+    const { view } = await openView(t);
+    const { page } = await openPage(view.url);
+    await page.locator('#stage', { hasText: 'ramp' }).waitFor();
+    await view.finish(undefined);
+    await page.locator('#stage', { hasText: 'ended without a report' }).waitFor();
+  });
+});

@@ -1,0 +1,129 @@
+/** The short connections before the baseline: how many, that they leave nothing, and what a server that refuses them gets. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, type TestContext, test } from 'node:test';
+import { newTally } from '../../../plugin/engine/run.ts';
+import { RunLink } from '../../../plugin/engine/run-link.ts';
+import { Signals } from '../../../plugin/engine/signals.ts';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import type { RunContext } from '../../../plugin/run/context.ts';
+import { EngineLink } from '../../../plugin/run/link.ts';
+import { warmUp } from '../../../plugin/run/warm-up.ts';
+import { ControlClients } from '../../../plugin/samplers/index.ts';
+import { openThreadCarrier } from '../../../protocol/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
+import { startApp, TOKEN } from '../../helpers/app.ts';
+import { connectionTo } from '../../helpers/connection.ts';
+import { ENGINE_1, facts, hookConfig } from '../../helpers/facts.ts';
+import { fleetSettings } from '../../helpers/fleet.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+/** An engine with a fleet, and the hook's line to it. */
+async function startEngine(t: TestContext, url: string) {
+  const fleet = await Fleet.start(fleetSettings(url), 2);
+  t.after(() => fleet.close());
+  const testRunId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(testRunId));
+  t.after(() => link.close());
+  const engine = { carrier: openThreadCarrier<EngineMessage, RunMessage>(testRunId), identity: ENGINE_1 };
+  new RunLink({ ...engine, signals: new Signals(), close: () => fleet.close() }).ready({ fleet, tally: newTally() });
+  await link.ready(AbortSignal.timeout(5000));
+  return { fleet, link };
+}
+
+async function start(
+  t: TestContext,
+  ledger: boolean,
+  warmUpConnections: number,
+  signal = new AbortController().signal,
+) {
+  const app = await startApp();
+  t.after(() => app.close());
+  const control = await ControlClients.connect([app.controlUrl], TOKEN);
+  t.after(() => control.close());
+  const seen = { connections: 0, rooms: new Set<string>(), together: 0 };
+  app.io.on('connection', () => {
+    seen.connections++;
+    seen.together = Math.max(seen.together, app.io.engine.clientsCount);
+  });
+  app.io.of('/').adapter.on('create-room', (room) => seen.rooms.add(room));
+  const [stats] = await control.stats();
+  assert.ok(stats);
+  const measured = facts({ workersAtStart: [{ worker: stats.worker, pid: stats.pid }] });
+  const { fleet, link } = ledger ? await startEngine(t, app.url) : {};
+  const context = {
+    config: hookConfig({ warmUp: warmUpConnections }),
+    facts: measured,
+    control,
+    connection: connectionTo(app.url),
+    ledger,
+    link,
+    record: { append: () => {} },
+    signal,
+  } as unknown as RunContext;
+  const connectionsNow = async () => (await control.stats())[0]?.connections;
+  return { app, context, seen, facts: measured, control, connectionsNow, fleet };
+}
+
+for (const ledger of [true, false]) {
+  describe(ledger ? 'by the engine and its fleet' : 'by the hook, for stock engines', () => {
+    test('so many for each worker, a few at a time, in a room of their own, and all gone', async (t) => {
+      const { context, seen, facts, control, connectionsNow } = await start(t, ledger, 60);
+      await warmUp(context);
+      assert.equal(seen.connections, 60);
+      assert.ok(seen.together <= 20, `${seen.together} at once`);
+      assert.ok(seen.rooms.has('capacity:warm-up') && !seen.rooms.has('capacity'));
+      assert.ok(((await control.stats())[0]?.broadcasts ?? 0) > 0);
+      assert.equal(await connectionsNow(), 0);
+      assert.deepEqual(facts.remarks, []);
+    });
+
+    test('none when none are asked for', async (t) => {
+      const { context, seen } = await start(t, ledger, 0);
+      await warmUp(context);
+      assert.equal(seen.connections, 0);
+    });
+
+    test('a server that refuses them makes the run SUSPECT, and is left alone', async (t) => {
+      const { app, context, seen, facts, connectionsNow } = await start(t, ledger, 1000);
+      app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
+      await warmUp(context);
+      const [remark] = facts.remarks;
+      assert.equal(remark?.code, 'WARM_UP_FAILED');
+      assert.match(remark.message, /enough/);
+      assert.equal(seen.connections, 30);
+      assert.equal(await connectionsNow(), 0);
+    });
+
+    test('Ctrl-C ends it, and nothing stays connected', async (t) => {
+      const abort = new AbortController();
+      const { app, context, seen, facts } = await start(t, ledger, 100_000, abort.signal);
+      app.io.on('connection', () => {
+        if (seen.connections === 30) abort.abort();
+      });
+      await warmUp(context);
+      assert.ok(seen.connections < 60);
+      assert.deepEqual(facts.remarks, []);
+      await eventually('all have left', () => app.io.engine.clientsCount === 0);
+    });
+  });
+}
+
+test('no book of the fleet knows them', async (t) => {
+  const { context, seen, fleet } = await start(t, true, 100);
+  await warmUp(context);
+  assert.equal(seen.connections, 100);
+  const { attempts, opened, disconnects, perWorker, openings, receipts, sentBytes } = (await fleet?.snapshot()) ?? {};
+  assert.deepEqual(
+    { attempts, opened, disconnects, perWorker, sentBytes },
+    {
+      attempts: 0,
+      opened: 0,
+      disconnects: {},
+      perWorker: {},
+      sentBytes: 0,
+    },
+  );
+  assert.deepEqual(openings?.counts, []);
+  assert.deepEqual(receipts, { received: 0, duplicates: 0, late: 0, early: 0 });
+});

@@ -1,0 +1,83 @@
+/** Scenarios that `init` writes are read as Artillery reads them, and checked as a run checks them. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { readScenario } from '../../../plugin/cli/scenario.ts';
+import { type Starter, starterScenario } from '../../../plugin/cli/starter-scenario.ts';
+import { STEPS } from '../../../plugin/engine/steps/index.ts';
+import { totalArrivals } from '../../../plugin/script/phases.ts';
+import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
+import { validateScript } from '../../../plugin/script/validate.ts';
+
+const TOKEN = '0123456789abcdef';
+const INSTRUMENTED: Starter = {
+  url: 'https://staging.example.com/',
+  connections: 5000,
+  join: { event: 'join_room', room: 'lobby' },
+  controlUrls: ['http://10.0.0.11:3200', 'http://10.0.0.12:3200'],
+  event: undefined,
+};
+const OTHER: Starter = {
+  ...INSTRUMENTED,
+  join: { event: 'subscribe', room: 'news' },
+  controlUrls: undefined,
+  event: 'headline',
+};
+
+/** @throws when a run would refuse it */
+async function checked(t: TestContext, text: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'starter-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'mine.yml');
+  writeFileSync(path, text);
+  process.env.CAPACITY_TOKEN = TOKEN;
+  t.after(() => delete process.env.CAPACITY_TOKEN);
+  const script = await readScenario(path, undefined);
+  assert.deepEqual(validateScript(script, STEPS), []);
+  const config: Settings = readSettings(script, STEPS, process.env);
+  return { script, config, flow: script.scenarios?.[0]?.flow };
+}
+
+describe('a first scenario', () => {
+  it('for a server with instrument(io) measures everything', async (t) => {
+    const { script, config, flow } = await checked(t, starterScenario(INSTRUMENTED));
+    assert.equal(config.target, INSTRUMENTED.url);
+    assert.equal(config.room, 'lobby');
+    assert.deepEqual(config.control, { urls: INSTRUMENTED.controlUrls, token: TOKEN });
+    assert.deepEqual(flow, [{ emit: ['join_room', 'lobby'] }, { hold: true }]);
+    assert.ok(script.config.plugins?.ensure);
+  });
+
+  it('for another server needs no plugin, and waits for its event', async (t) => {
+    const { script, flow } = await checked(t, starterScenario(OTHER));
+    assert.ok(!('socketio-capacity' in (script.config.plugins ?? {})));
+    assert.deepEqual(flow, [
+      { emit: ['subscribe', 'news'] },
+      { waitFor: { event: 'headline', timeout: 66 } },
+      { hold: true },
+    ]);
+  });
+
+  it('for a server of which nothing is known connects and stays', async (t) => {
+    const { flow } = await checked(t, starterScenario({ ...OTHER, join: undefined, event: undefined }));
+    assert.deepEqual(flow, [{ hold: true }]);
+  });
+
+  it('has about the connections asked for, at a rate of at most 500/s, for every size', async (t) => {
+    for (const connections of [8, 50, 97, 777, 1000, 5000, 9973, 32_000, 100_000, 999_983]) {
+      const { config } = await checked(t, starterScenario({ ...INSTRUMENTED, connections }));
+      const arrivals = totalArrivals(config.phases);
+      assert.ok(Math.abs(arrivals - connections) <= Math.max(8, connections * 0.01), `${connections}: ${arrivals}`);
+      for (const { arrivalRate = 0 } of config.phases) assert.ok(arrivalRate <= 500 && Number.isInteger(arrivalRate));
+    }
+  });
+
+  it('takes names for text, whatever is in them', async (t) => {
+    const evil = "\"]\n      - think: 1 # {a: 'b'} &x *y";
+    const join = { event: evil, room: evil };
+    const { flow } = await checked(t, starterScenario({ ...OTHER, join, event: evil }));
+    assert.deepEqual(flow, [{ emit: [evil, evil] }, { waitFor: { event: evil, timeout: 66 } }, { hold: true }]);
+  });
+});

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { LiveHistory } from '../../../plugin/live/history.ts';
+import { liveFigures } from '../../helpers/live-figures.ts';
+
+it('the history has PSS, or RSS where there is no PSS', () => {
+  const { memoryBytes } = new LiveHistory().add(liveFigures(0));
+  assert.deepEqual(memoryBytes, { worker: 100 * 1024 * 1024, nginx: 30 * 1024 * 1024 });
+});
+
+it('the history of a long run gets coarser and keeps its beginning and its end', () => {
+  const history = new LiveHistory();
+  for (let seconds = 0; seconds < 10_000; seconds++) history.add(liveFigures(0, { seconds }));
+  assert.ok(history.points.length <= 1800, String(history.points.length));
+  assert.equal(history.points[0]?.seconds, 0);
+  assert.ok((history.points.at(-1)?.seconds ?? 0) > 9990);
+});

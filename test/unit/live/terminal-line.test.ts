@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { describe, it, type TestContext } from 'node:test';
+import { hasLiveTerminal } from '../../../plugin/hook/terminal.ts';
+import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/live/terminal-line.ts';
+import { Screen } from '../../helpers/screen.ts';
+
+const FACTS: LiveFacts = {
+  stage: 'ramp',
+  connected: 1234,
+  target: 5000,
+  ratePerSec: 499.6,
+  broadcasts: { sent: 0, planned: 20, delivered: 0 },
+  secondsLeft: 61.2,
+};
+
+function liveOn(t: TestContext, columns = 100) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const screen = new Screen(columns);
+  const stream = Object.assign(
+    new Writable({
+      write(chunk, _encoding, done) {
+        screen.write(String(chunk));
+        done();
+      },
+    }),
+    { columns },
+  );
+  const line = new LiveLine(stream as never, () => FACTS);
+  line.start();
+  return { screen, stream, line };
+}
+
+describe('the live line', () => {
+  it('tells stage, connections, rate, broadcasts and time', () => {
+    assert.equal(renderLive(FACTS), '  ramp · 1,234 / 5,000 connected · 500/s · about 61 s left');
+    const broadcasts = { sent: 3, planned: 20, delivered: 15_000 };
+    assert.equal(
+      renderLive({ ...FACTS, stage: 'broadcasts', ratePerSec: 0, broadcasts, secondsLeft: -2 }),
+      '  broadcasts · 1,234 / 5,000 connected · broadcast 3 of 20, 15,000 delivered · about 0 s left',
+    );
+  });
+
+  it('is one line, below the cursor’s, however often it is drawn', (t) => {
+    const { screen, stream } = liveOn(t);
+    stream.write('Phase started\nspinner');
+    t.mock.timers.tick(2000);
+    assert.deepEqual(screen.lines(), ['Phase started', 'spinner', renderLive(FACTS)]);
+  });
+
+  it('is cut to the terminal’s width', (t) => {
+    const { screen } = liveOn(t, 30);
+    t.mock.timers.tick(250);
+    assert.equal(screen.lines().at(-1), renderLive(FACTS).slice(0, 29));
+  });
+
+  it('gives way to a log line, and comes back below it', (t) => {
+    const { screen, stream, line } = liveOn(t);
+    t.mock.timers.tick(250);
+    line.clear();
+    stream.write('Phase completed\n');
+    assert.deepEqual(screen.lines(), ['Phase completed']);
+    t.mock.timers.tick(250);
+    assert.deepEqual(screen.lines(), ['Phase completed', '', renderLive(FACTS)]);
+  });
+
+  it('leaves nothing behind', (t) => {
+    const { screen, line } = liveOn(t);
+    t.mock.timers.tick(1000);
+    line.close();
+    line.close();
+    t.mock.timers.tick(1000);
+    assert.deepEqual(screen.lines(), []);
+  });
+
+  it('is for terminals only', () => {
+    assert.equal(hasLiveTerminal({ isTTY: true }, { TERM: 'xterm' }), true);
+    assert.equal(hasLiveTerminal({}, { TERM: 'xterm' }), false);
+    assert.equal(hasLiveTerminal({ isTTY: true }, { TERM: 'dumb' }), false);
+    assert.equal(hasLiveTerminal({ isTTY: true }, { CI: 'true' }), false);
+  });
+});

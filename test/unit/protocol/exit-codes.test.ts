@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { worstExitCode } from '../../../protocol/exit-codes.ts';
+
+it('the worst exit code of several runs', () => {
+  assert.equal(worstExitCode([]), 0);
+  assert.equal(worstExitCode([0, 3, 0]), 3);
+  assert.equal(worstExitCode([3, 1]), 1, 'a missed threshold goes before SUSPECT');
+  assert.equal(worstExitCode([1, 4, 3]), 4);
+  assert.equal(worstExitCode([4, 2]), 2, 'nothing was measured at all');
+  assert.equal(worstExitCode([2, 11, 4]), 11, 'a crash');
+});

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { REPORT_FILES, writeReportFiles } from '../../../plugin/result/report-files.ts';
+import { GRADES } from '../../../report/grade.ts';
+import { firstColumn, page } from '../../helpers/pages.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'report-files-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+it('writes all report files, and nothing else', (t) => {
+  const directory = folder(t);
+  const { written, failed } = writeReportFiles(perfectResult(), directory);
+  assert.deepEqual(failed, []);
+  assert.deepEqual(readdirSync(directory).sort(), written.toSorted());
+  assert.equal(written.length, REPORT_FILES.length);
+});
+
+it('names a file that cannot be made, and writes the others', (t) => {
+  const directory = folder(t);
+  const { written, failed } = writeReportFiles(perfectResult(), directory, [
+    [
+      'broken.html',
+      () => {
+        throw new Error('no chart');
+      },
+    ],
+    ['fine.txt', () => 'fine'],
+  ]);
+  assert.deepEqual(written, ['fine.txt']);
+  assert.equal(readFileSync(join(directory, 'fine.txt'), 'utf8'), 'fine');
+  assert.equal(failed[0]?.code, 'REPORT_FAILED');
+  assert.match(failed[0]?.message ?? '', /broken\.html/);
+});
+
+it('reference/files.md names every file, and the grades with their rules', () => {
+  const text = page('docs/reference/files.md');
+  const files = firstColumn(text).filter((name) => /\.(html|md|xml|csv|json|ndjson)$/.test(name));
+  const known = [...REPORT_FILES.map(([name]) => name), 'result.json', 'record.ndjson'];
+  assert.deepEqual(
+    known.filter((name) => !files.includes(name)),
+    [],
+  );
+  const rows = [...text.matchAll(/^\| ([A-F]\+?) +\| (.*?) +\|$/gm)].map(([, grade, rule]) => ({ grade, rule }));
+  assert.deepEqual(
+    rows,
+    GRADES.map(({ grade, rule }) => ({ grade, rule })),
+  );
+});

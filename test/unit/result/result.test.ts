@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { connectionFigures } from '../../../plugin/result/connections.ts';
+import { cpuFigures } from '../../../plugin/result/cpu.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { machineFigures } from '../../../plugin/result/machine.ts';
+import { memoryFigures } from '../../../plugin/result/memory.ts';
+import { achievedRate } from '../../../plugin/result/rate.ts';
+import { facts, hookConfig, page, sent, snapshot } from '../../helpers/facts.ts';
+
+describe('achieved rate', () => {
+  const openings = (startedAtUs: number, counts: number[]) => ({
+    openings: { startedAtUs, intervalUs: 100_000, counts },
+  });
+
+  it('is exact for a steady ramp', () => {
+    const counts = Array.from({ length: 21 }, () => 5);
+    // 105 connections in 20 intervals; the first one opens the clock.
+    assert.deepEqual(achievedRate([openings(0, counts)], 50), { perSec: 52, seconds: 2 });
+  });
+
+  it('leaves the pauses between ramps out', () => {
+    const ramp = Array.from({ length: 11 }, () => 10);
+    const rate = achievedRate([openings(0, [...ramp, ...Array(50).fill(0), ...ramp])], 100);
+    assert.deepEqual(rate, { perSec: 109, seconds: 2 });
+  });
+
+  it('adds up processes that began at different times', () => {
+    const rate = achievedRate([openings(1_000_000, [10, 10]), openings(1_100_000, [10, 10])], 100);
+    // 10, 20 and 10 connections in three intervals.
+    assert.deepEqual(rate, { perSec: 39 / 0.2, seconds: 0.2 });
+  });
+
+  it('does not take slow arrivals for pauses', () => {
+    const counts = Array.from({ length: 41 }, (_, index) => (index % 20 === 0 ? 1 : 0));
+    assert.deepEqual(achievedRate([openings(0, counts)], 0.5), { perSec: 0.5, seconds: 4 });
+  });
+
+  it('is unknown without two connections at different times', () => {
+    assert.equal(achievedRate([openings(0, [7])], 10), null);
+    assert.equal(achievedRate([], 10), null);
+  });
+});
+
+describe('connections', () => {
+  it('add up over engines', () => {
+    const figures = connectionFigures(
+      facts({
+        snapshots: [
+          snapshot({ failures: { ECONNREFUSED: 2 }, retries: 1, perWorker: { w0: 3 } }),
+          snapshot({
+            failures: { ECONNREFUSED: 1, http_502: 4 },
+            disconnects: { ping: 2 },
+            perWorker: { w0: 1, w1: 4 },
+          }),
+        ],
+      }),
+    );
+    assert.deepEqual(figures.failures, { ECONNREFUSED: 3, http_502: 4 });
+    assert.equal(figures.failed, 7);
+    assert.deepEqual(figures.perWorker, { w0: 4, w1: 4 });
+    assert.deepEqual(figures.disconnects, { ping: 2 });
+    assert.equal(figures.connectMs, null, 'nothing measured is not zero');
+  });
+});
+
+describe('delivery', () => {
+  const measured = facts({
+    sent: [sent(2, 6), sent(1, 6)],
+    frozen: [
+      page(1, [1000, 2000, 3000]),
+      page(1, [500, 9000]),
+      page(2, [1000, 2000], { expected: 3, lostConnected: 1, duplicates: 2 }),
+      page(2, [4000], { expected: 2, lostDisconnected: 1, unexpected: 1 }),
+    ],
+  });
+
+  it('cross-foots over several fleet processes', () => {
+    const batches = batchRows(measured);
+    assert.deepEqual(
+      batches.map(({ seq }) => seq),
+      [1, 2],
+    );
+    for (const batch of batches) {
+      assert.equal(batch.expected, batch.received + batch.lostConnected + batch.lostDisconnected);
+      assert.equal(batch.serverMembers, 5, 'without the probe');
+    }
+    const total = deliveryFigures(measured, batches, hookConfig());
+    const { expected, received, lostConnected, lostDisconnected, duplicates, unexpected, coverage } = total;
+    assert.deepEqual(
+      { expected, received, lostConnected, lostDisconnected, duplicates, unexpected, coverage },
+      { expected: 10, received: 8, lostConnected: 1, lostDisconnected: 1, duplicates: 2, unexpected: 1, coverage: 0.8 },
+    );
+  });
+
+  it('takes the first and the last receiver of all processes', () => {
+    const [batch] = batchRows(measured);
+    assert.equal(batch?.firstMs, 0.5);
+    assert.equal(batch?.lastMs, 9);
+    assert.equal(batch?.sendDelayMs, 0.005);
+    const { completionMs, oneWayMs } = latencyFigures(measured);
+    assert.equal(completionMs?.count, 2);
+    assert.equal(oneWayMs?.count, 8);
+  });
+
+  it('of a broadcast that nobody got has no times', () => {
+    const lost = facts({
+      sent: [sent(1, 3)],
+      frozen: [page(1, [], { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 })],
+    });
+    const batches = batchRows(lost);
+    assert.equal(batches[0]?.firstMs, null);
+    assert.equal(deliveryFigures(lost, batches, hookConfig()).coverage, 0);
+  });
+
+  it('of nothing has no coverage', () => {
+    assert.equal(deliveryFigures(facts(), [], hookConfig()).coverage, null);
+  });
+});
+
+describe('sentinel', () => {
+  // Broadcast 1 by its own worker: the crowd's p99 is 3 ms after it. 2 by another one. 3 by its own: it is behind all.
+  const measured = facts({
+    sent: [sent(1, 4), { ...sent(2, 4), worker: 'w1' }, sent(3, 4)],
+    frozen: [page(1, [2000, 8000]), page(2, [], { expected: 2 }), page(3, [1000, 2000])],
+    sentinel: {
+      worker: 'w0',
+      joinedAtUs: 1,
+      leftAtUs: undefined,
+      receivedAtUs: new Map([1, 2, 3].map((seq) => [seq, seq * 1000 + 5000])),
+    },
+  });
+
+  it('is one receiver, and the crowd is compared where its worker published', () => {
+    const { sentinelMs, behindSentinelMs } = latencyFigures(measured);
+    assert.equal(sentinelMs?.count, 3);
+    assert.equal(Math.round(sentinelMs.p50), 5);
+    assert.equal(behindSentinelMs?.count, 2);
+    assert.equal(behindSentinelMs.min, 0);
+    assert.equal(Math.round(behindSentinelMs.max), 3);
+  });
+
+  it("is taken off the server's count while it is a member", () => {
+    const members = (changes: object) =>
+      batchRows({ ...measured, sentinel: { ...measured.sentinel, ...changes } as typeof measured.sentinel }).map(
+        ({ serverMembers }) => serverMembers,
+      );
+    assert.deepEqual(members({}), [2, 2, 2], 'of 4, without the probe');
+    assert.deepEqual(members({ leftAtUs: 2500 }), [2, 2, 3]);
+    assert.deepEqual(members({ joinedAtUs: 1500 }), [3, 2, 2]);
+  });
+
+  it('is nothing where there was none', () => {
+    const { sentinelMs, behindSentinelMs } = latencyFigures(facts({ sent: [sent(1, 2)], frozen: [page(1, [1000])] }));
+    assert.deepEqual([sentinelMs, behindSentinelMs], [null, null]);
+  });
+});
+
+describe('machine', () => {
+  it("knows what was idle of all its cores, and what it swapped since the sampler's start", () => {
+    const cpu = {
+      ramp: { seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 },
+      idle: undefined,
+      broadcast: { seconds: 1, cpuUs: {}, units: 0 },
+    };
+    assert.deepEqual(machineFigures(facts({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
+      cpuIdlePercent: { ramp: 25, broadcasts: null },
+      swappedInBytes: 0,
+      swappedOutBytes: 4096,
+    });
+    assert.equal(machineFigures(facts(), { swapped: () => undefined }, 2).swappedInBytes, null);
+  });
+});
+
+describe('memory', () => {
+  const plateaus = [0, 100, 200].map((connections) => ({
+    connections,
+    layers: { workerRss: 1e6 + connections * 5000, ...(connections > 0 && { late: 1 }) },
+  }));
+
+  it('is a line through the plateaus of layers that all of them have', () => {
+    const figures = memoryFigures(
+      facts({ plateaus, peakConnections: 200, afterDisconnect: { workerRss: 1.1e6, other: 1 } }),
+      [{ t: 1, connections: 200, worker: { rssBytes: 3e6 } }],
+    );
+    assert.deepEqual(Object.keys(figures.perConnectionBytes), ['workerRss']);
+    const { slope, r2, naive } = figures.perConnectionBytes.workerRss ?? {};
+    assert.ok(Math.abs((slope ?? 0) - 5000) < 1e-6);
+    assert.equal(r2, 1);
+    assert.equal(figures.peakBytes.workerRss, 3e6, 'the time series knows the peaks between plateaus');
+    assert.equal(naive, (3e6 - 1e6) / 200);
+    assert.deepEqual(figures.residualBytes, { workerRss: 1e5 });
+  });
+
+  it("takes no peak from a machine that is not the workers'", () => {
+    const samples = [{ t: 1, connections: 200, system: { usedBytes: 9e9 } }];
+    assert.equal(memoryFigures(facts({ plateaus }), samples).peakBytes.systemUsed, undefined);
+  });
+
+  it('of a baseline alone has no slope', () => {
+    assert.deepEqual(memoryFigures(facts({ plateaus: plateaus.slice(0, 1) }), []).perConnectionBytes, {});
+  });
+});
+
+describe('CPU', () => {
+  it('is told per connect, per message, and as a share of a core', () => {
+    const cpu = {
+      ramp: { seconds: 4, cpuUs: { worker: 500_000 }, units: 1000 },
+      idle: { seconds: 10, cpuUs: { worker: 100_000 }, units: 0 },
+      broadcast: { seconds: 5, cpuUs: { worker: 250_000, redis: 1000 }, units: 10_000 },
+    };
+    assert.deepEqual(cpuFigures(facts({ cpu })), {
+      worker: {
+        rampSecondsPerThousandConnects: 0.5,
+        idlePercent: 1,
+        // 50,000 µs would have gone without a broadcast.
+        broadcastMicrosecondsPerMessage: 20,
+      },
+      redis: { rampSecondsPerThousandConnects: 0, idlePercent: 0, broadcastMicrosecondsPerMessage: 0.1 },
+    });
+  });
+
+  it("has no whole machine where the workers run on another: it would be the generator's", () => {
+    const cpu = {
+      ramp: { seconds: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 },
+      idle: undefined,
+      broadcast: undefined,
+    };
+    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu, sharedHost: false }))), ['worker']);
+    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu }))), ['worker', 'system']);
+  });
+
+  it('is unknown where nothing happened', () => {
+    const cpu = { ramp: { seconds: 0, cpuUs: { worker: 1 }, units: 0 }, idle: undefined, broadcast: undefined };
+    assert.deepEqual(cpuFigures(facts({ cpu })).worker, {
+      rampSecondsPerThousandConnects: null,
+      idlePercent: null,
+      broadcastMicrosecondsPerMessage: null,
+    });
+  });
+});

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { judge } from '../../../plugin/result/verdict.ts';
+import type { Facts } from '../../../plugin/run/measurements.ts';
+import type { Result } from '../../../protocol/result.ts';
+import { facts, snapshot } from '../../helpers/facts.ts';
+import { perfectResult, summaryOf } from '../../helpers/results.ts';
+
+const worker = { worker: 'w0', pid: 10 };
+const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
+const deadProcess = { pid: 9, index: 0, alive: false, connections: 5, rssBytes: 1, cpuUs: 1, eventLoop };
+
+function verdictOf(change: (result: Result, facts: Facts) => void = () => {}) {
+  const result = perfectResult();
+  const measured = facts({ workersAtStart: [worker], workersAtEnd: [worker] });
+  change(result, measured);
+  const { status, reasons } = judge(measured, result);
+  return { status, codes: reasons.map(({ code }) => code), reasons };
+}
+
+const clock = (changes: object) => ({ worker: 'w0', offsetUs: 9e9, uncertaintyUs: 100, driftUs: 0, ...changes });
+
+function batch(result: Result) {
+  const [first] = result.delivery?.batches ?? [];
+  assert.ok(first);
+  return first;
+}
+
+function nobodyJoined(result: Result): void {
+  for (const one of result.delivery?.batches ?? []) Object.assign(one, { expected: 0, received: 0, serverMembers: 0 });
+}
+
+/** Nothing idle while it ramped; everybody waited for that share of what they wanted. */
+function saturate({ machine, generator }: Result, cpuWaitShare: number): void {
+  Object.assign(machine?.cpuIdlePercent ?? {}, { ramp: 9 });
+  for (const loop of generator) loop.cpuWaitShare = cpuWaitShare;
+}
+
+/** Three fleet processes that hold so many connections each, of 5,000 that were asked for. */
+function stopAt(held: number[]) {
+  return (result: Result, measured: Facts) => {
+    const processes = held.map((connections, index) => ({ ...deadProcess, index, alive: true, connections }));
+    measured.snapshots.push(snapshot({ processes }));
+    result.connections.peak = held.reduce((total, connections) => total + connections, 0);
+  };
+}
+
+describe('verdict', () => {
+  it('is VALID when nothing speaks against it', () => {
+    assert.deepEqual(verdictOf(), { status: 'VALID', codes: [], reasons: [] });
+  });
+
+  const cases: [string, string, (result: Result, facts: Facts) => void][] = [
+    ['RUN_INCOMPLETE', 'INVALID', (_, f) => (f.aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' })],
+    ['NO_CONNECTIONS', 'INVALID', (r) => (r.connections.peak = 0)],
+    ['LEDGER_NOT_CROSSFOOTING', 'INVALID', (r) => batch(r).received--],
+    ['COUNTS_DISAGREE', 'INVALID', (r) => (batch(r).serverMembers = 4990)],
+    ['WORKER_RESTARTED', 'INVALID', (_, f) => (f.workersAtEnd = [{ ...worker, pid: 11 }])],
+    ['REDIS_GONE', 'INVALID', (_, f) => f.remarks.push({ code: 'REDIS_GONE', message: '' })],
+    ['CONNECTIONS_FAILED', 'SUSPECT', (r) => Object.assign(r.connections, { failed: 2, failures: { EMFILE: 2 } })],
+    ['RATE_NOT_REACHED', 'SUSPECT', (r) => (r.connections.achievedRatePerSec = 474)],
+    ['BROADCAST_NOT_SENT', 'SUSPECT', (_, f) => f.unsent.push({ seq: 1, message: 'no' })],
+    ['NOBODY_EXPECTED', 'SUSPECT', (r) => nobodyJoined(r)],
+    ['DUPLICATE_RECEIPTS', 'SUSPECT', (r) => (batch(r).duplicates = 4)],
+    ['GENERATOR_LAGS', 'SUSPECT', (r) => Object.assign(r.generator[0] ?? {}, { delayP99Ms: 51 })],
+    ['GENERATOR_QUEUES', 'SUSPECT', (r) => (r.latency.behindSentinelMs = summaryOf(6, 20))],
+    ['MACHINE_SATURATED', 'SUSPECT', (r) => saturate(r, 0.9)],
+    ['SWAPPING', 'SUSPECT', (r) => Object.assign(r.machine ?? {}, { swappedOutBytes: 2 ** 21 })],
+    ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { missed: 7 })],
+    ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { longestGapMs: 5100 })],
+    ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { failures: { redis: 8 } })],
+    [
+      'TOO_FEW_PLATEAUS',
+      'SUSPECT',
+      (_, f) => (f.plateaus = [0, 10, 10].map((connections) => ({ connections, layers: {} }))),
+    ],
+    ['SENTINEL_MISSING', 'SUSPECT', (_, f) => f.remarks.push({ code: 'SENTINEL_MISSING', message: '' })],
+    ['FLEET_PROCESS_DIED', 'SUSPECT', (_, f) => f.snapshots.push(snapshot({ processes: [deadProcess] }))],
+    ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ uncertaintyUs: 1500 }))],
+    ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ driftUs: -1500 }))],
+    ['PLATEAU_MOVED', 'SUSPECT', (_, f) => f.remarks.push({ code: 'PLATEAU_MOVED', message: '' })],
+  ];
+  for (const [code, status, change] of cases) {
+    it(`${code} makes it ${status}`, () => {
+      const verdict = verdictOf(change);
+      assert.deepEqual(verdict.codes, [code]);
+      assert.equal(verdict.status, status);
+    });
+  }
+
+  it('forgives a rate within 5 %, and members whose joins were in flight', () => {
+    assert.equal(
+      verdictOf((r) => {
+        r.connections.achievedRatePerSec = 476;
+        Object.assign(batch(r), { serverMembers: 5003, unexpected: 3 });
+      }).status,
+      'VALID',
+    );
+  });
+
+  it('forgives a busy machine on which nobody waits, and a crowd close behind the sentinel', () => {
+    const { reasons } = verdictOf((r) => {
+      saturate(r, 0.1);
+      // The sentinel's median is 40 ms.
+      r.latency.behindSentinelMs = summaryOf(6, 12);
+    });
+    assert.deepEqual(reasons, []);
+  });
+
+  it('takes a crowd behind the sentinel by its share of a long way', () => {
+    const behind = (sentinelMs: number) =>
+      verdictOf((r) => {
+        r.latency.sentinelMs = summaryOf(12, sentinelMs);
+        r.latency.behindSentinelMs = summaryOf(6, 50);
+      }).codes;
+    assert.deepEqual(behind(1000), []);
+    assert.deepEqual(behind(700), ['GENERATOR_QUEUES']);
+  });
+
+  for (const [cause, limit] of [
+    ['EMFILE', /open files per process/],
+    ['EADDRNOTAVAIL', /ports towards the target/],
+    ['http_502', /ports towards a worker/],
+  ] as const) {
+    it(`UNIFORM_CEILING names the limit behind ${cause}`, () => {
+      const { codes, reasons } = verdictOf((r) =>
+        Object.assign(r.connections, { peak: 4900, failed: 100, failures: { [cause]: 95, timeout_open: 5 } }),
+      );
+      assert.deepEqual(codes, ['CONNECTIONS_FAILED', 'UNIFORM_CEILING']);
+      assert.match(reasons[1]?.message ?? '', limit);
+      assert.ok(reasons[1]?.fix);
+    });
+  }
+
+  it('UNIFORM_CEILING: processes that all stop at the same number', () => {
+    const { codes, reasons } = verdictOf(stopAt([1200, 1200, 1200]));
+    assert.deepEqual(codes, ['UNIFORM_CEILING']);
+    assert.match(reasons[0]?.message ?? '', /each of 3 fleet processes stopped at 1200/);
+  });
+
+  it('takes neither chance nor single failures for a ceiling', () => {
+    assert.deepEqual(verdictOf(stopAt([1200, 1190, 1230])).codes, []);
+    assert.deepEqual(verdictOf(stopAt([1200, 1200])).codes, [], 'two may be the same by chance');
+    assert.deepEqual(verdictOf(stopAt([1666, 1667, 1667])).codes, [], 'all are there');
+    const few = verdictOf((r) => Object.assign(r.connections, { failed: 3, failures: { http_502: 3 } }));
+    assert.deepEqual(few.codes, ['CONNECTIONS_FAILED']);
+    const various = { http_502: 60, ECONNRESET: 40 };
+    const mixed = verdictOf((r) => Object.assign(r.connections, { failed: 100, failures: various }));
+    assert.deepEqual(mixed.codes, ['CONNECTIONS_FAILED']);
+  });
+
+  it('forgives a clock that is far away and well known, and one that is known to a tenth of the latencies', () => {
+    const status = (changes: object) => verdictOf((r) => r.latency.clocks.push(clock(changes))).status;
+    assert.equal(status({ uncertaintyUs: 900 }), 'VALID');
+    // The median of this result is 12.5 ms.
+    assert.equal(status({ uncertaintyUs: 1200 }), 'VALID');
+  });
+
+  it('names a problem of many broadcasts once', () => {
+    const { codes, reasons } = verdictOf((r) => {
+      for (const one of r.delivery?.batches ?? []) one.serverMembers = 1;
+    });
+    assert.deepEqual(codes, ['COUNTS_DISAGREE']);
+    assert.match(
+      reasons[0]?.message ?? '',
+      /in 12 of 12 broadcasts, as in 1: the server counts 1 members, the fleet 5000/,
+    );
+  });
+
+  it('is INVALID when one of several reasons is', () => {
+    const verdict = verdictOf((r, f) => {
+      r.connections.achievedRatePerSec = 1;
+      f.workersAtEnd = [{ ...worker, pid: 11 }];
+    });
+    assert.equal(verdict.status, 'INVALID');
+  });
+});

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { EngineLink } from '../../../plugin/run/link.ts';
+import { type Carrier, openThreadCarrier } from '../../../protocol/carrier.ts';
+import type { EngineMessage, EngineReport, FleetStatus, RunMessage } from '../../../protocol/link.ts';
+import { page, snapshot } from '../../helpers/facts.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+const STATUS: FleetStatus = {
+  started: 5,
+  connecting: 0,
+  connected: 5,
+  joined: 5,
+  toOpen: 0,
+  holding: 5,
+  failed: 0,
+  received: 7,
+  joining: 0,
+};
+
+/** The other end, as an engine of an Artillery worker. */
+class FakeEngine {
+  readonly heard: RunMessage[] = [];
+  readonly #carrier: Carrier<EngineMessage, RunMessage>;
+  readonly #id: string;
+
+  constructor(t: TestContext, runId: string, id: string, answer: (message: RunMessage) => EngineReport | undefined) {
+    this.#id = id;
+    this.#carrier = openThreadCarrier(runId);
+    this.#carrier.onMessage = (message) => {
+      this.heard.push(message);
+      const reply = answer(message);
+      if (reply) this.send(reply);
+    };
+    t.after(() => this.#carrier.close());
+  }
+
+  send(report: EngineReport): void {
+    this.#carrier.send({ from: { host: 'here', engine: this.#id }, ...report });
+  }
+
+  ready(): void {
+    this.send({ type: 'ready' });
+  }
+
+  status(status: FleetStatus): void {
+    this.send({ type: 'status', status });
+  }
+}
+
+function answering(message: RunMessage): EngineReport | undefined {
+  if (message.type === 'snapshot') return { ...message, snapshot: snapshot({ opened: 5 }) };
+  if (message.type === 'freeze') return { type: 'frozen', requestId: message.requestId, rows: [page(1, [10])] };
+  return message.type === 'close' ? { type: 'closed', requestId: message.requestId } : undefined;
+}
+
+const never = new AbortController().signal;
+
+test('all engines are asked, and their answers and statuses add up', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(runId));
+  const engines = ['1', '2'].map((id) => new FakeEngine(t, runId, id, answering));
+  for (const engine of engines) {
+    engine.ready();
+    engine.status(STATUS);
+  }
+  await link.ready(never);
+  await eventually('both statuses', () => link.status.connected === 10);
+  assert.equal(link.status.received, 14);
+  assert.equal((await link.snapshots()).length, 2);
+  assert.equal((await link.freeze([])).length, 2);
+  assert.equal(link.unanswered, 0);
+  await link.close();
+});
+
+test('an engine that does not answer is given up and counted; the others’ answers stay', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(runId), 100);
+  new FakeEngine(t, runId, 'dead', () => undefined).ready();
+  const living = new FakeEngine(t, runId, 'living', answering);
+  living.ready();
+  living.status(STATUS);
+  await eventually('both engines', () => link.status.connected === 5);
+  assert.equal((await link.snapshots()).length, 1);
+  assert.equal(link.unanswered, 1);
+  await link.close();
+  assert.equal(link.unanswered, 2);
+});
+
+test('engines share in the warm-up; a failure of one, or its silence, is a failure', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(runId), 100);
+  t.after(() => link.close());
+  const outcomes: Record<string, string | undefined> = {};
+  const warming = (engineId: string) => (message: RunMessage) =>
+    message.type === 'warm-up' && outcomes[engineId] !== 'silence'
+      ? { type: 'warmed' as const, requestId: message.requestId, failure: outcomes[engineId] }
+      : undefined;
+  const engines = ['1', '2'].map((id) => new FakeEngine(t, runId, id, warming(id)));
+  for (const engine of engines) {
+    engine.ready();
+    engine.status(STATUS);
+  }
+  await eventually('both engines', () => link.status.connected === 10);
+  const order = { connections: 5, together: 2, room: 'warm' };
+  await link.warmUp(order);
+  for (const { heard } of engines) {
+    assert.deepEqual(
+      heard.find(({ type }) => type === 'warm-up'),
+      {
+        type: 'warm-up',
+        requestId: 1,
+        order: { ...order, connections: 3 },
+      },
+    );
+  }
+  outcomes['2'] = 'closed: enough';
+  await assert.rejects(link.warmUp(order), /closed: enough/);
+  outcomes['2'] = 'silence';
+  await assert.rejects(link.warmUp(order), /did not answer/);
+});
+
+test('an engine that comes late is told to start, too', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(runId));
+  t.after(() => link.close());
+  link.start();
+  const engine = new FakeEngine(t, runId, '1', answering);
+  engine.ready();
+  await eventually('start', () => engine.heard.some(({ type }) => type === 'start'));
+});
+
+test('waiting for engines ends with the run', async () => {
+  const link = new EngineLink(openThreadCarrier(randomUUID()));
+  const stop = new AbortController();
+  const ready = link.ready(stop.signal);
+  stop.abort(new Error('stopped'));
+  await assert.rejects(ready, /stopped/);
+  await link.close();
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ONE_CONNECTION } from '../../../plugin/script/flow.ts';
+import { atRate, configuredRatePerSec } from '../../../plugin/script/load-profile.ts';
+import { arrivalsOf, phasesSchema, totalArrivals, totalSeconds } from '../../../plugin/script/phases.ts';
+
+describe('arrivals of a phase', () => {
+  const cases: [object, number][] = [
+    [{ duration: 2, arrivalRate: 500, rampTo: 500 }, 1000],
+    [{ duration: 3, arrivalRate: 4 }, 12],
+    [{ duration: 10, arrivalCount: 7 }, 7],
+    [{ pause: 5 }, 0],
+    [{ duration: 5, arrivalRate: 0 }, 0],
+    [{ duration: 1, arrivalRate: 1, rampTo: 4 }, 3],
+    // As Artillery does, rounded in each second: 0, 1.67, 3.33, 5.
+    [{ duration: 4, rampTo: 5 }, 10],
+    // 1, 1.5, 2 become 1, 2, 2.
+    [{ duration: 3, arrivalRate: 1, rampTo: 2 }, 5],
+  ];
+  for (const [phase, arrivals] of cases) {
+    it(`${JSON.stringify(phase)} brings ${arrivals}`, () => assert.equal(arrivalsOf(phase), arrivals));
+  }
+});
+
+describe('phases as people write them', () => {
+  it('become seconds', () => {
+    const phases = phasesSchema.parse([{ duration: '1m', arrivalRate: '2' }, { pause: '500ms' }, { pause: 2 }]);
+    assert.equal(totalSeconds(phases as never), 62.5);
+    assert.equal(totalArrivals(phases as never), 120);
+  });
+
+  it('are refused where nobody would arrive', () => {
+    assert.match(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.message ?? '', /no phase brings/);
+  });
+});
+
+describe('the same load at another rate', () => {
+  const phases = [
+    { name: 'ramp', duration: 2, arrivalRate: 500, rampTo: 500, maxVusers: 9 },
+    { pause: 5 },
+    { duration: 3, arrivalRate: 500, rampTo: 500 },
+  ];
+
+  for (const rate of [50, 100, 250, 500, 750, 1000]) {
+    it(`keeps every phase's arrivals, in whole seconds, at ${rate}/s`, () => {
+      const changed = atRate(phases, rate);
+      assert.deepEqual(changed.map(arrivalsOf), phases.map(arrivalsOf));
+      for (const { arrivalRate, rampTo, duration, pause } of changed) {
+        if (pause !== undefined) continue;
+        assert.ok(Number.isInteger(arrivalRate) && Number.isInteger(duration) && (duration ?? 0) >= 2);
+        assert.equal(rampTo, arrivalRate);
+        assert.ok((arrivalRate ?? 0) <= rate);
+      }
+    });
+  }
+
+  it('keeps names, pauses and limits', () => {
+    const [first, second] = atRate(phases, 250);
+    assert.deepEqual(first, { name: 'ramp', duration: 4, arrivalRate: 250, rampTo: 250, maxVusers: 9 });
+    assert.equal(second, phases[1]);
+  });
+
+  it('refuses a rate that none near it can replace', () => {
+    assert.throws(() => atRate([{ duration: 1, arrivalCount: 9973 }], 100), { code: 'RATE_IMPOSSIBLE' });
+  });
+
+  it('is told over the time of arrivals only', () => {
+    assert.equal(configuredRatePerSec(phases, ONE_CONNECTION), 500);
+    assert.equal(configuredRatePerSec([{ pause: 1 }], ONE_CONNECTION), null);
+  });
+
+  it('is that of the connections, where a virtual user holds many', () => {
+    const perUser = { count: 1000, ratePerSec: 250 };
+    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 1 }], perUser), 250);
+    // Four begin within 0.75 s, and each takes 4 s.
+    assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 4 }], perUser), 4000 / 4.75);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readWorkerSettings } from '../../../plugin/script/settings.ts';
+import type { CapacityError } from '../../../protocol/errors.ts';
+import { hookConfig } from '../../helpers/facts.ts';
+
+describe('settings of the hook', () => {
+  it('have defaults', () => {
+    const config = hookConfig();
+    assert.equal(config.target, 'http://127.0.0.1:8080');
+    assert.deepEqual(config.broadcasts, { count: 20, interval: 1, bytes: 1000 });
+    assert.equal(config.engine, 'socketio-capacity');
+    assert.equal(config.external, false);
+    assert.equal(config.control, undefined);
+  });
+
+  it('give way to the environment; an empty variable is none', () => {
+    const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', PROFILE: 'embedded', RATE: '' };
+    const config = hookConfig({ hold: 5, broadcasts: { bytes: 10 } }, {}, env);
+    assert.equal(config.target, 'ws://10.0.0.1:81');
+    assert.equal(config.hold, 0);
+    assert.deepEqual(config.broadcasts, { count: 3, interval: 1, bytes: 10 });
+    assert.equal(config.profile, 'embedded');
+    assert.deepEqual(config.phases, [{ duration: 2, arrivalRate: 5, rampTo: 5 }]);
+  });
+
+  it('open a live view where the option or the environment says so', () => {
+    assert.equal(hookConfig().livePort, undefined);
+    assert.equal(hookConfig({ live: true }).livePort, 0);
+    assert.equal(hookConfig({ live: { port: 9464 } }).livePort, 9464);
+    const ports = ['', '0', '1', '9464'].map((CAPACITY_LIVE) => hookConfig({}, {}, { CAPACITY_LIVE }).livePort);
+    assert.deepEqual(ports, [undefined, undefined, 0, 9464]);
+    assert.equal(hookConfig({ live: true }, {}, { CAPACITY_LIVE: '0' }).livePort, undefined);
+    assert.throws(() => hookConfig({ live: { prot: 1 } }), /socketio-capacity\.live/);
+  });
+
+  it('take the token from the environment, with the addresses of either', () => {
+    const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
+    const token = 'b'.repeat(16);
+    assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_TOKEN: token }).control, { ...control, token });
+    const urls = ['http://10.0.0.2:1', 'http://10.0.0.2:2'];
+    assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_CONTROL: urls.join() }).control, { ...control, urls });
+  });
+
+  it('run at another rate', () => {
+    assert.deepEqual(hookConfig({}, {}, { RATE: '2' }).phases, [{ duration: 5, arrivalRate: 2, rampTo: 2 }]);
+  });
+
+  it('choose the engine: the scenario’s, or the stock one', () => {
+    assert.equal(hookConfig({}, { engine: 'x' }).engine, 'socketio-capacity', 'the scenario’s own goes first');
+    const script = { config: { target: 'http://a' }, scenarios: [{ engine: 'ours' }], _environment: 'stock' };
+    assert.deepEqual(readWorkerSettings(script, {}), { target: 'http://a', engine: 'socketio', external: true });
+    const env = { STOCK_ENGINE: 'socketio-v3', TARGET: 'http://b' };
+    assert.deepEqual(readWorkerSettings(script, env), { target: 'http://b', engine: 'socketio-v3', external: true });
+  });
+
+  it('report all their problems at once, each with its place', () => {
+    const broken = () =>
+      hookConfig(
+        { brodcasts: {}, hold: -1, drain: { quite: 1 }, control: { urls: [], token: 'short' } },
+        { target: undefined, phases: [{ duration: 1 }] },
+        { RATE: 'fast', CAPACITY_CONTROL: 'nowhere', STOCK_ENGINE: 'ws' },
+      );
+    assert.throws(broken, (error: CapacityError) => {
+      assert.equal(error.code, 'CONFIG_INVALID');
+      for (const place of [
+        'config.plugins.socketio-capacity.brodcasts: unknown option, did you mean "broadcasts"?',
+        'config.plugins.socketio-capacity.hold: ',
+        'config.plugins.socketio-capacity.drain.quite: unknown option, did you mean "quiet"?',
+        'config.plugins.socketio-capacity.control.urls: ',
+        'config.plugins.socketio-capacity.control.token: ',
+        'config.phases[0]: ',
+        'config.target: expected a URL',
+        'environment variable.RATE: ',
+        'environment variable.CAPACITY_CONTROL: ',
+        'environment variable.STOCK_ENGINE: ',
+      ]) {
+        assert.ok(error.message.includes(`\n  ${place}`), `${place} in ${error.message}`);
+      }
+      return true;
+    });
+  });
+});
