@@ -73,9 +73,21 @@ export interface FleetStatus {
   joining: number;
 }
 
+/** What became of all connections that were asked for: asked = pending + Σ failed + alive + Σ ended. */
+export interface ConnectionAccounts {
+  asked: number;
+  pending: number;
+  alive: number;
+  /** Never opened, by cause. */
+  failed: Record<string, number>;
+  /** Opened and not alive any more, by Socket.IO's reason; `io client disconnect` is our own doing. */
+  ended: Record<string, number>;
+}
+
 /** Cumulative counters and histograms of one engine's fleet. */
 export interface FleetSnapshot {
   processes: FleetProcessHealth[];
+  accounts: ConnectionAccounts;
   /** Of the Artillery worker thread. */
   engineLoop: EventLoopHealth;
   /** Connection attempts, first ones and repeats. */
@@ -123,6 +135,8 @@ export interface FleetProcessHealth {
   index: number;
   /** False once the process has died; its connections count as disconnected. */
   alive: boolean;
+  /** False where it did not answer this time: it has died or stands still, and its figures are older ones. */
+  answers: boolean;
   connections: number;
   rssBytes: number;
   cpuUs: number;

@@ -6,7 +6,7 @@
 import { BATCH_SIZE, type FleetConnection, type Opened } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
-import { slug, toFlowError } from './flow-error.ts';
+import { FlowError, slug, toFlowError } from './flow-error.ts';
 import type { Run } from './run.ts';
 
 /** Shorter portions would wake us too often; longer ones would be far behind when a virtual user ends. */
@@ -67,9 +67,12 @@ export class ConnectionGroup {
     const { fleet, meter } = this.#run;
     const connection = fleet.connection();
     this.#members.add(connection);
-    connection.onDrop((reason, dropped) => {
+    let isOpen = false;
+    let endedEarlyBy: string | undefined;
+    connection.onDrop((reason) => {
       meter.count('disconnect', slug(reason));
-      if (dropped === undefined) this.#members.delete(connection);
+      if (isOpen) this.#lose(connection, reason);
+      else endedEarlyBy = reason;
     });
     let opened: Opened;
     try {
@@ -82,7 +85,15 @@ export class ConnectionGroup {
     }
     meter.count('connect');
     meter.record('connectTime', (opened.openedAtUs - opened.begunAtUs) / 1000);
+    isOpen = true;
+    // The news of its end may come in one message with that of its opening.
+    if (endedEarlyBy !== undefined) this.#lose(connection, endedEarlyBy);
     return true;
+  }
+
+  #lose(connection: FleetConnection, reason: string): void {
+    this.#members.delete(connection);
+    this.#fail(new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`));
   }
 
   #expect(more: number): void {

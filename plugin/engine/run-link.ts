@@ -1,6 +1,7 @@
 /** The engine's end of the link to the run in the main thread. */
 import type { Carrier } from '../../protocol/carrier.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
+import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import { type FleetLike, newTally, type Tally } from './run.ts';
@@ -8,6 +9,7 @@ import type { Signals } from './signals.ts';
 import { warmUp } from './warm-up.ts';
 
 const STATUS_INTERVAL_MS = 250;
+const NO_FLEET = { ...mergeSnapshots([]), accounts: new Accounts().read() };
 
 /** Absent when no scenario of the script runs on this engine. */
 export interface Reported {
@@ -92,7 +94,7 @@ export class RunLink {
 }
 
 async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
-  const { attemptFailures: _, ...merged } = reported ? await reported.fleet.snapshot() : mergeSnapshots([]);
+  const { attemptFailures: _, ...merged } = reported ? await reported.fleet.snapshot() : NO_FLEET;
   const { retries, reconnects, failures } = reported?.tally ?? newTally();
   return { ...merged, engineLoop: eventLoop.read(), retries, reconnects, failures: { ...failures } };
 }

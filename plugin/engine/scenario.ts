@@ -64,11 +64,7 @@ async function play(flow: Flow, context: Context, events: ScenarioEvents, run: R
     failure = toFlowError(error);
   }
   await session.close().catch(() => {});
-  if (failure) {
-    tally.failed++;
-    tally.failures[failure.code] = (tally.failures[failure.code] ?? 0) + 1;
-    meter.error(failure.code);
-  }
+  if (failure) session.countFailure(failure);
   if (++tally.ended === tally.started) meter.flush();
   return failure;
 }

@@ -17,11 +17,13 @@ export interface Awaited {
 }
 
 /** One namespace of the virtual user, and the connection that carries it. */
-interface Link {
+interface UsedNamespace {
   namespace: string;
   connection: FleetConnection;
   overrides: OpenOptions['overrides'];
   up: boolean;
+  /** Why it ended before the news of its opening had been taken in: both may come in one message. */
+  endedEarlyBy: string | undefined;
   /** While it is being restored; never rejects. */
   restoring: Promise<void> | undefined;
 }
@@ -40,13 +42,16 @@ export interface Expectation {
 export class Session {
   /** Set when a connection was lost for good: the step that runs now is the last one. */
   dropped: FlowError | undefined;
+  /** Called when that happens. */
+  onLost: () => void = nothing;
   /** Set when the virtual user holds more than the one connection. */
   group: ConnectionGroup | undefined;
   readonly #run: Run;
   readonly #awaited: Awaited[];
-  #links: Link[] = [];
+  #namespaces: UsedNamespace[] = [];
   #mailboxes: Mailbox[] | undefined;
   #wait: Wait | undefined;
+  #hasFailed = false;
 
   constructor(run: Run, awaited: Awaited[]) {
     this.#run = run;
@@ -55,35 +60,39 @@ export class Session {
 
   /** The connection if the namespace is up: the fast way for a step that only sends. */
   ready(namespace: string): FleetConnection | undefined {
-    for (const link of this.#links) if (link.namespace === namespace && link.up) return link.connection;
+    for (const link of this.#namespaces) if (link.namespace === namespace && link.up) return link.connection;
     return undefined;
   }
 
   /** The connection with the namespace up, opened on the virtual user's connection if it is not yet. */
   async use(namespace: string, options?: OpenOptions): Promise<FleetConnection> {
-    const link = this.#links.find((one) => one.namespace === namespace);
+    const link = this.#namespaces.find((one) => one.namespace === namespace);
     if (!link) {
-      const [first] = this.#links;
+      const [first] = this.#namespaces;
       await first?.restoring;
       return this.#open(namespace, first?.connection ?? this.#newConnection(), options);
     }
-    await link.restoring;
+    // One that is restored may be lost again at once.
+    for (let restoring: Promise<void> | undefined; link.restoring !== restoring; ) {
+      restoring = link.restoring;
+      await restoring;
+    }
     if (!link.up) throw this.dropped ?? new FlowError('disconnected');
     return link.connection;
   }
 
   /** Emits what the options say; if the namespace is not up yet, it travels with its opening and is sent as soon as it is. */
   async send(namespace: string, options: OpenOptions & { emit: Emission }): Promise<void> {
-    const isKnown = this.#links.some((link) => link.namespace === namespace);
+    const isKnown = this.#namespaces.some((link) => link.namespace === namespace);
     const connection = await this.use(namespace, options);
     if (isKnown) connection.emit(namespace, options.emit.event, options.emit.args);
   }
 
   /** A connection of its own for the namespace; one that carried it before is closed. */
   async connect(namespace: string, options?: OpenOptions): Promise<void> {
-    const former = this.#links.find((one) => one.namespace === namespace)?.connection;
+    const former = this.#namespaces.find((one) => one.namespace === namespace)?.connection;
     if (former) {
-      this.#links = this.#links.filter((link) => link.connection !== former);
+      this.#namespaces = this.#namespaces.filter((link) => link.connection !== former);
       await former.close();
     }
     await this.#open(namespace, this.#newConnection(), options);
@@ -121,10 +130,20 @@ export class Session {
     return wait;
   }
 
+  /** A virtual user fails once, whatever else goes wrong after its first failure. */
+  countFailure({ code }: FlowError): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    const { tally, meter } = this.#run;
+    tally.failed++;
+    tally.failures[code] = (tally.failures[code] ?? 0) + 1;
+    meter.error(code);
+  }
+
   /** Closes everything; paced by the fleet when many leave together. The virtual user may connect again. */
   async close(): Promise<void> {
-    const connections = new Set(this.#links.map((link) => link.connection));
-    this.#links = [];
+    const connections = new Set(this.#namespaces.map((link) => link.connection));
+    this.#namespaces = [];
     this.#mailboxes = undefined;
     await Promise.all([this.group?.close(), ...[...connections].map((connection) => connection.close())]);
     this.group = undefined;
@@ -142,9 +161,16 @@ export class Session {
     options: OpenOptions | undefined,
   ): Promise<FleetConnection> {
     const { meter, config, tally } = this.#run;
-    const link: Link = { namespace, connection, overrides: options?.overrides, up: false, restoring: undefined };
+    const link: UsedNamespace = {
+      namespace,
+      connection,
+      overrides: options?.overrides,
+      up: false,
+      endedEarlyBy: undefined,
+      restoring: undefined,
+    };
     // push() would make room for 16 more, in every virtual user.
-    this.#links = this.#links.concat(link);
+    this.#namespaces = this.#namespaces.concat(link);
     this.#keepAwaited(link);
     const startedAtUs = monotonicUs();
     let tookUs = 0;
@@ -154,6 +180,7 @@ export class Session {
         tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
         link.up = true;
       } catch (error) {
+        link.endedEarlyBy = undefined;
         if (!config.retry || attempt > config.retry.attempts) throw toFlowError(error);
         await sleep(backoffDelayMs(config.retry, attempt));
         tally.retries++;
@@ -162,10 +189,11 @@ export class Session {
     }
     meter.count('connect');
     meter.record('connectTime', tookUs / 1000);
+    this.#endIfEnded(link);
     return connection;
   }
 
-  #keepAwaited({ namespace, connection }: Link): void {
+  #keepAwaited({ namespace, connection }: UsedNamespace): void {
     for (const { namespace: home, event } of this.#awaited) {
       if (home !== namespace) continue;
       const box = new Mailbox(namespace, event, () => this.#run.meter.count('eventsDropped'));
@@ -177,22 +205,32 @@ export class Session {
 
   #drop(connection: FleetConnection, reason: string, namespace: string | undefined): void {
     this.#run.meter.count('disconnect', slug(reason));
-    for (const link of this.#links) {
-      if (link.connection !== connection || !link.up) continue;
+    for (const link of this.#namespaces) {
+      if (link.connection !== connection) continue;
       if (namespace !== undefined && link.namespace !== namespace) continue;
-      link.up = false;
-      // As in socket.io-client: who was sent away by the server does not come back by itself.
-      if (this.#run.config.reconnection && reason !== 'io server disconnect')
-        link.restoring = this.#restore(link, reason);
-      else this.#lose(reason);
+      if (link.up) this.#end(link, reason);
+      else link.endedEarlyBy = reason;
     }
   }
 
-  async #restore(link: Link, reason: string): Promise<void> {
+  #endIfEnded(link: UsedNamespace): void {
+    if (link.endedEarlyBy !== undefined) this.#end(link, link.endedEarlyBy);
+  }
+
+  #end(link: UsedNamespace, reason: string): void {
+    link.up = false;
+    link.endedEarlyBy = undefined;
+    // As in socket.io-client: a connection that the server itself ended does not come back.
+    if (this.#run.config.reconnection && reason !== 'io server disconnect') {
+      link.restoring = this.#restore(link, reason);
+    } else this.#lose(reason);
+  }
+
+  async #restore(link: UsedNamespace, reason: string): Promise<void> {
     const { meter, config, tally } = this.#run;
     for (let attempt = 1; config.reconnection && attempt <= config.reconnection.attempts; attempt++) {
       await sleep(backoffDelayMs(config.reconnection, attempt), undefined, { ref: false });
-      if (!this.#links.includes(link)) return;
+      if (!this.#namespaces.includes(link)) return;
       try {
         if (attempt > 1) {
           tally.retries++;
@@ -202,16 +240,25 @@ export class Session {
         link.up = true;
         tally.reconnects++;
         meter.count('reconnect');
+        this.#endIfEnded(link);
         return;
       } catch {
-        // the fleet counts failed attempts by cause
+        // The fleet counts failed attempts by cause.
+        link.endedEarlyBy = undefined;
       }
     }
     this.#lose(reason);
   }
 
+  /** Counted at once: the step that runs now may last as long as the run. */
   #lose(reason: string): void {
+    if (this.dropped) return;
     this.dropped = new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
+    this.countFailure(this.dropped);
     this.#wait?.fail(this.dropped);
+    this.onLost();
   }
 }
+
+/** One for all virtual users. */
+function nothing(): void {}

@@ -3,7 +3,8 @@
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
 import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
-import type { FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import { type Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
@@ -39,6 +40,8 @@ export interface FleetConnection {
 
 /** Connections in a row for the same process: fewer than the open files that each keeps in reserve. */
 export const BATCH_SIZE = 16;
+/** A process that answers later than this is taken for stopped: less than the run waits for its engine. */
+const ANSWER_TIMEOUT_MS = 10_000;
 const NO_LATENCIES = encodeHistogram(createHistogram());
 
 export class Fleet {
@@ -46,17 +49,24 @@ export class Fleet {
   readonly #connections = new Map<number, Connection>();
   /** The last word of processes that have died: what they had counted is not forgotten. */
   readonly #lastSnapshots = new Map<ProcessLink, ProcessSnapshot>();
+  #accounts = new Accounts();
   #nextId = 0;
   /** The process that the last connection went to, and how many in a row have. */
   #filling: ProcessLink | undefined;
   #inBatch = 0;
+  readonly #answerLimits: { timeoutMs: number; timeoutCause: string };
+
+  private constructor(answerTimeoutMs: number) {
+    this.#answerLimits = { timeoutMs: answerTimeoutMs, timeoutCause: 'fleet_silent' };
+  }
 
   /**
    * Starts `processes` child processes and waits until each is ready.
+   * @param answerTimeoutMs after which a process that does not answer for what it holds is left out
    * @throws FleetError `fleet_start` when one of them ends before
    */
-  static async start(settings: FleetSettings, processes: number): Promise<Fleet> {
-    const fleet = new Fleet();
+  static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
+    const fleet = new Fleet(answerTimeoutMs);
     for (let index = 0; index < processes; index++) {
       const link = new ProcessLink(settings, index, processes);
       link.onAnswer = (answer) => fleet.#receive(answer);
@@ -76,7 +86,7 @@ export class Fleet {
     const id = this.#nextId++;
     const link = this.#nextLink();
     link.connections++;
-    const connection = new Connection(id, link, () => {
+    const connection = new Connection(id, link, this.#accounts, () => {
       link.connections--;
       this.#connections.delete(id);
     });
@@ -112,56 +122,49 @@ export class Fleet {
   async reset(): Promise<void> {
     const alive = this.#processes.filter((link) => link.alive);
     await Promise.all(
-      alive.map((link) => link.request((requestId) => ({ op: 'reset', requestId })).catch(() => undefined)),
+      alive.map((link) =>
+        link.request((requestId) => ({ op: 'reset', requestId }), false, this.#answerLimits).catch(() => undefined),
+      ),
     );
+    this.#accounts = new Accounts();
   }
 
-  async snapshot(): Promise<MergedSnapshot> {
+  async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts'>> {
     const snapshots = await Promise.all(
       this.#processes.map(async (link) => {
+        let answers = false;
         if (link.alive) {
-          const requested = link.request((requestId) => ({ op: 'snapshot', requestId }));
+          const requested = link.request((requestId) => ({ op: 'snapshot', requestId }), false, this.#answerLimits);
           const answer = await requested.catch(() => undefined);
+          answers = answer?.op === 'snapshot';
           if (answer?.op === 'snapshot') this.#lastSnapshots.set(link, answer.snapshot);
         }
-        return { link, snapshot: this.#lastSnapshots.get(link) };
+        return {
+          index: link.index,
+          pid: link.pid,
+          alive: link.alive,
+          answers,
+          snapshot: this.#lastSnapshots.get(link),
+        };
       }),
     );
-    return mergeSnapshots(snapshots.map(({ link, snapshot }) => ({ index: link.index, alive: link.alive, snapshot })));
+    return { ...mergeSnapshots(snapshots), accounts: this.#accounts.read() };
   }
 
   async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
     const answers = await Promise.all(
-      this.#processes
-        .filter((link) => link.alive)
-        .map((link) => link.request((requestId) => ({ op: 'freeze', requestId, broadcasts })).catch(() => undefined)),
+      this.#processes.map(async (link) => {
+        if (!link.alive) return rowsOfDeadProcess(link, broadcasts);
+        const requested = link.request(
+          (requestId) => ({ op: 'freeze', requestId, broadcasts }),
+          false,
+          this.#answerLimits,
+        );
+        const answer = await requested.catch(() => undefined);
+        return answer?.op === 'frozen' ? answer.rows : rowsOfDeadProcess(link, broadcasts);
+      }),
     );
-    const pages = answers.flatMap((answer) => (answer?.op === 'frozen' ? answer.rows : []));
-    return [...pages, ...this.#rowsOfDeadProcesses(broadcasts)];
-  }
-
-  /** What a process had received died with it: its members count as lost, not as never expected. */
-  #rowsOfDeadProcesses(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
-    return this.#processes.flatMap(({ index, death }) => {
-      if (!death || death.joined === 0) return [];
-      const { atUs, joined } = death;
-      return broadcasts
-        .filter(({ sentAtUs }) => sentAtUs < atUs)
-        .map(({ seq }) => ({
-          process: index,
-          seq,
-          expected: joined,
-          received: 0,
-          lostConnected: 0,
-          lostDisconnected: joined,
-          duplicates: 0,
-          reordered: 0,
-          unexpected: 0,
-          latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
-          firstUs: 0,
-          lastUs: 0,
-        }));
-    });
+    return answers.flat();
   }
 
   /** Ends all processes, with what they hold. Idempotent. */
@@ -184,11 +187,38 @@ export class Fleet {
   }
 }
 
+/**
+ * What a process had received is gone with it, or cannot be asked for while it stands still: its members count as lost,
+ * not as never expected.
+ */
+function rowsOfDeadProcess({ index, death, status }: ProcessLink, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+  const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };
+  if (joined === 0) return [];
+  return broadcasts
+    .filter(({ sentAtUs }) => sentAtUs < atUs)
+    .map(({ seq }) => ({
+      process: index,
+      seq,
+      expected: joined,
+      received: 0,
+      lostConnected: 0,
+      lostDisconnected: joined,
+      duplicates: 0,
+      reordered: 0,
+      unexpected: 0,
+      latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
+      firstUs: 0,
+      lastUs: 0,
+    }));
+}
+
 type Listener = (args: unknown[]) => void;
 
 class Connection implements FleetConnection {
   readonly id: number;
   readonly link: ProcessLink;
+  readonly #accounts: Accounts;
+  readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #listeners: Map<string, Set<Listener>> | undefined;
   /** Until then, what it is told to do can wait as long as its opening. */
@@ -196,22 +226,37 @@ class Connection implements FleetConnection {
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(id: number, link: ProcessLink, forget: () => void) {
+  constructor(id: number, link: ProcessLink, accounts: Accounts, forget: () => void) {
     this.id = id;
     this.link = link;
+    this.#accounts = accounts;
     this.#forget = forget;
   }
 
   async open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
+    this.#accounts.begin(this.#account);
+    try {
+      return await this.#open(namespace, options, afterMs);
+    } catch (error) {
+      this.#accounts.failed(this.#account, (error as FleetError).code);
+      throw error;
+    }
+  }
+
+  async #open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
     const interest = this.#interest();
-    const answer = await this.link.request((requestId) => {
+    const command = (requestId: number) => {
       const order: Extract<FleetCommand, { op: 'open' }> = { op: 'open', id: this.id, requestId, namespace };
       // A key without a value would travel, too.
       if (options) order.options = options;
       if (interest) order.interest = interest;
       if (afterMs) order.afterMs = afterMs;
       return order;
-    }, true);
+    };
+    // Its end may stand in the same message: what is counted must not wait for whoever asked.
+    const answer = await this.link.request(command, true, undefined, ({ op }) => {
+      if (op === 'opened') this.#accounts.opened(this.#account);
+    });
     if (answer.op !== 'opened') throw unexpected(answer);
     this.#isOpen = true;
     return answer;
@@ -265,6 +310,7 @@ class Connection implements FleetConnection {
     } catch {
       // the process has died, and the connection with it
     }
+    this.#accounts.ended(this.#account, 'io client disconnect');
     this.#forget();
   }
 
@@ -273,7 +319,10 @@ class Connection implements FleetConnection {
   }
 
   dropped(reason: string, namespace: string | undefined): void {
-    if (namespace === undefined) this.link.rejectOf(this.id, new FleetError('closed', reason));
+    if (namespace === undefined) {
+      this.#accounts.ended(this.#account, reason);
+      this.link.rejectOf(this.id, new FleetError('closed', reason));
+    }
     this.#dropListener?.(reason, namespace);
   }
 

@@ -40,7 +40,10 @@ export class EventLoopWatch {
 }
 
 /** This process as the fleet's parent sees it. */
-export function processHealth(connections: number, watch: EventLoopWatch): Omit<FleetProcessHealth, 'index' | 'alive'> {
+export function processHealth(
+  connections: number,
+  watch: EventLoopWatch,
+): Omit<FleetProcessHealth, 'index' | 'alive' | 'answers'> {
   const { user, system } = process.cpuUsage();
   return {
     pid: process.pid,

@@ -5,18 +5,30 @@ import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
-export type MergedSnapshot = Omit<FleetSnapshot, 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
+export type MergedSnapshot = Omit<FleetSnapshot, 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
 };
 
-export function mergeSnapshots(
-  parts: { index: number; alive: boolean; snapshot: ProcessSnapshot | undefined }[],
-): MergedSnapshot {
+export interface SnapshotPart {
+  index: number;
+  pid: number;
+  alive: boolean;
+  /** It has given this snapshot now; else it is the last one it gave. */
+  answers: boolean;
+  snapshot: ProcessSnapshot | undefined;
+}
+
+export function mergeSnapshots(parts: SnapshotPart[]): MergedSnapshot {
   const snapshots = parts.flatMap(({ snapshot }) => (snapshot ? [snapshot] : []));
   const sum = (value: (snapshot: ProcessSnapshot) => number) => snapshots.reduce((total, one) => total + value(one), 0);
   return {
-    processes: parts.flatMap(({ index, alive, snapshot }) => (snapshot ? [{ ...snapshot.health, index, alive }] : [])),
+    processes: parts.map(({ index, pid, alive, answers, snapshot }) => ({
+      ...(snapshot?.health ?? unknownHealth(pid)),
+      index,
+      alive,
+      answers,
+    })),
     attempts: sum((one) => one.attempts),
     opened: sum((one) => one.opened),
     connected: parts.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
@@ -57,7 +69,13 @@ export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['op
   return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };
 }
 
-function deaths(parts: { alive: boolean; snapshot: ProcessSnapshot | undefined }[]): Record<string, number> {
+/** Of a process that has never given a snapshot. */
+function unknownHealth(pid: number): ProcessSnapshot['health'] {
+  const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
+  return { pid, connections: 0, rssBytes: 0, cpuUs: 0, eventLoop };
+}
+
+function deaths(parts: SnapshotPart[]): Record<string, number> {
   const lost = parts.reduce((total, { alive, snapshot }) => total + (alive ? 0 : (snapshot?.connected ?? 0)), 0);
   return lost > 0 ? { 'fleet process died': lost } : {};
 }

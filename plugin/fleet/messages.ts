@@ -69,9 +69,9 @@ export type FleetAnswer =
 /** One process's share of the `FleetSnapshot`; failures and retries that the engine decides on are added there. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
-  'processes' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'
+  'processes' | 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'
 > & {
-  health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive'>;
+  health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive' | 'answers'>;
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
 };

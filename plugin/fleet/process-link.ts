@@ -15,10 +15,12 @@ interface Pending {
   /** The connection whose end also ends this request, if its answer may never come. */
   connectionId: number | undefined;
   timer: NodeJS.Timeout | undefined;
+  onAnswer: ((answer: FleetAnswer) => void) | undefined;
 }
 
 export interface RequestLimits {
-  connectionId: number;
+  /** The connection whose end also ends the request. */
+  connectionId?: number;
   timeoutMs: number;
   timeoutCause: string;
 }
@@ -60,11 +62,18 @@ export class ProcessLink {
       },
     );
     this.ready = new Promise((resolve, reject) => {
-      this.#pending.set(0, { resolve: () => resolve(), reject, connectionId: undefined, timer: undefined });
+      this.#pending.set(0, {
+        ...{ resolve: () => resolve(), reject },
+        ...{ connectionId: undefined, timer: undefined, onAnswer: undefined },
+      });
     });
     this.#child.on('message', (answers: FleetAnswer[]) => this.#receive(answers));
     this.#child.on('error', () => this.#die());
     this.#child.on('exit', () => this.#die());
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   /** A command that can wait would now travel with others. */
@@ -77,8 +86,16 @@ export class ProcessLink {
     this.#outbox.add(command, canWait);
   }
 
-  /** @throws FleetError `fleet_dead`, the limits' cause, or what `rejectOf` was given */
-  request(command: (requestId: number) => FleetCommand, canWait = false, limits?: RequestLimits): Promise<FleetAnswer> {
+  /**
+   * @param onAnswer called in the order in which answers arrive, before what comes after them in the same message
+   * @throws FleetError `fleet_dead`, the limits' cause, or what `rejectOf` was given
+   */
+  request(
+    command: (requestId: number) => FleetCommand,
+    canWait = false,
+    limits?: RequestLimits,
+    onAnswer?: (answer: FleetAnswer) => void,
+  ): Promise<FleetAnswer> {
     return new Promise((resolve, reject) => {
       if (!this.alive) {
         reject(new FleetError('fleet_dead', 'the fleet process has died'));
@@ -87,7 +104,7 @@ export class ProcessLink {
       const requestId = this.#nextRequest++;
       const timer = limits && setTimeout(() => this.#expire(requestId, limits), limits.timeoutMs);
       const connectionId = limits?.connectionId;
-      this.#pending.set(requestId, { resolve, reject, connectionId, timer });
+      this.#pending.set(requestId, { resolve, reject, connectionId, timer, onAnswer });
       if (connectionId !== undefined) this.#requestsOf(connectionId).add(requestId);
       this.send(command(requestId), canWait);
     });
@@ -112,9 +129,14 @@ export class ProcessLink {
     for (const answer of answers) {
       if (answer.op === 'status') this.status = answer;
       else if (answer.op === 'ready') this.#take(0)?.resolve(answer);
-      else if ('requestId' in answer) this.#take(answer.requestId)?.resolve(answer);
+      else if ('requestId' in answer) this.#settle(this.#take(answer.requestId), answer);
       else this.onAnswer(answer);
     }
+  }
+
+  #settle(pending: Pending | undefined, answer: FleetAnswer): void {
+    pending?.onAnswer?.(answer);
+    pending?.resolve(answer);
   }
 
   #take(requestId: number): Pending | undefined {

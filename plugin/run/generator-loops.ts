@@ -14,7 +14,7 @@ export async function noteGenerator({ link, ledger, facts }: RunContext, window:
   const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [
     { window, part: 'artillery', from, process: 0, ...engineLoop },
     ...processes
-      .filter(({ alive }) => alive)
+      .filter(({ answers }) => answers)
       .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, from, process: index, ...eventLoop })),
   ]);
   for (const loop of loops) {

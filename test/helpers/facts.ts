@@ -61,6 +61,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
   return {
     from: ENGINE_1,
     processes: [],
+    accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {} },
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
     attempts: 0,
     opened: 0,

@@ -1,3 +1,4 @@
+import { Accounts } from '../../plugin/fleet/accounts.ts';
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
 import type { FleetConnection, Opened } from '../../plugin/fleet/fleet.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
@@ -44,7 +45,7 @@ export class FakeFleet {
   }
 
   async snapshot() {
-    return mergeSnapshots([]);
+    return { ...mergeSnapshots([]), accounts: new Accounts().read() };
   }
 
   async freeze() {

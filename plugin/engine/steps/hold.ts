@@ -10,10 +10,13 @@ export const hold = defineStep({
   staySeconds: () => Number.POSITIVE_INFINITY,
   compile(_spec, { run }) {
     const { tally, signals } = run;
+    const leave = () => void tally.holding--;
     return async (user) => {
       tally.holding++;
+      // Who has lost its connection holds nothing any more.
+      user.session.onLost = leave;
       await signals.release.promise;
-      tally.holding--;
+      if (!user.session.dropped) leave();
       await user.session.close();
       await signals.finish.promise;
     };

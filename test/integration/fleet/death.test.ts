@@ -42,4 +42,54 @@ test('a fleet process that dies takes its connections with it, all of them count
     [false, true],
   );
   await fleet.connection().open('/');
+  const { asked, pending, alive, failed, ended } = (await fleet.snapshot()).accounts;
+  assert.deepEqual([asked, pending, alive, failed, ended], [33, 0, 17, {}, { 'fleet process died': 16 }]);
+});
+
+test('connections that were opening in a process that dies have failed: the sums foot', async (t) => {
+  const server = await startLyingServer();
+  t.after(() => server.close());
+  const fleet = await Fleet.start(fleetSettings(server.url), 1);
+  t.after(() => fleet.close());
+  await joinAll(fleet, 4);
+  const [process_] = (await fleet.snapshot()).processes;
+  process.kill(process_?.pid as number, 'SIGSTOP');
+  const opening = Array.from({ length: 3 }, () => fleet.connection().open('/'));
+  process.kill(process_?.pid as number, 'SIGKILL');
+  for (const { status } of await Promise.allSettled(opening)) assert.equal(status, 'rejected');
+  const { accounts } = await fleet.snapshot();
+  assert.deepEqual(accounts, {
+    asked: 7,
+    pending: 0,
+    alive: 0,
+    failed: { fleet_dead: 3 },
+    ended: { 'fleet process died': 4 },
+  });
+});
+
+test('a fleet process that stands still is left out after a while, and reported as silent', async (t) => {
+  const server = await startLyingServer();
+  t.after(() => server.close());
+  const fleet = await Fleet.start(fleetSettings(server.url), 2, 300);
+  t.after(() => fleet.close());
+  await joinAll(fleet, 32);
+  await eventually('32 members', () => fleet.status().joined === 32);
+  const before = await fleet.snapshot();
+  const stopped = before.processes[0]?.pid as number;
+  process.kill(stopped, 'SIGSTOP');
+  const { processes, connected } = await fleet.snapshot();
+  assert.deepEqual(
+    processes.map(({ alive, answers }) => [alive, answers]),
+    [
+      [true, false],
+      [true, true],
+    ],
+  );
+  assert.equal(connected, 32);
+  const rows = await fleet.freeze([{ seq: 1, room: 'capacity', sentAtUs: 2 ** 50, intendedAtUs: 2 ** 50 }]);
+  assert.deepEqual(rows.map(({ process: index, expected, received }) => [index, expected, received]).sort(), [
+    [0, 16, 0],
+    [1, 16, 0],
+  ]);
+  process.kill(stopped, 'SIGCONT');
 });

@@ -109,3 +109,17 @@ it('waits for the acknowledgements of all', async () => {
   assert.equal(outcome.error, null);
   assert.equal(acked, 5);
 });
+
+it('counts a member that is lost as failed, also one that ends in the same breath as it opens', async () => {
+  const bench = new Bench();
+  const { fleet, run } = bench;
+  let opened = 0;
+  fleet.onOpen = (connection) => {
+    opened++;
+    if (opened === 2) connection.drop('io server disconnect');
+    if (opened === 3) setImmediate(() => connection.drop('transport close'));
+  };
+  const outcome = await bench.play([{ connect: { count: 4, ratePerSec: 4000 } }, { think: 0.02 }]);
+  assert.equal(outcome.error, null);
+  assert.deepEqual(run.tally.failures, { disconnected_io_server_disconnect: 1, disconnected_transport_close: 1 });
+});

@@ -31,6 +31,46 @@ describe('a dropped connection', () => {
     });
   }
 
+  for (const reason of ['io server disconnect', 'transport close']) {
+    it(`is a failure where it ends in the same breath as it opens: ${reason}`, async () => {
+      const bench = new Bench();
+      // Both in one message: the promise of the opening has not been taken in when the end is reported.
+      bench.fleet.onOpen = (connection) => connection.drop(reason);
+      const outcome = await bench.play([{ connect: true }, { emit: ['never'] }]);
+      const code = `disconnected_${reason.replaceAll(' ', '_')}`;
+      assert.equal(outcome.error?.code, code);
+      assert.deepEqual(bench.run.tally.failures, { [code]: 1 });
+      assert.ok(!bench.fleet.sent.some(([, event]) => event === 'never'));
+    });
+  }
+
+  it('that ended at once comes back where it is asked to', async () => {
+    const bench = new Bench({ reconnection: FAST });
+    let opens = 0;
+    bench.fleet.onOpen = (connection) => ++opens <= 2 && connection.drop('transport close');
+    const outcome = await bench.play([{ connect: true }, { emit: ['at last'] }]);
+    assert.equal(outcome.error, null);
+    assert.equal(opens, 3);
+    assert.deepEqual(bench.fleet.sent, [['/', 'at last']]);
+  });
+
+  it('counts as failed when it is lost, not when its step ends; and once', async () => {
+    const bench = new Bench();
+    const done = playAndDrop(
+      bench,
+      [{ connect: true }, { emit: ['a'], namespace: '/chat' }, { hold: true }],
+      'ping timeout',
+    );
+    while (bench.run.tally.failed === 0) await turn();
+    const { tally, signals } = bench.run;
+    assert.deepEqual([tally.failed, tally.holding, tally.ended], [1, 0, 0]);
+    bench.fleet.only.drop('transport close');
+    signals.release.resolve();
+    signals.finish.resolve();
+    assert.equal((await done).error?.code, 'disconnected_ping_timeout');
+    assert.deepEqual([tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, 0]);
+  });
+
   it('ends a held virtual user as failed, but not before its time', async () => {
     const bench = new Bench();
     const done = playAndDrop(bench, [{ connect: true }, { hold: true }], 'ping timeout');

@@ -8,7 +8,16 @@ import { perfectResult, summaryOf } from '../../helpers/results.ts';
 
 const worker = { worker: 'w0', pid: 10 };
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
-const deadProcess = { pid: 9, index: 0, alive: false, connections: 5, rssBytes: 1, cpuUs: 1, eventLoop };
+const deadProcess = {
+  pid: 9,
+  index: 0,
+  alive: false,
+  answers: false,
+  connections: 5,
+  rssBytes: 1,
+  cpuUs: 1,
+  eventLoop,
+};
 
 function verdictOf(change: (result: Result, facts: Facts) => void = () => {}) {
   const result = perfectResult();
@@ -39,7 +48,13 @@ function saturate({ machine, generator }: Result, cpuWaitShare: number): void {
 /** Three fleet processes that hold so many connections each, of 5,000 that were asked for. */
 function stopAt(held: number[]) {
   return (result: Result, measured: Facts) => {
-    const processes = held.map((connections, index) => ({ ...deadProcess, index, alive: true, connections }));
+    const processes = held.map((connections, index) => ({
+      ...deadProcess,
+      index,
+      alive: true,
+      answers: true,
+      connections,
+    }));
     measured.snapshots.push(snapshot({ processes }));
     result.connections.peak = held.reduce((total, connections) => total + connections, 0);
   };

@@ -15,7 +15,7 @@ function engine(host: string, id: string, engineMs: number, fleetMs: number[]): 
     from: { host, engine: id },
     engineLoop: loop(engineMs),
     processes: fleetMs.map((ms, index) => ({
-      ...{ pid: 100 + index, index, alive: true, connections: 1, rssBytes: 0, cpuUs: 0 },
+      ...{ pid: 100 + index, index, alive: true, answers: true, connections: 1, rssBytes: 0, cpuUs: 0 },
       eventLoop: loop(ms),
     })),
   });

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
+
+const fresh = (): Account => ({ state: 'idle', cause: '' });
+
+function sum(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
+}
+
+test('a connection is in one state at a time, whatever is reported of it in whatever order', () => {
+  const accounts = new Accounts();
+  const all = Array.from({ length: 40 }, fresh);
+  const calls = [
+    (one: Account) => accounts.begin(one),
+    (one: Account) => accounts.opened(one),
+    (one: Account) => accounts.failed(one, 'ECONNREFUSED'),
+    (one: Account) => accounts.ended(one, 'transport close'),
+    (one: Account) => accounts.ended(one, 'io client disconnect'),
+  ];
+  for (const account of all) accounts.begin(account);
+  // Every sequence of three reports, and some more of a simple generator.
+  let seed = 1;
+  for (let step = 0; step < 2000; step++) {
+    seed = (seed * 48_271) % 2_147_483_647;
+    calls[seed % calls.length]?.(all[(seed >> 4) % all.length] as Account);
+    const { asked, pending, alive, failed, ended } = accounts.read();
+    assert.equal(asked, all.length);
+    assert.equal(asked, pending + alive + sum(failed) + sum(ended));
+  }
+});
+
+test('follows a connection that is tried again, lost, restored and closed', () => {
+  const accounts = new Accounts();
+  const account = fresh();
+  const read = () => accounts.read();
+  accounts.begin(account);
+  assert.deepEqual(read(), { asked: 1, pending: 1, alive: 0, failed: {}, ended: {} });
+  accounts.failed(account, 'EMFILE');
+  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: { EMFILE: 1 }, ended: {} });
+  accounts.begin(account);
+  accounts.opened(account);
+  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 1, failed: {}, ended: {} });
+  accounts.ended(account, 'transport close');
+  accounts.begin(account);
+  accounts.failed(account, 'ECONNREFUSED');
+  assert.deepEqual(read().ended, { 'transport close': 1 });
+  accounts.begin(account);
+  accounts.opened(account);
+  accounts.ended(account, 'io client disconnect');
+  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: {}, ended: { 'io client disconnect': 1 } });
+});
+
+test('one that is closed before it opens has failed; one that never began was not asked for', () => {
+  const accounts = new Accounts();
+  const [begun, never] = [fresh(), fresh()];
+  accounts.begin(begun);
+  accounts.ended(begun, 'io client disconnect');
+  assert.equal(accounts.read().pending, 1, 'until its opening is answered');
+  accounts.failed(begun, 'closed');
+  accounts.ended(never, 'closed');
+  assert.deepEqual(accounts.read(), { asked: 1, pending: 0, alive: 0, failed: { closed: 1 }, ended: {} });
+});
