@@ -1,10 +1,12 @@
+import type { ErrorCode } from './error-codes.ts';
+
 /** An error a user reads: a stable code to look up, the cause, and the line that fixes it. */
 export class CapacityError extends Error {
-  readonly code: string;
+  readonly code: ErrorCode;
   /** What to do about it: one line, a command where there is one. */
   readonly fix: string;
 
-  constructor(code: string, message: string, fix: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, fix: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'CapacityError';
     this.code = code;

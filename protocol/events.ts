@@ -3,6 +3,7 @@
  * through `instrument(io)`) can be measured completely; the meaning of each field is fixed, because people script it.
  */
 
+import type { ErrorCode } from './error-codes.ts';
 import type { Host } from './host.ts';
 
 /** Events of the measured namespace. */
@@ -100,8 +101,8 @@ export interface WorkerStats {
   versions: { node: string; socketIo: string; adapter: string; webSocketEngine: string };
 }
 
-/** A control request's answer: the value, or why not. */
-export type ControlReply<T> = { ok: true; value: T } | { ok: false; code: string; message: string };
+/** A control request's answer: the value, or why not. The code of a server of another version may be none of ours. */
+export type ControlReply<T> = { ok: true; value: T } | { ok: false; code: ErrorCode; message: string };
 
 export interface ControlToServerEvents {
   broadcast: (order: BroadcastOrder, reply: (sent: ControlReply<BroadcastSent>) => void) => void;

@@ -3,6 +3,7 @@
  * common ground during a run, also not on Ctrl-C. Only sums travel: ledger rows and encoded histograms, never single
  * messages. What carries them is a `Carrier`.
  */
+import type { ErrorCode } from './error-codes.ts';
 
 /** Who reports: which engine, on which host. A process of an engine's fleet is known by its number beside it. */
 export interface EngineIdentity {
@@ -43,7 +44,7 @@ export type EngineReport =
   | { type: 'snapshot'; requestId: number; snapshot: FleetSnapshot }
   | { type: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
   | { type: 'closed'; requestId: number }
-  | { type: 'failed'; code: string; message: string; fix: string };
+  | { type: 'failed'; code: ErrorCode; message: string; fix: string };
 
 /** Short connections before the load, for each engine; they are in no count afterwards. */
 export interface WarmUpOrder {

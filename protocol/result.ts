@@ -256,4 +256,3 @@ export type Result = z.infer<typeof resultSchema>;
 export type Summary = z.infer<typeof summarySchema>;
 export type Batch = z.infer<typeof batchSchema>;
 export type Slope = z.infer<typeof slopeSchema>;
-export type Reason = z.infer<typeof reasonSchema>;

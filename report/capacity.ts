@@ -3,6 +3,16 @@ import type { Result } from '../protocol/result.ts';
 import { mainWorkerLayer } from './layers.ts';
 import { type Crossing, fitLine, whereReaches } from './statistics.ts';
 
+/** What a capacity may be limited by. */
+export const LIMITS = ['memoryBudget', 'machineMemory', 'workerFileDescriptors'] as const;
+export type LimitName = (typeof LIMITS)[number];
+
+interface Limit {
+  name: LimitName;
+  /** Connections. */
+  max: number;
+}
+
 type Capacity = Result['capacity'];
 type Measured = Pick<Result, 'run' | 'connections' | 'memory' | 'environment'>;
 
@@ -13,10 +23,9 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
   const { memory } = result;
   const workerLayer = mainWorkerLayer(memory.perConnectionBytes);
   const memoryLimited = fitting(crossing(memory.plateaus, workerLayer, budgetBytes), budgetBytes);
-  const limits = [
-    ...(memoryLimited ? [{ name: 'memoryBudget', max: memoryLimited.connections }] : []),
-    ...(result.run.profile === 'remote' ? [] : machineLimits(result)),
-  ].toSorted((a, b) => a.max - b.max);
+  const ofBudget: Limit[] = memoryLimited ? [{ name: 'memoryBudget', max: memoryLimited.connections }] : [];
+  const ofMachine = result.run.profile === 'remote' ? [] : machineLimits(result);
+  const limits = [...ofBudget, ...ofMachine].toSorted((a, b) => a.max - b.max);
   const seedMax = seedTheoreticalMax(result.connections.peak, memory.peakBytes.workerRss ?? 0);
   return { seedTheoreticalMax: seedMax, memoryLimited, limits, lowest: limits[0]?.name ?? null };
 }
@@ -45,8 +54,8 @@ function fitting(found: Crossing | null, budgetBytes: number): Capacity['memoryL
 }
 
 /** Walls of this machine, with the deployment as it stood. */
-function machineLimits({ connections, memory, environment }: Measured): Capacity['limits'] {
-  const limits: Capacity['limits'] = [];
+function machineLimits({ connections, memory, environment }: Measured): Limit[] {
+  const limits: Limit[] = [];
   const workers = Object.keys(connections.perWorker).length;
   const total = crossing(memory.plateaus, 'systemUsed', environment.memoryBytes);
   if (total) limits.push({ name: 'machineMemory', max: Math.max(0, Math.floor(total.x)) });

@@ -1,5 +1,5 @@
 /** What each layer of the result is called where people read it. The order is the order of tables. */
-const TITLES: Record<string, string> = {
+export const TITLES: Record<string, string> = {
   workerRss: 'Workers RSS',
   workerPss: 'Workers PSS',
   workerHeapUsed: 'Workers V8 heap',

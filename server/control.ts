@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../protocol/events.ts';
 
@@ -19,7 +20,8 @@ export type ControlRequests = {
 const MAX_PAYLOAD_BYTES = 10_000_000;
 
 const room = z.string().min(1);
-const argumentsOf = {
+/** What each request takes, by its name. */
+export const REQUEST_ARGUMENTS = {
   broadcast: z.tuple([
     z.strictObject({
       room,
@@ -59,11 +61,11 @@ export function serveControl(
 }
 
 async function answer(requests: ControlRequests, event: string, args: unknown[]): Promise<ControlReply<unknown>> {
-  if (!Object.hasOwn(argumentsOf, event)) {
+  if (!Object.hasOwn(REQUEST_ARGUMENTS, event)) {
     return { ok: false, code: 'UNKNOWN_REQUEST', message: `there is no control request "${event}"` };
   }
   const name = event as keyof ControlRequests;
-  const parsed = argumentsOf[name].safeParse(args);
+  const parsed = REQUEST_ARGUMENTS[name].safeParse(args);
   if (!parsed.success) return { ok: false, code: 'BAD_REQUEST', message: z.prettifyError(parsed.error) };
   try {
     const request = requests[name] as (...args: unknown[]) => unknown;
@@ -77,7 +79,7 @@ async function answer(requests: ControlRequests, event: string, args: unknown[])
 /** Socket.IO passes `data` to the client's `connect_error`. */
 function badToken(): Error {
   const error = new Error('BAD_TOKEN: the control token is missing or wrong');
-  return Object.assign(error, { data: { code: 'BAD_TOKEN' } });
+  return Object.assign(error, { data: { code: 'BAD_TOKEN' satisfies ErrorCode } });
 }
 
 /** Digests have one length, which timingSafeEqual asks for. */

@@ -1,7 +1,49 @@
-/** What `/metrics` says. A registry for each instrumented server; the process-wide one belongs to the user. */
+/** What `/metrics` serves. A registry for each instrumented server; the process-wide one belongs to the user. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metric } from '../protocol/metric.ts';
 import type { AnyServer } from './types.ts';
 import type { EventLoopWindow } from './worker-stats.ts';
+
+interface Series extends Metric {
+  kind: 'gauge' | 'counter' | 'histogram';
+  /** Beside `worker`, which all of them have. */
+  labels: string[];
+}
+
+export const SERIES = {
+  connections: gauge('capacity_connections', 'connections', 'Engine.IO clients of this worker'),
+  rooms: gauge('capacity_rooms', 'rooms', 'Rooms of the main namespace on this worker'),
+  rss: gauge('capacity_rss_bytes', 'bytes', 'Resident set size'),
+  heapUsed: gauge('capacity_heap_used_bytes', 'bytes', 'V8 heap in use'),
+  heapTotal: gauge('capacity_heap_total_bytes', 'bytes', 'V8 heap reserved'),
+  external: gauge('capacity_external_bytes', 'bytes', 'Memory outside the V8 heap, including buffers'),
+  eventLoopDelay: gauge(
+    'capacity_event_loop_delay_seconds',
+    'seconds',
+    'Delay of the event loop since the last stats request, or since the start',
+    ['quantile'],
+  ),
+  joins: counter('capacity_joins_total', 'joins', 'Joins of a room'),
+  broadcasts: counter('capacity_broadcasts_total', 'broadcasts', 'Broadcasts published here'),
+  echoRoundTrip: {
+    name: 'capacity_echo_round_trip_seconds',
+    kind: 'histogram',
+    unit: 'seconds',
+    help: "Time from a broadcast's send to its echo, on the server clock",
+    labels: [],
+  },
+  malformed: counter('capacity_malformed_total', 'messages', 'Messages refused because they violate the contract', [
+    'event',
+  ]),
+  handshakeErrors: counter('capacity_handshake_errors_total', 'connections', 'Connections that Engine.IO refused', [
+    'reason',
+  ]),
+  redisErrors: counter(
+    'capacity_redis_errors_total',
+    'errors',
+    'Errors of the Redis connections, including lost publications',
+  ),
+} satisfies Record<string, Series>;
 
 export interface Metrics {
   registry: Registry;
@@ -16,23 +58,23 @@ export interface Metrics {
 export function createMetrics(io: AnyServer, worker: string, eventLoop: EventLoopWindow): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ worker });
-  const registers = [registry];
+  const registered = (series: Series) => configurationOf(series, registry);
+  const read = (series: Series, value: () => number) =>
+    new Gauge({
+      ...registered(series),
+      collect() {
+        this.set(value());
+      },
+    });
 
-  gauge('capacity_connections', 'Engine.IO clients of this worker', () => io.engine.clientsCount);
-  gauge('capacity_rooms', 'Rooms of the main namespace on this worker', () => countRooms(io));
-  gauge('capacity_rss_bytes', 'Resident set size', () => process.memoryUsage.rss());
-  gauge('capacity_heap_used_bytes', 'V8 heap in use', () => process.memoryUsage().heapUsed);
-  gauge('capacity_heap_total_bytes', 'V8 heap reserved', () => process.memoryUsage().heapTotal);
-  gauge(
-    'capacity_external_bytes',
-    'Memory outside the V8 heap, buffers included',
-    () => process.memoryUsage().external,
-  );
+  read(SERIES.connections, () => io.engine.clientsCount);
+  read(SERIES.rooms, () => countRooms(io));
+  read(SERIES.rss, () => process.memoryUsage.rss());
+  read(SERIES.heapUsed, () => process.memoryUsage().heapUsed);
+  read(SERIES.heapTotal, () => process.memoryUsage().heapTotal);
+  read(SERIES.external, () => process.memoryUsage().external);
   new Gauge({
-    name: 'capacity_event_loop_delay_seconds',
-    help: 'Delay of the event loop since the last stats request (at first: since the start)',
-    labelNames: ['quantile'],
-    registers,
+    ...registered(SERIES.eventLoopDelay),
     collect() {
       const { delayP50Ms, delayP99Ms, delayMaxMs } = eventLoop.read();
       this.set({ quantile: '0.5' }, delayP50Ms / 1000);
@@ -43,38 +85,28 @@ export function createMetrics(io: AnyServer, worker: string, eventLoop: EventLoo
 
   return {
     registry,
-    joins: new Counter({ name: 'capacity_joins_total', help: 'Joins of a room', registers }),
-    broadcasts: new Counter({ name: 'capacity_broadcasts_total', help: 'Broadcasts published here', registers }),
+    joins: new Counter(registered(SERIES.joins)),
+    broadcasts: new Counter(registered(SERIES.broadcasts)),
     echoRoundTripSeconds: new Histogram({
-      name: 'capacity_echo_round_trip_seconds',
-      help: 'Broadcast sent until its echo was received, on the server clock',
+      ...registered(SERIES.echoRoundTrip),
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers,
     }),
-    malformed: new Counter({
-      name: 'capacity_malformed_total',
-      help: 'Messages refused because they do not keep the contract',
-      labelNames: ['event'],
-      registers,
-    }),
-    handshakeErrors: new Counter({
-      name: 'capacity_handshake_errors_total',
-      help: 'Connections that Engine.IO refused',
-      labelNames: ['reason'],
-      registers,
-    }),
+    malformed: new Counter(registered(SERIES.malformed)),
+    handshakeErrors: new Counter(registered(SERIES.handshakeErrors)),
   };
+}
 
-  function gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  }
+function gauge(name: string, unit: string, help: string, labels: string[] = []): Series {
+  return { name, kind: 'gauge', unit, help, labels };
+}
+
+function counter(name: string, unit: string, help: string, labels: string[] = []): Series {
+  return { name, kind: 'counter', unit, help, labels };
+}
+
+/** For a metric of prom-client. */
+function configurationOf({ name, help, labels }: Series, registry: Registry) {
+  return { name, help, labelNames: labels, registers: [registry] };
 }
 
 /** @returns the counter's value, of a counter without labels */
@@ -93,9 +125,7 @@ export function countRooms(io: AnyServer): number {
 /** Adds the Redis adapter's error count to a registry. */
 export function countRedisErrors(registry: Registry, errors: () => number): void {
   new Counter({
-    name: 'capacity_redis_errors_total',
-    help: 'Errors of the Redis connections, lost publications included',
-    registers: [registry],
+    ...configurationOf(SERIES.redisErrors, registry),
     collect() {
       this.reset();
       this.inc(errors());

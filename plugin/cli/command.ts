@@ -1,5 +1,6 @@
 /** What all commands have in common: help that teaches, JSON, and what the terminal can show. */
 import type { Command } from 'commander';
+import { terminalSchema } from '../script/plugin-options.ts';
 
 interface HelpText {
   /** Lines to type, without `npx socketio-capacity`, and what each is for. */
@@ -28,5 +29,5 @@ export function printJson(value: unknown): void {
 /** @returns whether standard output takes colours, and its columns */
 export function screen(): { color: boolean; width: number } {
   const { isTTY, columns } = process.stdout;
-  return { color: isTTY === true && !process.env.NO_COLOR, width: columns || 100 };
+  return { color: isTTY === true && !terminalSchema.parse(process.env).NO_COLOR, width: columns || 100 };
 }

@@ -1,8 +1,10 @@
-/** Ends one virtual user's flow. The code becomes a metric's name, `errors.<code>`: short, stable, of a bounded set. */
-export class FlowError extends Error {
-  readonly code: string;
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 
-  constructor(code: string, message = code, options?: { cause?: unknown }) {
+/** Ends one virtual user's flow. The code becomes a metric's name, `errors.<code>`. */
+export class FlowError extends Error {
+  readonly code: FailureCode;
+
+  constructor(code: FailureCode, message: string = code, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'FlowError';
     this.code = code;
@@ -13,7 +15,7 @@ export class FlowError extends Error {
 export function toFlowError(error: unknown): FlowError {
   if (error instanceof FlowError) return error;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
-  return new FlowError(typeof code === 'string' ? code : 'internal_error', message, { cause: error });
+  return new FlowError(typeof code === 'string' ? (code as FailureCode) : 'internal_error', message, { cause: error });
 }
 
 /** Socket.IO's reasons as part of a metric's name: `transport close` → `transport_close`. */

@@ -1,3 +1,4 @@
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import { METRICS, type MetricName } from './metrics.ts';
 import type { ScenarioEvents } from './types.ts';
 
@@ -35,7 +36,7 @@ export class Meter {
     this.#events?.emit('rate', METRICS[metric].name);
   }
 
-  error(code: string): void {
+  error(code: FailureCode): void {
     this.#events?.emit('error', code);
   }
 

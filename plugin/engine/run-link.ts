@@ -1,5 +1,6 @@
 /** The engine's end of the link to the run in the main thread. */
 import type { Carrier } from '../../protocol/carrier.ts';
+import type { ErrorCode } from '../../protocol/error-codes.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
@@ -44,7 +45,7 @@ export class RunLink {
     if (reported) this.#timer = setInterval(() => this.#sendStatus(reported), STATUS_INTERVAL_MS).unref();
   }
 
-  failed(code: string, message: string, fix: string): void {
+  failed(code: ErrorCode, message: string, fix: string): void {
     this.#send({ type: 'failed', code, message, fix });
   }
 

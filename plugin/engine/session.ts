@@ -1,6 +1,7 @@
 /** One virtual user's connection: opened by the first step that needs it, restored if asked for, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock.ts';
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import type { FleetConnection } from '../fleet/fleet.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import { backoffDelayMs } from './backoff.ts';
@@ -32,7 +33,7 @@ export interface Expectation {
   namespace: string;
   event: string;
   timeoutMs: number;
-  timeoutCode: () => string;
+  timeoutCode: () => FailureCode;
   /** False leaves the event aside and waits on; a throw ends the wait. */
   accept?: (args: unknown[]) => boolean;
   /** Events that were kept count too. */

@@ -1,3 +1,4 @@
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import { FlowError } from './flow-error.ts';
 
 /** One thing a virtual user waits for, with a deadline. Settles once; its timer and listener end with it. */
@@ -10,7 +11,7 @@ export class Wait {
   onEnd: (() => void) | undefined;
 
   /** @param timeoutCode decided at the deadline, when it is known what came instead */
-  constructor(timeoutMs: number, timeoutCode: () => string) {
+  constructor(timeoutMs: number, timeoutCode: () => FailureCode) {
     const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
     this.promise = promise;
     this.#resolve = resolve;

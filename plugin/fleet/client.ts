@@ -4,6 +4,7 @@
  */
 
 import type { ConnectionOptions } from '../../protocol/connection.ts';
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 
 export type { TlsOptions } from '../../protocol/connection.ts';
 
@@ -30,12 +31,8 @@ export interface ClientSink<C = Client> {
   onOpen(client: C, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void;
   /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
   onRefused(client: C, namespace: string, message: string, data: unknown): void;
-  /**
-   * The attempt failed before any namespace was connected. `cause` is a short stable code: an errno name
-   * (`ECONNREFUSED`, `EADDRNOTAVAIL`, `EMFILE`, …), `http_<status>`, `timeout_tcp`, `timeout_upgrade`, `timeout_open`,
-   * `timeout_namespace`, `not_websocket`, `not_engineio`, `not_socketio`, `tls_<code>`, `closed_<close code>`, `closed`.
-   */
-  onFailed(client: C, cause: string, message: string): void;
+  /** The attempt failed before any namespace was connected. */
+  onFailed(client: C, cause: FailureCode, message: string): void;
   /** A `broadcast` of the wire contract, read from the raw bytes. */
   onBroadcast(client: C, seq: number, sentAtUs: number, worker: string, receivedAtUs: number): void;
   /** An event whose name is in `client.interest`. */

@@ -4,6 +4,7 @@
  */
 import { monotonicUs } from '../../protocol/clock.ts';
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import type { Client, ClientOptions, ClientSink, ConnectTimings } from './client.ts';
 import type { ConnectTimes } from './connect-times.ts';
 import {
@@ -183,7 +184,7 @@ export class Connections implements ClientSink {
     }
   }
 
-  onFailed(client: Client, cause: string, message: string): void {
+  onFailed(client: Client, cause: FailureCode, message: string): void {
     const connection = this.#bySlot[client.slot];
     if (!connection) return;
     if (this.#retryPort(connection, cause)) return;
@@ -195,7 +196,7 @@ export class Connections implements ClientSink {
   }
 
   /** A source port of our choosing may be somebody else's: the next one is tried, and nobody need know. */
-  #retryPort(connection: Connection, cause: string): boolean {
+  #retryPort(connection: Connection, cause: FailureCode): boolean {
     const failed = connection.client;
     if (!failed || !PORT_TAKEN.has(cause) || connection.portTries >= MAX_PORT_TRIES) return false;
     if (this.#parts.settings.client !== 'light') return false; // the official one leaves ports to the kernel
@@ -256,7 +257,7 @@ export class Connections implements ClientSink {
     this.counts.sentBytes += sentBytes;
   }
 
-  #failOpening(connection: Connection, cause: string, message: string): void {
+  #failOpening(connection: Connection, cause: FailureCode, message: string): void {
     for (const { requestId } of connection.openings) {
       this.#parts.answer({ op: 'failed', requestId, cause, message });
     }

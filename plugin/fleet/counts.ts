@@ -1,4 +1,5 @@
 /** What a fleet process counts of its connections, since its books were opened. */
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import type { Connection } from './connection.ts';
 
 export class Counts {
@@ -20,7 +21,7 @@ export class Counts {
   /** Connected now, by the worker's name; those that nobody names are missing. */
   readonly perWorker: Record<string, number> = {};
 
-  failed(cause: string): void {
+  failed(cause: FailureCode): void {
     add(this.attemptFailures, cause, 1);
   }
 

@@ -1,11 +1,12 @@
-/** Why a connection's request failed; `cause` values are those of `ClientSink.onFailed`, and `ack_timeout`. */
+import type { FailureCode } from '../../protocol/failure-codes.ts';
+
+/** Why a connection's request failed. */
 export class FleetError extends Error {
-  /** Short, stable, fit for a metric's name. */
-  readonly code: string;
+  readonly code: FailureCode;
   /** Payload of a CONNECT_ERROR. */
   readonly data: unknown;
 
-  constructor(code: string, message: string, data?: unknown) {
+  constructor(code: FailureCode, message: string, data?: unknown) {
     super(message);
     this.name = 'FleetError';
     this.code = code;

@@ -8,7 +8,7 @@ import { type Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
-import { ProcessLink } from './process-link.ts';
+import { ProcessLink, type RequestLimits } from './process-link.ts';
 
 export { FleetError };
 
@@ -54,7 +54,7 @@ export class Fleet {
   /** The process that the last connection went to, and how many in a row have. */
   #filling: ProcessLink | undefined;
   #inBatch = 0;
-  readonly #answerLimits: { timeoutMs: number; timeoutCause: string };
+  readonly #answerLimits: RequestLimits;
 
   private constructor(answerTimeoutMs: number) {
     this.#answerLimits = { timeoutMs: answerTimeoutMs, timeoutCause: 'fleet_silent' };
@@ -63,7 +63,7 @@ export class Fleet {
   /**
    * Starts `processes` child processes and waits until each is ready.
    * @param answerTimeoutMs after which a process that does not answer for what it holds is left out
-   * @throws FleetError `fleet_start` when one of them ends before
+   * @throws FleetError `fleet_dead` when one of them ends before
    */
   static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
     const fleet = new Fleet(answerTimeoutMs);
@@ -268,7 +268,7 @@ class Connection implements FleetConnection {
 
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     const { id } = this;
-    const limits = { connectionId: id, timeoutMs, timeoutCause: 'ack_timeout' };
+    const limits: RequestLimits = { connectionId: id, timeoutMs, timeoutCause: 'ack_timeout' };
     const order = { op: 'emit' as const, id, namespace, event, args };
     const answer = await this.link.request((requestId) => ({ ...order, requestId }), !this.#isOpen, limits);
     if (answer.op === 'acked') return answer.args;

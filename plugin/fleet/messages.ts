@@ -4,6 +4,7 @@
  * waits for travels with the next.
  */
 import type { ClientKind } from '../../protocol/connection.ts';
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import type { FleetSnapshot, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
 
@@ -56,7 +57,7 @@ export type FleetCommand =
 export type FleetAnswer =
   | { op: 'ready'; pid: number }
   | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
-  | { op: 'failed'; requestId: number; cause: string; message: string; data?: unknown }
+  | { op: 'failed'; requestId: number; cause: FailureCode; message: string; data?: unknown }
   | { op: 'acked'; requestId: number; args: unknown[] }
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
   | { op: 'closed'; id: number; reason: string; namespace?: string }

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { endChild } from '../../protocol/end-child.ts';
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
 import { Outbox } from './outbox.ts';
@@ -22,7 +23,7 @@ export interface RequestLimits {
   /** The connection whose end also ends the request. */
   connectionId?: number;
   timeoutMs: number;
-  timeoutCause: string;
+  timeoutCause: FailureCode;
 }
 
 /** Arrivals come at most this much later than they were due; at 500/s two or three then share one message. */

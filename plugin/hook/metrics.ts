@@ -1,56 +1,100 @@
-/**
- * The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them. `ensure` replaces
- * names inside expressions one after the other, so no name may be the beginning of a later one.
- */
+/** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them. */
+import type { Metric } from '../../protocol/metric.ts';
 import type { Result, Summary } from '../../protocol/result.ts';
+import { valueAt } from '../../report/figures.ts';
 import type { ArtilleryStats } from './artillery.ts';
 
-/** Metric name → layer of the result document whose slope it is. */
-const MEMORY_METRICS: Record<string, string> = {
-  'memory.worker.bytes_per_connection': 'workerRss',
-  'memory.worker_pss.bytes_per_connection': 'workerPss',
-  'memory.worker_heap.bytes_per_connection': 'workerHeapUsed',
-  'memory.nginx.bytes_per_connection': 'nginxPss',
-  'memory.redis.bytes_per_connection': 'redisUsedMemory',
-  'memory.kernel_tcp.bytes_per_connection': 'kernelTcp',
-  'memory.system.bytes_per_connection': 'systemUsed',
-};
+export interface RunMetric extends Metric {
+  /** A counter is one number at the end of the run, a summary the distribution of many. */
+  kind: 'counter' | 'summary';
+  /** Where the result document has it: keys with dots between them. */
+  path: string;
+}
+
+const number = (name: string, unit: string, path: string, help: string): RunMetric => ({
+  name,
+  kind: 'counter',
+  unit,
+  help,
+  path,
+});
+
+const receipts = (name: string, path: string, help: string) =>
+  number(`socketio.delivery.${name}`, 'receipts', `delivery.${path}`, help);
+
+const slope = (name: string, layer: string, help: string) =>
+  number(`memory.${name}.bytes_per_connection`, 'bytes', `memory.perConnectionBytes.${layer}.slope`, help);
+
+const times = (name: string, path: string, help: string): RunMetric => ({
+  name,
+  kind: 'summary',
+  unit: 'ms',
+  help,
+  path,
+});
+
+/**
+ * `ensure` replaces names inside expressions one after the other, counters first: no name may be the beginning of a
+ * later one.
+ */
+export const RUN_METRICS: RunMetric[] = [
+  number(
+    'connections.peak',
+    'connections',
+    'connections.peak',
+    'largest number of connections at the same time, at a plateau',
+  ),
+  number('connections.failed', 'virtual users', 'connections.failed', 'virtual users that failed'),
+  number(
+    'connections.rate',
+    'connections/s',
+    'connections.achievedRatePerSec',
+    'connections made per second, pauses left out',
+  ),
+  number('socketio.delivery.coverage', '0 to 1', 'delivery.coverage', 'received ÷ expected'),
+  receipts('expected', 'expected', 'receipts expected'),
+  receipts('received', 'received', 'receipts by expected connections, the first of each connection'),
+  receipts('lost_connected', 'lostConnected', 'not received, although the connection stayed open'),
+  receipts('lost_disconnected', 'lostDisconnected', 'not received, and the connection ended after the send'),
+  receipts('duplicates', 'duplicates', "receipts after a connection's first"),
+  receipts('reordered', 'reordered', 'first receipts by connections that had already received a later broadcast'),
+  receipts('unexpected', 'unexpected', 'receipts by connections whose join was not acknowledged before the send'),
+  slope('worker', 'workerRss', 'RSS of the workers'),
+  slope('worker_pss', 'workerPss', 'PSS of the workers'),
+  slope('worker_heap', 'workerHeapUsed', 'V8 heap of the workers'),
+  slope('nginx', 'nginxPss', 'PSS of nginx'),
+  slope('redis', 'redisUsedMemory', 'memory that Redis reports as used'),
+  slope('kernel_tcp', 'kernelTcp', 'TCP buffers of the kernel'),
+  slope('system', 'systemUsed', 'memory in use on the whole machine'),
+  times('connections.connect_time', 'connections.connectMs', 'from the first attempt to the CONNECT answer'),
+  times('socketio.broadcast.latency', 'latency.oneWayMs', 'one-way latency of all receipts'),
+  times('socketio.broadcast.completion', 'latency.completionMs', "latency of each broadcast's last receiver"),
+  times('socketio.broadcast.sentinel', 'latency.sentinelMs', 'latency of the reference receiver'),
+  times('socketio.broadcast.send_delay', 'latency.sendDelayMs', 'actual less intended send time'),
+  times(
+    'socketio.broadcast.round_trip_half_under_load',
+    'latency.roundTripHalfMs.underLoad',
+    "the probe's round trips ÷ 2, with the full target connected",
+  ),
+  times(
+    'socketio.broadcast.round_trip_half_single',
+    'latency.roundTripHalfMs.single',
+    "the probe's unloaded round trips ÷ 2, with nobody else connected",
+  ),
+];
 
 /** Adds the run's figures to Artillery's own. Where nothing was measured, nothing is added. */
 export function addMetrics(stats: ArtilleryStats, result: Result): void {
-  const scalars: Record<string, number | null | undefined> = {
-    'connections.peak': result.connections.peak,
-    'connections.failed': result.connections.failed,
-    'connections.rate': result.connections.achievedRatePerSec,
-    'socketio.delivery.coverage': result.delivery?.coverage,
-    'socketio.delivery.expected': result.delivery?.expected,
-    'socketio.delivery.received': result.delivery?.received,
-    'socketio.delivery.lost_connected': result.delivery?.lostConnected,
-    'socketio.delivery.lost_disconnected': result.delivery?.lostDisconnected,
-    'socketio.delivery.duplicates': result.delivery?.duplicates,
-    'socketio.delivery.reordered': result.delivery?.reordered,
-    'socketio.delivery.unexpected': result.delivery?.unexpected,
-  };
-  for (const [metric, layer] of Object.entries(MEMORY_METRICS)) {
-    scalars[metric] = result.memory.perConnectionBytes[layer]?.slope;
+  for (const { name, kind, path } of RUN_METRICS) {
+    const value = valueAt(result, path);
+    if (value === null || value === undefined) continue;
+    if (kind === 'counter') stats.counters[name] = Math.round((value as number) * 10_000) / 10_000;
+    else stats.summaries[name] = aggregationsOf(value as Summary);
   }
-  for (const [metric, value] of Object.entries(scalars)) {
-    if (typeof value === 'number') stats.counters[metric] = Math.round(value * 10_000) / 10_000;
-  }
-  const { latency, connections } = result;
-  const summaries: Record<string, Summary | null> = {
-    'connections.connect_time': connections.connectMs,
-    'socketio.broadcast.latency': latency.oneWayMs,
-    'socketio.broadcast.completion': latency.completionMs,
-    'socketio.broadcast.sentinel': latency.sentinelMs,
-    'socketio.broadcast.send_delay': latency.sendDelayMs,
-    'socketio.broadcast.round_trip_half_under_load': latency.roundTripHalfMs.underLoad,
-    'socketio.broadcast.round_trip_half_single': latency.roundTripHalfMs.single,
-  };
-  for (const [metric, summary] of Object.entries(summaries)) {
-    if (!summary) continue;
-    const { p999, ...rest } = summary;
-    // Before p99, which is its beginning.
-    stats.summaries[metric] = { p999, ...rest, median: summary.p50 };
-  }
+}
+
+/** @returns as Artillery names them */
+function aggregationsOf({ p999, ...rest }: Summary): Record<string, number> {
+  // p999 before p99, which is its beginning.
+  return { p999, ...rest, median: rest.p50 };
 }

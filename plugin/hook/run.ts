@@ -5,6 +5,7 @@ import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import type { Result } from '../../protocol/result.ts';
+import type { Reason } from '../../protocol/verdict-reasons.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { STEPS } from '../engine/steps/index.ts';
@@ -244,7 +245,10 @@ export class Run {
   #save(): void {
     if (!this.#opened || this.#opened.conductor.stage === 'done') return;
     const { conductor } = this.#opened;
-    const killed = { code: 'RUN_INCOMPLETE', message: `the run was killed, or still goes on: ${conductor.stage}` };
+    const killed: Reason = {
+      code: 'RUN_INCOMPLETE',
+      message: `the run was killed, or still goes on: ${conductor.stage}`,
+    };
     this.#record.write(this.#result(this.#opened, { ...this.#facts, aborted: this.#facts.aborted ?? killed }));
   }
 

@@ -2,6 +2,7 @@
 import type { Result } from '../../protocol/result.ts';
 import { renderConsole } from '../../report/console.ts';
 import { LiveLine } from '../live/terminal-line.ts';
+import { terminalSchema } from '../script/plugin-options.ts';
 import { artillery } from './artillery.ts';
 
 export function log(text: string): void {
@@ -14,7 +15,7 @@ export function log(text: string): void {
  */
 export function logResult(result: Result, path: string, files: string[]): void {
   const { isTTY, columns } = process.stdout;
-  const color = isTTY === true && !process.env.NO_COLOR;
+  const color = isTTY === true && !terminalSchema.parse(process.env).NO_COLOR;
   log(
     `\n${renderConsole(result, { color, width: columns || 100 })}\nResult: ${path}, and beside it ${files.join(', ')}\n`,
   );
@@ -30,7 +31,8 @@ export function openLiveLine(facts: ConstructorParameters<typeof LiveLine>[1]): 
 }
 
 export function hasLiveTerminal({ isTTY }: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
-  return isTTY === true && env.TERM !== 'dumb' && !env.CI;
+  const { CI, TERM } = terminalSchema.parse(env);
+  return isTTY === true && TERM !== 'dumb' && !CI;
 }
 
 function quiet(): boolean {

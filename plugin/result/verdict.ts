@@ -1,5 +1,6 @@
 /** Whether the figures can be trusted, and if not, why. */
-import type { Reason, Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result.ts';
+import { type Reason, VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
 import type { Facts } from '../run/measurements.ts';
 import { ceilings } from './reasons/ceilings.ts';
 import { generatorProblems } from './reasons/generator.ts';
@@ -10,21 +11,11 @@ type Status = Result['verdict']['status'];
 /** The rate reached may differ by this much from the one asked for. */
 const RATE_TOLERANCE = 0.05;
 
-const INVALIDATING = new Set([
-  'RUN_INCOMPLETE',
-  'LEDGER_NOT_CROSSFOOTING',
-  'COUNTS_DISAGREE',
-  'WORKER_RESTARTED',
-  'REDIS_GONE',
-  'NO_CONNECTIONS',
-]);
-
 /** @param result everything but the verdict */
 export function judge(facts: Facts, result: Omit<Result, 'verdict'>): { status: Status; reasons: Reason[] } {
   const reasons = [...(facts.aborted ? [facts.aborted] : []), ...facts.remarks, ...suspicions(facts, result)];
-  const status: Status =
-    reasons.length === 0 ? 'VALID' : reasons.some(({ code }) => INVALIDATING.has(code)) ? 'INVALID' : 'SUSPECT';
-  return { status, reasons };
+  const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates);
+  return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
 }
 
 function* suspicions(facts: Facts, result: Omit<Result, 'verdict'>): Generator<Reason> {
@@ -96,7 +87,7 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
   );
   if (open[0]) {
     yield {
-      code: 'LEDGER_NOT_CROSSFOOTING',
+      code: 'LEDGER_MISMATCH',
       message: `expected is not received + lost in ${open.length} of ${batches.length} broadcasts, the first is ${open[0].seq}`,
     };
   }

@@ -1,5 +1,6 @@
 /** What everything that measures shares during one run. */
 
+import type { ReasonCode } from '../../protocol/verdict-reasons.ts';
 import type { ControlClients, RedisReader, Sampler } from '../samplers/index.ts';
 import type { Connection } from '../script/connection.ts';
 import type { Settings } from '../script/settings.ts';
@@ -37,7 +38,7 @@ export interface RunContext {
 }
 
 /** Notes something that a reader of the result has to know; it makes the verdict SUSPECT at least. */
-export function remark({ facts, record }: RunContext, code: string, message: string, fix?: string): void {
+export function remark({ facts, record }: RunContext, code: ReasonCode, message: string, fix?: string): void {
   facts.remarks.push(fix === undefined ? { code, message } : { code, message, fix });
   record.append('remark', { code, message });
 }

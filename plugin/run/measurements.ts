@@ -1,7 +1,8 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import { basename } from 'node:path';
 import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
-import type { Reason, Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result.ts';
+import type { Reason } from '../../protocol/verdict-reasons.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';

@@ -69,5 +69,15 @@ export const environmentSchema = z.object({
   STOCK_ENGINE: z.enum(['socketio', 'socketio-v3']).default('socketio'),
 });
 
+/** What the terminal's environment asks of the output; it has no say in what is measured. */
+export const terminalSchema = z.object({
+  /** Any value: no live line. */
+  CI: z.string().optional(),
+  /** `dumb`: no live line. */
+  TERM: z.string().optional(),
+  /** Any value: no colours. */
+  NO_COLOR: z.string().optional(),
+});
+
 export type PluginOptions = z.infer<typeof optionsSchema>;
 export type Environment = z.infer<typeof environmentSchema>;

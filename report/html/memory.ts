@@ -1,5 +1,6 @@
 /** What a connection costs in memory, layer by layer. */
 import type { Result } from '../../protocol/result.ts';
+import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
@@ -144,4 +145,4 @@ const WALLS: Record<string, string> = {
   memoryBudget: 'Wall: memory budget of the workers',
   machineMemory: 'Wall: memory of the machine',
   workerFileDescriptors: 'Wall: open files of the workers',
-};
+} satisfies Record<LimitName, string>;

@@ -5,14 +5,21 @@
  *
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
+import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import type { StackState } from './state.ts';
 import { takeDown } from './takedown.ts';
 
-export type KeeperAnswer =
-  | { state: StackState }
-  | { error: { code: string; message: string; fix: string; cause?: string } };
+export type KeeperAnswer = { state: StackState } | { error: Failure };
+
+/** A `CapacityError` on its way to another process. */
+interface Failure {
+  code: ErrorCode;
+  message: string;
+  fix: string;
+  cause?: string;
+}
 
 const leaving = new AbortController();
 const leave = (): void => leaving.abort();
@@ -59,7 +66,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function describe(error: unknown): { code: string; message: string; fix: string; cause?: string } {
+function describe(error: unknown): Failure {
   if (error instanceof CapacityError) {
     const { code, message, fix, cause } = error;
     return { code, message, fix, ...(cause instanceof Error && { cause: cause.message }) };

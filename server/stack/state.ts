@@ -61,9 +61,15 @@ export type WorkerState = StackState['workers'][number];
 export const STATE_FILE = 'state.json';
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
 
+export const environmentSchema = z.object({
+  /** Folder for state and logs. */
+  SOCKETIO_CAPACITY_HOME: z.string().optional(),
+});
+
 /** `SOCKETIO_CAPACITY_HOME`, or a folder of this user's in the temporary folder. */
 export function defaultStateDir(): string {
-  return process.env.SOCKETIO_CAPACITY_HOME || join(tmpdir(), `socketio-capacity-${userInfo().username}`);
+  const { SOCKETIO_CAPACITY_HOME } = environmentSchema.parse(process.env);
+  return SOCKETIO_CAPACITY_HOME || join(tmpdir(), `socketio-capacity-${userInfo().username}`);
 }
 
 /**

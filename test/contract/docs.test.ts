@@ -1,22 +1,36 @@
 /** Locks the reference to the code: what exists is on its page, and the page names nothing that does not exist. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { createProgram } from '../../plugin/cli/program.ts';
 import { METRICS } from '../../plugin/engine/metrics.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
+import { RUN_METRICS } from '../../plugin/hook/metrics.ts';
+import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
+import { LAYERS } from '../../plugin/samplers/layers.ts';
 import { optionsSchema as engineOptions } from '../../plugin/script/engine-options.ts';
 import {
   environmentSchema as hookEnvironment,
   optionsSchema as hookOptions,
+  terminalSchema,
 } from '../../plugin/script/plugin-options.ts';
+import { ERROR_CODES } from '../../protocol/error-codes.ts';
+import { EVENTS } from '../../protocol/events.ts';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { FAILURE_CODES } from '../../protocol/failure-codes.ts';
+import type { Metric } from '../../protocol/metric.ts';
 import { resultSchema } from '../../protocol/result.ts';
+import { VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
+import { LIMITS } from '../../report/capacity.ts';
+import { TITLES } from '../../report/layers.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
+import { REQUEST_ARGUMENTS } from '../../server/control.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
+import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
+import { environmentSchema as stackEnvironment } from '../../server/stack/state.ts';
 import { entries as tunings } from '../../server/tunings.ts';
-import { firstColumn, page, ROOT, section, sections } from '../helpers/pages.ts';
+import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';
+import { MAY_IMPORT } from '../helpers/rooms.ts';
 import { keyPaths } from '../helpers/zod-keys.ts';
 
 type Command = ReturnType<typeof createProgram>;
@@ -31,24 +45,19 @@ const pages = {
   server: page('docs/reference/server.md'),
 };
 
-const sources = new Map(
-  globSync(['plugin/**/*.ts', 'server/**/*.ts', 'protocol/**/*.ts', 'report/**/*.ts'], {
-    cwd: ROOT,
-    exclude: (name) => name.includes('node_modules') || name.endsWith('/dist'),
-  }).map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]),
-);
-
-/** @returns all first groups of the pattern in the sources below a folder */
-function inSources(pattern: RegExp, folder = ''): string[] {
-  const texts = [...sources].filter(([path]) => path.startsWith(folder)).map(([, text]) => text);
-  return texts.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] as string));
-}
-
 function assertSame(documented: Iterable<string>, existing: Iterable<string>): void {
   assert.deepEqual([...new Set(documented)].sort(), [...new Set(existing)].sort());
 }
 
-const isEnvironmentName = (name: string) => /^[A-Z][A-Z0-9_]+$/.test(name);
+/** In any order; Markdown and the first letter's case may differ. */
+function assertSameRows(documented: string[][], existing: string[][]): void {
+  const sorted = (table: string[][]) => table.map((cells) => cells.map(plain)).sort();
+  assert.deepEqual(sorted(documented), sorted(existing));
+}
+
+function seriesRow({ name, kind, unit, labels, help }: Metric & { labels: string[] }): string[] {
+  return [name, kind, unit, labels.join(', ') || '–', help];
+}
 
 describe('reference/steps.md', () => {
   const keysOf = (verb: string) => keyPaths((STEPS[verb] as (typeof STEPS)[string]).schema);
@@ -75,16 +84,12 @@ describe('reference/steps.md', () => {
     );
   });
 
-  it('names every error code of a flow', () => {
-    const codes = [
-      ...inSources(/new (?:FlowError|FleetError|ProtocolError)\(\s*[`']([a-z_]+)/g, 'plugin/'),
-      ...inSources(/\bfail\([`']([a-z_]+)/g, 'plugin/fleet'),
-      ...inSources(/cause: [`']([a-z_]+)/g, 'plugin/fleet'),
-      ...inSources(/(?:timeoutCode|timeoutCause)[^\n]*?'([a-z]+_[a-z]+)'/g, 'plugin/'),
-    ].filter((code) => code !== 'fleet_start');
-    const rows = firstColumn(section(pages.steps, 'Error codes'));
-    const missing = [...new Set(codes)].filter((code) => !rows.some((row) => row.startsWith(code)));
-    assert.deepEqual(missing, []);
+  it('gives every code of a failure with its cause', () => {
+    const documented = rows(section(pages.steps, 'Error codes'));
+    assertSameRows(
+      documented.flatMap(([cell, cause = '']) => codes(cell).map((code) => [code, cause])),
+      Object.entries(FAILURE_CODES),
+    );
   });
 });
 
@@ -98,17 +103,10 @@ describe('reference/options.md', () => {
   });
 
   it('names every environment variable of a run', () => {
-    // Artillery's own, which say where a process stands.
-    const artillerys = ['LOCAL_WORKER_ID', 'WORKER_ID', 'IS_LEADER'];
-    const read = inSources(/\benv\.([A-Z][A-Z0-9_]+)/g, 'plugin/');
-    const stack = inSources(/process\.env\.([A-Z][A-Z0-9_]+)/g, 'server/stack').filter((name) => name !== 'PATH');
-    const existing = [...Object.keys(hookEnvironment.shape), ...read, ...stack];
+    const schemas = [hookEnvironment, terminalSchema, stackEnvironment];
     assertSame(
       firstColumn(section(pages.options, 'Environment')),
-      existing.filter(
-        (name) =>
-          ![...artillerys, ...Object.keys(serverEnvironment.shape)].includes(name) || name in hookEnvironment.shape,
-      ),
+      schemas.flatMap(({ shape }) => Object.keys(shape)),
     );
   });
 });
@@ -145,54 +143,47 @@ describe('reference/cli.md', () => {
 });
 
 describe('reference/metrics.md', () => {
-  it('names every metric of the engine', () => {
-    assertSame(
-      firstColumn(section(pages.metrics, 'Engine')),
-      Object.values(METRICS).map(({ name }) => name),
+  it('gives every metric of the engine', () => {
+    assertSameRows(
+      rows(section(pages.metrics, 'Engine')),
+      Object.values(METRICS).map(({ name, kind, unit, help }) => [name, kind, unit, help]),
     );
   });
 
-  it('names every metric of the plugin', () => {
-    const names = inSources(/^ {2,4}'([a-z_]+(?:\.[a-z_]+)+)':/gm, 'plugin/hook/metrics.ts');
-    assert.ok(names.length > 10);
-    assertSame(firstColumn(section(pages.metrics, 'Plugin')), names);
+  it('gives every metric of the plugin, and where it is in the result', () => {
+    assertSameRows(
+      rows(section(pages.metrics, 'Plugin')),
+      RUN_METRICS.map(({ name, kind, unit, help, path }) => [name, kind, unit, help, path]),
+    );
+  });
+
+  it('gives every Prometheus series of a run', () => {
+    assertSameRows(rows(section(pages.metrics, 'Prometheus')), LIVE_SERIES.map(seriesRow));
   });
 });
 
 describe('reference/errors.md', () => {
-  const environmentNames = new Set([
-    ...Object.keys(hookEnvironment.shape),
-    ...Object.keys(serverEnvironment.shape),
-    ...tunings().map(([, { variable }]) => variable),
-  ]);
-  /** Of Node, of the system, and of the ecosystem file. */
-  const others = /^(ERR_|EAI_|SIG|STACK_(WORKERS|PORTS|CONTROL_PORTS|TOKEN|REDIS_URL|LOG_DIR)$|PM2_HOME)/;
-  const codes = [
-    ...inSources(/'([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)'/g).filter(
-      (code) => !environmentNames.has(code) && !others.test(code),
-    ),
-    ...inSources(/new CapacityError\(\s*'([A-Z_0-9]+)'/g),
-    ...inSources(/code: '((?!ERR_)[A-Z_0-9]+)'/g),
-  ];
+  const tables = sections(pages.errors).filter(({ heading }) => !['Exit codes', 'Verdict'].includes(heading));
 
-  it('names every code', () => {
-    const rows = sections(pages.errors).flatMap(({ text }) => firstColumn(text));
-    assertSame(rows.filter(isEnvironmentName), codes);
+  it('gives every error code with its cause', () => {
+    const documented = tables.flatMap(({ text }) => rows(text)).map((cells) => cells.slice(0, 2));
+    assertSameRows(documented, Object.entries(ERROR_CODES));
   });
 
   it('names what a run exits with', () => {
-    const rows = [...section(pages.errors, 'Exit codes').matchAll(/^\| (\d+) +\|/gm)].map((match) => Number(match[1]));
-    for (const [meaning, code] of Object.entries(EXIT_CODES)) assert.ok(rows.includes(code), `${meaning}: ${code}`);
+    const exitCodes = rows(section(pages.errors, 'Exit codes')).map(([code]) => Number(code));
+    for (const [meaning, code] of Object.entries(EXIT_CODES))
+      assert.ok(exitCodes.includes(code), `${meaning}: ${code}`);
   });
 
-  it('says of every reason for a verdict whether it invalidates', () => {
-    const invalidating = /INVALIDATING = new Set\(\[([\s\S]*?)\]\)/.exec(sources.get('plugin/hook/verdict.ts') ?? '');
-    const expected = [...(invalidating?.[1] ?? '').matchAll(/'([A-Z_]+)'/g)].map((match) => match[1] as string);
-    assert.ok(expected.length > 0);
-    const rows = [...section(pages.errors, 'Verdict').matchAll(/^\| `([A-Z_]+)` +\| (INVALID|SUSPECT) /gm)];
-    assertSame(
-      rows.filter(([, , verdict]) => verdict === 'INVALID').map(([, code]) => code as string),
-      expected,
+  it('gives every reason for a verdict with its cause, and whether it invalidates', () => {
+    assertSameRows(
+      rows(section(pages.errors, 'Verdict')).map((cells) => cells.slice(0, 3)),
+      Object.entries(VERDICT_REASONS).map(([code, { invalidates, meaning }]) => [
+        code,
+        invalidates ? 'INVALID' : 'SUSPECT',
+        meaning,
+      ]),
     );
   });
 });
@@ -216,34 +207,24 @@ describe('reference/result.md', () => {
 
 describe('reference/result.md and the method', () => {
   it('name every layer and every limit', () => {
-    const layers = inSources(/^ {2}(\w+(?:Rss|Pss|Memory|Buffers|Used|External|Tcp|Slab)): '/gm, 'report/layers.ts');
-    assert.ok(layers.length > 15);
-    const limits = inSources(/name: '(\w+)', max/g, 'report/capacity.ts');
-    assert.ok(limits.length > 1);
+    const cpuLayers = new Set<string>([...LAYERS, 'system']);
+    const memoryLayers = Object.keys(TITLES).filter((layer) => !cpuLayers.has(layer));
+    assert.ok(memoryLayers.length > 15);
     const method = globSync(['docs/method.md', 'docs/method/*.md'], { cwd: ROOT }).map(page).join('\n');
-    for (const name of [...layers, ...limits]) {
-      assert.ok(pages.result.includes(`\`${name}\``), `${name} is not in result.md`);
-      assert.ok(method.includes(`\`${name}\``) || name === 'memoryBudget', `${name} is not in the method`);
+    for (const text of [pages.result, method]) {
+      const missing = [...memoryLayers, ...LIMITS].filter((name) => !text.includes(`\`${name}\``));
+      assert.deepEqual(missing, []);
     }
   });
 });
 
 describe('CONTRIBUTING.md', () => {
   it('has the import rules that imports.test.ts holds', () => {
-    const rules = [...page('test/contract/imports.test.ts').matchAll(/^ {2}'?([\w/]+)'?: \[(.*)\],$/gm)];
-    assert.ok(rules.length > 5);
-    const rows = new Map(
-      [...section(page('CONTRIBUTING.md'), 'Map').matchAll(/^\| `([\w/]+)\/` +\|[^|]*\|([^|]*)\|$/gm)].map((row) => [
-        row[1],
-        row[2],
-      ]),
-    );
-    for (const [, folder, allowed = ''] of rules) {
-      const documented = [...(rows.get(folder) ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] as string);
-      assertSame(
-        documented,
-        [...allowed.matchAll(/'([^']+)'/g)].map((match) => match[1] as string),
-      );
+    const map = section(page('CONTRIBUTING.md'), 'Map');
+    for (const [room, allowed] of Object.entries(MAY_IMPORT)) {
+      const row = rows(map).find(([folder]) => folder === `\`${room}/\``);
+      assert.ok(row, `${room} is not in the map`);
+      assertSame(codes(row[2]), allowed);
     }
   });
 });
@@ -257,15 +238,13 @@ describe('reference/server.md', () => {
     );
   });
 
-  it('names every request, event, series and option of instrument', () => {
-    const series = inSources(/'(capacity_[a-z_]+)'/g, 'server/metrics.ts');
-    assertSame(firstColumn(section(pages.server, 'HTTP')), series);
-    const contract = sources.get('protocol/events.ts') ?? '';
-    const requests = /interface ControlToServerEvents \{([\s\S]*?)^\}/m.exec(contract)?.[1] ?? '';
-    assertSame(
-      [...section(pages.server, 'Control').matchAll(/^\| `(\w+)` +\|/gm)].map((match) => match[1] as string),
-      [...requests.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1] as string),
-    );
+  it('gives every series of a worker', () => {
+    assertSameRows(rows(section(pages.server, 'HTTP')), Object.values(SERVER_SERIES).map(seriesRow));
+  });
+
+  it('names every event, request and option of instrument', () => {
+    assertSame(firstColumn(section(pages.server, 'Events')), Object.values(EVENTS));
+    assertSame(firstColumn(section(pages.server, 'Control')), Object.keys(REQUEST_ARGUMENTS));
     assertSame(firstColumn(section(pages.server, '`instrument(io, options)`')), keyPaths(instrumentOptions));
   });
 });

@@ -1,54 +1,74 @@
-/** Holds the table of CONTRIBUTING.md: which folder may import which. */
+/** Holds the table of CONTRIBUTING.md: which room may import which. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, sep } from 'node:path';
 import { test } from 'node:test';
+import { findCycle, importsOf, readImports } from '../helpers/imports.ts';
+import { MAY_IMPORT, roomOf, SOURCE_FOLDERS } from '../helpers/rooms.ts';
 
-const root = join(import.meta.dirname, '../..');
+const files = readImports(SOURCE_FOLDERS);
 
-/** The longest matching folder owns a file. `server/stack` is listed apart: only the hook may start a stack. */
-const MAY_IMPORT: Record<string, string[]> = {
-  protocol: [],
-  'plugin/fleet': ['protocol'],
-  'plugin/engine': ['protocol', 'plugin/fleet'],
-  'plugin/hook': ['protocol', 'report', 'server/stack'],
-  report: ['protocol'],
-  server: ['protocol'],
-  'server/stack': ['protocol'],
-};
+/** Imports from one room to another, with both files. */
+const crossing = [...files].flatMap(([path, imports]) =>
+  imports.flatMap(({ target }) => {
+    const [from, to] = [roomOf(path), roomOf(target)];
+    return from === to ? [] : [{ from, to, line: `${path} imports ${target}` }];
+  }),
+);
 
-function ownerOf(path: string): string {
-  const folders = Object.keys(MAY_IMPORT).filter((folder) => path.startsWith(`${folder}/`));
-  return folders.sort((a, b) => b.length - a.length)[0] ?? path.split('/')[0] ?? path;
-}
-
-function importsOf(path: string): string[] {
-  const text = readFileSync(join(root, path), 'utf8');
-  const found = [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) => match[1] as string);
-  return found.map((target) =>
-    normalize(join(dirname(path), target))
-      .split(sep)
-      .join('/'),
-  );
-}
-
-const sources = globSync(['protocol/**/*.ts', 'plugin/**/*.ts', 'report/**/*.ts', 'server/**/*.ts'], {
-  cwd: root,
-  exclude: (name) => name.includes('node_modules') || name.endsWith('/dist'),
+test('there are sources of every room in the table', () => {
+  const rooms = new Set([...files.keys()].map(roomOf));
+  for (const room of Object.keys(MAY_IMPORT)) assert.ok(rooms.has(room), `no sources in ${room}`);
 });
 
-test('there are sources of every folder in the table', () => {
-  const owners = new Set(sources.map(ownerOf));
-  for (const folder of Object.keys(MAY_IMPORT)) assert.ok(owners.has(folder), `no sources in ${folder}`);
-});
-
-test('no folder imports what it may not', () => {
-  const violations = sources.flatMap((path) => {
-    const owner = ownerOf(path);
-    const allowed = [owner, ...(MAY_IMPORT[owner] ?? [])];
-    return importsOf(path)
-      .filter((target) => !allowed.includes(ownerOf(target)))
-      .map((target) => `${path} imports ${target}, but ${owner} may only import ${allowed.join(', ')}`);
-  });
+test('no room imports what it may not', () => {
+  assert.ok(crossing.length > 0);
+  const violations = crossing
+    .filter(({ from, to }) => !MAY_IMPORT[from]?.includes(to))
+    .map(({ from, line }) => `${line}, but ${from} may only import ${MAY_IMPORT[from]?.join(', ') || 'nothing'}`);
   assert.deepEqual(violations, []);
+});
+
+// Nor, then, between files of different rooms.
+test('no circle of imports between rooms, type-only imports included', () => {
+  const graph = new Map(Object.keys(MAY_IMPORT).map((room) => [room, new Set<string>()]));
+  for (const { from, to } of crossing) graph.get(from)?.add(to);
+  const cycle = findCycle(graph) ?? [];
+  const imports = cycle
+    .slice(1)
+    .flatMap((to, index) => crossing.find((one) => one.from === cycle[index] && one.to === to)?.line ?? []);
+  assert.deepEqual({ cycle, imports }, { cycle: [], imports: [] });
+});
+
+test('imports of every kind are found', () => {
+  const text = `
+    import { a } from './a.ts';
+    import type { B } from './b.ts';
+    import { type C } from '../c.ts';
+    import './side-effect.ts';
+    export type { D } from './d.ts';
+    export * from './e.ts';
+    const F: typeof import('./f.ts') = await import('./g.ts');
+    import { readFile } from 'node:fs';`;
+  assert.deepEqual(importsOf('plugin/x/y.ts', text), [
+    { target: 'plugin/x/a.ts', typeOnly: false, dynamic: false },
+    { target: 'plugin/x/b.ts', typeOnly: true, dynamic: false },
+    { target: 'plugin/c.ts', typeOnly: false, dynamic: false },
+    { target: 'plugin/x/side-effect.ts', typeOnly: false, dynamic: false },
+    { target: 'plugin/x/d.ts', typeOnly: true, dynamic: false },
+    { target: 'plugin/x/e.ts', typeOnly: false, dynamic: false },
+    { target: 'plugin/x/f.ts', typeOnly: true, dynamic: false },
+    { target: 'plugin/x/g.ts', typeOnly: false, dynamic: true },
+  ]);
+  assert.throws(() => importsOf('plugin/x/y.ts', 'import {'), /plugin\/x\/y\.ts/);
+});
+
+test('a circle is found and named', () => {
+  const graph = new Map([
+    ['a', ['b']],
+    ['b', ['c']],
+    ['c', ['d', 'b']],
+    ['d', []],
+  ]);
+  assert.deepEqual(findCycle(graph), ['b', 'c', 'b']);
+  graph.set('c', ['d']);
+  assert.equal(findCycle(graph), undefined);
 });

@@ -5,12 +5,13 @@ import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
+import type { FailureCode } from '../../protocol/failure-codes.ts';
 
 /** A fleet without processes or sockets: the test is the server. */
 export class FakeFleet {
   readonly connections: FakeConnection[] = [];
   /** Cause of the next attempts' failures, one each. */
-  readonly failures: string[] = [];
+  readonly failures: FailureCode[] = [];
   /** Answers an emit that asks for an acknowledgement; undefined leaves it unanswered. */
   onAck: (event: string, args: unknown[]) => unknown[] | undefined = () => undefined;
   /** Sees every emit; a place to send events back. */

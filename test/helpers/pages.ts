@@ -32,12 +32,37 @@ export function section(markdown: string, heading: string): string {
   return found.text;
 }
 
+/** @returns the cells of every row of the text's tables, headings left out */
+export function rows(text: string): string[][] {
+  const lines = text.split('\n');
+  return lines
+    .filter((line, index) => line.startsWith('|') && !isRule(line) && !isRule(lines[index + 1]))
+    .map((line) => line.split(/(?<!\\)\|/).slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()));
+}
+
+/** The line between a table's heading and its rows. */
+function isRule(line = ''): boolean {
+  return /^\|[-:| ]+\|$/.test(line);
+}
+
+/** @returns what stands in backticks */
+export function codes(text = ''): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map((code) => code[1] as string);
+}
+
 /** @returns what stands in backticks in the first column of the text's tables; rows and lists within one flattened */
 export function firstColumn(text: string): string[] {
-  const rows = [...text.matchAll(/^\|(?<cell>(?:\\\||[^|])*)\|/gm)];
-  return rows.flatMap(({ groups }) =>
-    [...(groups?.cell ?? '').matchAll(/`([^`]+)`/g)].map((code) => code[1] as string),
-  );
+  return rows(text).flatMap(([cell]) => codes(cell));
+}
+
+/** @returns the text without Markdown, its first letter small: how it reads, whoever wrote it */
+export function plain(text: string): string {
+  const shown = text
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/`/g, '')
+    .replaceAll('\\|', '|');
+  return shown.charAt(0).toLowerCase() + shown.slice(1);
 }
 
 /** @returns the contents of the fenced blocks of that language */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { FailureCode } from '../../../protocol/failure-codes.ts';
 import { FlowError, slug } from '../flow-error.ts';
 import type { Run } from '../run.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
@@ -15,7 +16,7 @@ export const fn = defineStep({
 });
 
 export function compileFunction(name: string, run: Run): Step {
-  const code = `function_${slug(name)}`;
+  const code: FailureCode = `function_${slug(name)}`;
   const warned = new Set<string>();
   return async (user) => {
     try {

@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { monotonicUs } from '../../../protocol/clock.ts';
+import type { FailureCode } from '../../../protocol/failure-codes.ts';
 import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
 import { Attempt } from './attempt.ts';
@@ -227,7 +228,7 @@ export abstract class EngineConnection implements Client, FrameHandler {
   }
 
   /** The attempt is over. */
-  protected fail(cause: string, message: string): void {
+  protected fail(cause: FailureCode, message: string): void {
     if (this.state !== 'connecting') return;
     this.destroy();
     this.sink.onFailed(this, cause, message);

@@ -1,11 +1,13 @@
+import type { FailureCode } from '../../../protocol/failure-codes.ts';
+
 /** The server broke a protocol. Each layer knows what to call that, before and after the connection is open. */
 export class ProtocolError extends Error {
   /** Cause of the failed attempt, if no namespace was connected yet. */
-  readonly failure: string;
+  readonly failure: FailureCode;
   /** Socket.IO's reason for the disconnect, if one was. */
   readonly reason: string;
 
-  constructor(failure: string, reason: string, message: string) {
+  constructor(failure: FailureCode, reason: string, message: string) {
     super(message);
     this.name = 'ProtocolError';
     this.failure = failure;

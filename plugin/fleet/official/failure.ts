@@ -1,9 +1,9 @@
 /** Finds out why socket.io-client could not connect: it wraps the reason in layers of its own errors. */
+import type { FailureCode } from '../../../protocol/failure-codes.ts';
 import { networkCause } from '../cause.ts';
 
 export interface Failure {
-  /** As in `ClientSink.onFailed`. */
-  cause: string;
+  cause: FailureCode;
   message: string;
 }
 
@@ -38,7 +38,7 @@ export function endFailure(reason: string, details: unknown): Failure {
     reason?: string;
   };
   // 1006 is what `ws` calls an end without a close frame.
-  const cause = typeof code === 'number' && code !== 1006 ? `closed_${code}` : 'closed';
+  const cause: FailureCode = typeof code === 'number' && code !== 1006 ? `closed_${code}` : 'closed';
   return { cause, message: `${reason} ${said ?? ''}`.trim() };
 }
 

@@ -1,5 +1,6 @@
 /** Limits that look like capacity: where connections stop at a number that somebody once configured. */
-import type { Reason, Result } from '../../../protocol/result.ts';
+import type { Result } from '../../../protocol/result.ts';
+import type { Reason } from '../../../protocol/verdict-reasons.ts';
 import type { Facts } from '../../run/measurements.ts';
 
 /** Below this share of the target, failures are noise. */

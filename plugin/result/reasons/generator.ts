@@ -1,5 +1,6 @@
 /** The load generator itself: what it was late by is in every figure. */
-import type { Reason, Result } from '../../../protocol/result.ts';
+import type { Result } from '../../../protocol/result.ts';
+import type { Reason } from '../../../protocol/verdict-reasons.ts';
 import type { Facts } from '../../run/measurements.ts';
 
 /** Beyond this, latencies and rates are the generator's own. */

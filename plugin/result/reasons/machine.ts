@@ -1,5 +1,6 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
-import type { Reason, Result } from '../../../protocol/result.ts';
+import type { Result } from '../../../protocol/result.ts';
+import type { Reason } from '../../../protocol/verdict-reasons.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and

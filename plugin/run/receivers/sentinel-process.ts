@@ -40,6 +40,10 @@ function answer(one: SentinelAnswer): void {
 }
 
 function fail(error: Error): void {
-  const { code, fix } = error instanceof CapacityError ? error : { code: 'SENTINEL_MISSING', fix: '' };
-  answer({ op: 'failed', code, message: error.message, fix });
+  const { code, message, fix } = error instanceof CapacityError ? error : unexpected(error);
+  answer({ op: 'failed', code, message, fix });
+}
+
+function unexpected(cause: Error): CapacityError {
+  return new CapacityError('TARGET_UNREACHABLE', cause.message, "check the target's URL and path", { cause });
 }

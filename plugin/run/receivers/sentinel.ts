@@ -7,6 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { endChild } from '../../../protocol/end-child.ts';
+import type { ErrorCode } from '../../../protocol/error-codes.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { Connection } from '../../script/connection.ts';
 
@@ -19,7 +20,7 @@ export type SentinelAnswer =
   | { op: 'joined'; worker: string; atUs: number }
   | { op: 'received'; seq: number; atUs: number }
   | { op: 'left'; atUs: number }
-  | { op: 'failed'; code: string; message: string; fix: string };
+  | { op: 'failed'; code: ErrorCode; message: string; fix: string };
 
 /** What the sentinel has seen of the room. */
 export interface SentinelFacts {

@@ -45,7 +45,7 @@ it('hands them to the fleet some at a time, each with its turn', async () => {
 it('sends with the opening what the same step emits, and counts it where that worked', async () => {
   const bench = new Bench();
   bench.fleet.onOpen = (connection) =>
-    bench.fleet.failures.splice(0, 0, ...(connection === bench.fleet.connections[0] ? ['http_502'] : []));
+    bench.fleet.failures.splice(0, 0, ...(connection === bench.fleet.connections[0] ? (['http_502'] as const) : []));
   const outcome = await bench.play([
     { emit: ['join_room', { clientKey: 'capacity' }], connect: { count: 10, ratePerSec: 5000 } },
   ]);
@@ -88,7 +88,11 @@ it('emits on all after the opening, where the namespaces differ', async () => {
 it('counts those that fail, one by one, and goes on with the others', async () => {
   const bench = new Bench();
   bench.fleet.onOpen = () =>
-    bench.fleet.failures.splice(0, 0, ...(bench.fleet.connections.length === 1 ? ['http_502', 'ECONNREFUSED'] : []));
+    bench.fleet.failures.splice(
+      0,
+      0,
+      ...(bench.fleet.connections.length === 1 ? (['http_502', 'ECONNREFUSED'] as const) : []),
+    );
   const outcome = await bench.play([{ connect: { count: 10, ratePerSec: 5000 } }, { emit: ['join_room', 'capacity'] }]);
   assert.equal(outcome.error, null);
   assert.deepEqual(bench.run.tally.failures, { http_502: 1, ECONNREFUSED: 1 });

@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { METRICS } from '../../../plugin/engine/metrics.ts';
-import { addMetrics } from '../../../plugin/hook/metrics.ts';
+import { addMetrics, RUN_METRICS } from '../../../plugin/hook/metrics.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
+/** Of a run in which everything was measured. */
 function stats() {
   const added = { counters: {}, rates: {}, summaries: {} as Record<string, Record<string, number>> };
-  addMetrics(added, perfectResult());
+  const result = perfectResult();
+  const { perConnectionBytes } = result.memory;
+  Object.assign(perConnectionBytes, { kernelTcp: perConnectionBytes.systemUsed });
+  addMetrics(added, result);
   return added;
 }
 
@@ -27,6 +31,14 @@ it('no metric name is the beginning of a later one', () => {
   );
   // Artillery's own engines have these two, and scripts count on them.
   assert.deepEqual(clashes, ['socketio.emit in socketio.emit_rate']);
+});
+
+it('every metric of the table is given, in its order', () => {
+  const { counters, summaries } = stats();
+  assert.deepEqual(
+    [...Object.keys(counters), ...Object.keys(summaries)],
+    RUN_METRICS.map(({ name }) => name),
+  );
 });
 
 it('the documented thresholds are there', () => {

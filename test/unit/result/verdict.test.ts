@@ -68,7 +68,7 @@ describe('verdict', () => {
   const cases: [string, string, (result: Result, facts: Facts) => void][] = [
     ['RUN_INCOMPLETE', 'INVALID', (_, f) => (f.aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' })],
     ['NO_CONNECTIONS', 'INVALID', (r) => (r.connections.peak = 0)],
-    ['LEDGER_NOT_CROSSFOOTING', 'INVALID', (r) => batch(r).received--],
+    ['LEDGER_MISMATCH', 'INVALID', (r) => batch(r).received--],
     ['COUNTS_DISAGREE', 'INVALID', (r) => (batch(r).serverMembers = 4990)],
     ['WORKER_RESTARTED', 'INVALID', (_, f) => (f.workersAtEnd = [{ ...worker, pid: 11 }])],
     ['REDIS_GONE', 'INVALID', (_, f) => f.remarks.push({ code: 'REDIS_GONE', message: '' })],

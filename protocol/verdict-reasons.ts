@@ -1,0 +1,99 @@
+/**
+ * Every reason for a verdict other than VALID, with the cause that docs/reference/errors.md gives for it. One that
+ * `invalidates` makes the run INVALID: its figures cannot be trusted. Any other one makes it SUSPECT.
+ */
+
+interface Definition {
+  invalidates: boolean;
+  meaning: string;
+}
+
+export const VERDICT_REASONS = {
+  RUN_INCOMPLETE: {
+    invalidates: true,
+    meaning: 'the run was stopped, or measuring failed, before its end; or the virtual users had left before the end',
+  },
+  NO_CONNECTIONS: { invalidates: true, meaning: 'no connection was made' },
+  LEDGER_MISMATCH: { invalidates: true, meaning: 'for a broadcast, expected is not received + lost' },
+  COUNTS_DISAGREE: {
+    invalidates: true,
+    meaning: 'the server counted a different number of members than the ledger expected',
+  },
+  WORKER_RESTARTED: { invalidates: true, meaning: 'a worker has a different process than at the start, or is missing' },
+  REDIS_GONE: { invalidates: true, meaning: 'Redis stopped answering during the run' },
+  CONNECTIONS_FAILED: { invalidates: false, meaning: 'virtual users failed, or additional connections of one failed' },
+  RATE_NOT_REACHED: {
+    invalidates: false,
+    meaning: 'less than 95 % of the configured connections per second was reached',
+  },
+  NOT_SETTLED: { invalidates: false, meaning: '30 s after a ramp, some virtual users had not connected and joined' },
+  PLATEAU_MOVED: { invalidates: false, meaning: 'connections came or left while memory was read' },
+  NOBODY_EXPECTED: { invalidates: false, meaning: 'no connection had joined the room of the broadcasts' },
+  DUPLICATE_RECEIPTS: { invalidates: false, meaning: 'connections got a broadcast more than once' },
+  BASELINE_NOT_EMPTY: { invalidates: false, meaning: 'connections existed before the run' },
+  CLOCK_UNCERTAIN: {
+    invalidates: false,
+    meaning:
+      'a worker runs on another host, and the offset of its clock, which is removed from the latencies, is not known precisely enough for them',
+  },
+  WARM_UP_FAILED: {
+    invalidates: false,
+    meaning: 'the server did not accept all of the short connections before the baseline',
+  },
+  GENERATOR_LAGS: {
+    invalidates: false,
+    meaning: 'an event loop of the generator was more than 50 ms late (p99) during a ramp or the broadcasts',
+  },
+  FLEET_PROCESS_DIED: {
+    invalidates: false,
+    meaning: 'a process of the generator died; its connections count as lost while disconnected',
+  },
+  GENERATOR_QUEUES: {
+    invalidates: false,
+    meaning:
+      'receivers (p99) lag behind the reference receiver (`sentinel`), which their worker serves last: by more than 50 ms, or by more than a quarter of its median latency if that is more',
+  },
+  SENTINEL_MISSING: {
+    invalidates: false,
+    meaning: 'the reference receiver could not join, or its connection ended during the broadcasts',
+  },
+  MACHINE_SATURATED: {
+    invalidates: false,
+    meaning:
+      "less than 10 % of the generator's machine was idle during the ramp or the broadcasts, and a thread of the generator waited for a CPU in more than 20 % of the time it wanted to run",
+  },
+  SWAPPING: {
+    invalidates: false,
+    meaning: "the generator's machine swapped more than 1 MB in or out during the run",
+  },
+  SAMPLER_GAPS: {
+    invalidates: false,
+    meaning:
+      'more than 5 % of the samples are missing or failed, or there is a gap of more than five intervals: peaks may have been missed',
+  },
+  UNIFORM_CEILING: {
+    invalidates: false,
+    meaning:
+      '1 % of the connections or more failed, nine in ten of them at one limit (`EMFILE`, `ENFILE`, `EADDRNOTAVAIL`, `http_500`, `http_502`, `http_503`); or as many are missing, and at least three fleet processes stopped at the same number',
+  },
+  TOO_FEW_PLATEAUS: {
+    invalidates: false,
+    meaning:
+      'memory was read at fewer than three different numbers of connections, including zero, so the bytes per connection have no interval',
+  },
+  BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast that it was asked to send' },
+  ROUND_TRIPS_MISSING: {
+    invalidates: false,
+    meaning: 'unloaded round trips of the probe were not sent or not answered',
+  },
+  NOT_GONE: { invalidates: false, meaning: 'connections remained 120 s after the end, so the residual is not known' },
+} as const satisfies Record<string, Definition>;
+
+export type ReasonCode = keyof typeof VERDICT_REASONS;
+
+/** As in the result document, whose schema leaves the code open for documents of other versions. */
+export interface Reason {
+  code: ReasonCode;
+  message: string;
+  fix?: string;
+}

@@ -1,0 +1,46 @@
+/** The rooms of the code, which are folders, and what the files of each may import: the table of CONTRIBUTING.md. */
+
+/** The longest matching folder owns a file. `server/stack` is listed apart: only few may start a stack. */
+export const MAY_IMPORT: Record<string, string[]> = {
+  protocol: [],
+  'plugin/script': ['protocol'],
+  'plugin/fleet': ['protocol'],
+  'plugin/engine': ['protocol', 'plugin/script', 'plugin/fleet'],
+  'plugin/samplers': ['protocol'],
+  'plugin/run': ['protocol', 'plugin/script', 'plugin/fleet', 'plugin/samplers', 'server/stack'],
+  'plugin/result': ['protocol', 'report', 'plugin/script', 'plugin/samplers', 'plugin/run'],
+  'plugin/doctor': ['protocol', 'report', 'plugin/script', 'server/stack'],
+  'plugin/live': ['protocol', 'report', 'plugin/script', 'plugin/samplers', 'plugin/run', 'plugin/result'],
+  'plugin/cli': [
+    'protocol',
+    'report',
+    'plugin/script',
+    'plugin/engine',
+    'plugin/run',
+    'plugin/result',
+    'plugin/doctor',
+    'server/stack',
+  ],
+  'plugin/hook': [
+    'protocol',
+    'plugin/script',
+    'plugin/engine',
+    'plugin/run',
+    'plugin/result',
+    'plugin/doctor',
+    'plugin/live',
+    'report',
+  ],
+  report: ['protocol'],
+  server: ['protocol'],
+  'server/stack': ['protocol'],
+};
+
+/** Where all sources of the table are. */
+export const SOURCE_FOLDERS = ['protocol', 'plugin', 'report', 'server'];
+
+/** @returns the room that the file is in; for one outside of all rooms, its topmost folder */
+export function roomOf(path: string): string {
+  const rooms = Object.keys(MAY_IMPORT).filter((room) => path.startsWith(`${room}/`));
+  return rooms.sort((a, b) => b.length - a.length)[0] ?? path.split('/')[0] ?? path;
+}
