@@ -24,5 +24,6 @@ export function abridged(result: Result): Result {
     samples: [],
     delivery: result.delivery && { ...result.delivery, batches: [] },
     latency: { ...result.latency, histograms: {} },
+    memory: { ...result.memory, layers: [] },
   };
 }

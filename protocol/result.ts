@@ -1,6 +1,7 @@
 /**
  * The result document, `results/<run id>/result.json`. Keys are never renamed: people script against them.
- * Layers name their unit of blame, e.g. `workerRss`, `nginxPss`, `redisUsedMemory`; see docs/method.md.
+ * Layers name their unit of blame, e.g. `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes them, and
+ * docs/method.md says how each is measured.
  */
 import { z } from 'zod';
 
@@ -59,6 +60,20 @@ const slopeSchema = z.strictObject({
   r2: z.number(),
   /** The Techracers study's figure: (peak − baseline) ÷ connections. */
   naive: z.number(),
+});
+
+const layerSchema = z.strictObject({
+  /** Key of the memory figures (`workerRss`), or of `cpu` (`worker`). */
+  id: z.string(),
+  title: z.string(),
+  /** `bytes` of memory, or `cpuSeconds`: the key is one of `cpu`. */
+  unit: z.enum(['bytes', 'cpuSeconds']),
+  /** `machine`: all that runs on the generator's, which may be the deployment's, too. */
+  belongsTo: z.enum(['deployment', 'generator', 'machine']),
+  /** Its bytes are in no other layer of the sum. */
+  inSum: z.boolean(),
+  /** Shown where there is room for a few layers only. */
+  main: z.boolean(),
 });
 
 export const resultSchema = z.strictObject({
@@ -137,6 +152,8 @@ export const resultSchema = z.strictObject({
     histograms: z.record(z.string(), z.string()),
   }),
   memory: z.strictObject({
+    /** What the layers are, in the order of tables. Empty in results of versions that did not describe them. */
+    layers: z.array(layerSchema).default([]),
     perConnectionBytes: z.record(z.string(), slopeSchema),
     /** The layers' slopes beside the whole machine's; null where one of them is not known. */
     sum: z
@@ -256,3 +273,4 @@ export type Result = z.infer<typeof resultSchema>;
 export type Summary = z.infer<typeof summarySchema>;
 export type Batch = z.infer<typeof batchSchema>;
 export type Slope = z.infer<typeof slopeSchema>;
+export type LayerDescription = z.infer<typeof layerSchema>;

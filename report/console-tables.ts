@@ -1,7 +1,7 @@
 /** The sections of the console summary. A section with nothing to say is null, or says why. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
-import { inOrder, layerTitle } from './layers.ts';
+import { inOrder, layerTitle, mainLayers, oneOfEach } from './layers.ts';
 import { fittingTable, table } from './table.ts';
 
 /** A heading, its lines, and notes below them that are wrapped. */
@@ -13,8 +13,6 @@ export interface Section {
 
 export const INDENT = '  ';
 const BATCH_ROWS = 10;
-/** Of the columns of `RAM against connections`, those that matter most. */
-const MAIN_LAYERS = ['workerPss', 'workerRss', 'nginxPss', 'redisUsedMemory', 'kernelTcp', 'systemUsed'];
 
 export function connections({ connections: made }: Result): Section {
   const rows = [
@@ -40,19 +38,22 @@ export function connections({ connections: made }: Result): Section {
   return { title: 'Connection performance', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
 }
 
-export function plateaus({ memory }: Result, width: number): Section | null {
+export function plateaus(result: Result, width: number): Section | null {
+  const { memory } = result;
   if (memory.plateaus.length === 0) return null;
-  const layers = MAIN_LAYERS.filter((layer) => memory.plateaus.some((plateau) => layer in plateau));
+  const read = mainLayers(result).filter((layer) => memory.plateaus.some((plateau) => layer in plateau));
+  const layers = oneOfEach(read);
   const rows = memory.plateaus.map((plateau) => [
     integer(plateau.connections),
     ...layers.map((layer) => optional(plateau[layer], megabytes)),
   ]);
-  const head = ['Connections', ...layers.map(layerTitle)];
+  const head = ['Connections', ...layers.map((layer) => layerTitle(result, layer))];
   return { title: 'RAM against connections (MB)', lines: fittingTable(head, rows, INDENT, width) };
 }
 
-export function perConnection({ memory, verdict }: Result): Section | null {
-  const layers = inOrder(Object.keys(memory.perConnectionBytes));
+export function perConnection(result: Result): Section | null {
+  const { memory, verdict } = result;
+  const layers = inOrder(result, Object.keys(memory.perConnectionBytes));
   if (layers.length === 0 || verdict.status === 'INVALID') return null;
   const rows = layers.map((layer) => {
     const { slope, high95, r2, naive } = memory.perConnectionBytes[
@@ -62,7 +63,7 @@ export function perConnection({ memory, verdict }: Result): Section | null {
     const residual = optional(memory.residualBytes[layer], megabytes);
     // Rounded down, so that only a perfect line is 1.
     return [
-      layerTitle(layer),
+      layerTitle(result, layer),
       kilobytes(slope),
       interval,
       decimals(Math.floor(r2 * 1000) / 1000, 3),
@@ -75,13 +76,14 @@ export function perConnection({ memory, verdict }: Result): Section | null {
     lines: table(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Left after (MB)'], rows, INDENT),
     notes: [
       'Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
-      ...sumNote(memory.sum),
+      ...sumNote(result),
     ],
   };
 }
 
 /** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
-function sumNote(added: Result['memory']['sum']): string[] {
+function sumNote(result: Result): string[] {
+  const added = result.memory.sum;
   if (!added || added.systemHigh95 === null) return [];
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemHigh95 } = added;
   const errorBytes = systemHigh95 - systemPerConnectionBytes;
@@ -90,7 +92,9 @@ function sumNote(added: Result['memory']['sum']): string[] {
       ? `The whole machine held ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} more per connection: ` +
         `${kilobytes(added.unexplainedPerConnectionBytes)} in none of them.`
       : `What the whole machine held moved too much to compare (± ${kilobytes(errorBytes)}): other programs ran on it.`;
-  return [`Sum of ${parts.map(layerTitle).join(', ')}: ${kilobytes(partsPerConnectionBytes)}. ${whole}`];
+  return [
+    `Sum of ${parts.map((layer) => layerTitle(result, layer)).join(', ')}: ${kilobytes(partsPerConnectionBytes)}. ${whole}`,
+  ];
 }
 
 export function messages({ delivery, connections: made }: Result, width: number): Section {
@@ -198,12 +202,12 @@ function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Sum
 }
 
 export function cpu(result: Result): Section | null {
-  const layers = inOrder(Object.keys(result.cpu));
+  const layers = inOrder(result, Object.keys(result.cpu));
   if (layers.length === 0) return null;
   const rows = layers.map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
     return [
-      layerTitle(layer),
+      layerTitle(result, layer),
       optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
       optional(figures.idlePercent, (percent) => decimals(percent, 1)),
       optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),

@@ -63,7 +63,7 @@ function headline(result: Result): string {
   const parts = [`${counted(made.peak, 'connection')} held`];
   const layer = mainWorkerLayer(memory.perConnectionBytes);
   const line = memory.perConnectionBytes[layer];
-  if (line) parts.push(`${kilobytes(line.slope)} KB each (${layerTitle(layer)})`);
+  if (line) parts.push(`${kilobytes(line.slope)} KB each (${layerTitle(result, layer)})`);
   if (delivery && delivery.broadcasts > 0) {
     const { broadcasts, expected, received } = delivery;
     const complete = delivery.batches.filter((batch) => batch.expected > 0 && batch.received === batch.expected).length;
@@ -85,10 +85,10 @@ function reasons({ verdict }: Result, width: number): string[] {
 }
 
 /** What is missing, by reason, and what the units are. */
-function footer({ memory }: Result, width: number): string[] {
-  const byReason = Map.groupBy(Object.entries(memory.absent), ([, reason]) => reason);
+function footer(result: Result, width: number): string[] {
+  const byReason = Map.groupBy(Object.entries(result.memory.absent), ([, reason]) => reason);
   const absent = [...byReason].map(
-    ([reason, layers]) => `Not measured: ${layers.map(([layer]) => layerTitle(layer)).join(', ')} (${reason}).`,
+    ([reason, layers]) => `Not measured: ${layers.map(([layer]) => layerTitle(result, layer)).join(', ')} (${reason}).`,
   );
   return [...absent, 'KB and MB are 1,024 and 1,048,576 bytes.'].flatMap((note) => wrap(note, width, INDENT));
 }

@@ -1,7 +1,6 @@
 /** The figures that two results are compared by: where each stands in the result, and which way is better. */
 import type { Result } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, milliseconds, percentOf } from './format.ts';
-import { layerTitle } from './layers.ts';
 
 /** How a figure is measured and written. */
 type Kind = 'bytes' | 'milliseconds' | 'seconds' | 'percent' | 'microseconds' | 'perSecond' | 'count' | 'share';
@@ -17,9 +16,9 @@ export interface Figure {
   insteadOf?: string;
 }
 
-const slope = (layer: string): Figure => ({
+const slope = (layer: string, title: string): Figure => ({
   path: `memory.perConnectionBytes.${layer}.slope`,
-  title: `${layerTitle(layer)} per connection`,
+  title: `${title} per connection`,
   unit: 'KB',
   better: 'lower',
   kind: 'bytes',
@@ -33,29 +32,31 @@ const time = (path: string, title: string): Figure => ({
   kind: 'milliseconds',
 });
 
-const cpu = (layer: string): Figure[] => [
+const cpu = (layer: string, title: string): Figure[] => [
   {
     path: `cpu.${layer}.rampSecondsPerThousandConnects`,
-    title: `${layerTitle(layer)} CPU per 1,000 connects`,
+    title: `${title} CPU per 1,000 connects`,
     unit: 's',
     better: 'lower',
     kind: 'seconds',
   },
   {
     path: `cpu.${layer}.idlePercent`,
-    title: `${layerTitle(layer)} CPU while idle`,
+    title: `${title} CPU while idle`,
     unit: '%',
     better: 'lower',
     kind: 'percent',
   },
   {
     path: `cpu.${layer}.broadcastMicrosecondsPerMessage`,
-    title: `${layerTitle(layer)} CPU per message`,
+    title: `${title} CPU per message`,
     unit: 'µs',
     better: 'lower',
     kind: 'microseconds',
   },
 ];
+
+const WORKER_PSS = slope('workerPss', 'Workers PSS');
 
 /**
  * The deployment's figures, the generator's own left out. Every figure more makes all intervals wider (see compare.ts),
@@ -74,12 +75,12 @@ export const FIGURES: Figure[] = [
   time('latency.oneWayMs.p99', 'One way p99'),
   time('latency.completionMs.p50', 'Last receiver p50'),
   time('latency.roundTripHalfMs.underLoad.p50', 'Round trip ÷ 2 under load p50'),
-  slope('workerPss'),
-  { ...slope('workerRss'), insteadOf: slope('workerPss').path },
-  slope('workerHeapUsed'),
-  slope('nginxPss'),
-  ...cpu('worker'),
-  ...cpu('nginx'),
+  WORKER_PSS,
+  { ...slope('workerRss', 'Workers RSS'), insteadOf: WORKER_PSS.path },
+  slope('workerHeapUsed', 'Workers V8 heap'),
+  slope('nginxPss', 'nginx PSS'),
+  ...cpu('worker', 'Workers'),
+  ...cpu('nginx', 'nginx'),
 ];
 
 /** @returns null where it was not measured */

@@ -1,45 +1,55 @@
-/** What each layer of the result is called where people read it. The order is the order of tables. */
-export const TITLES: Record<string, string> = {
-  workerRss: 'Workers RSS',
-  workerPss: 'Workers PSS',
-  workerHeapUsed: 'Workers V8 heap',
-  workerExternal: 'Workers external',
-  nginxRss: 'nginx RSS',
-  nginxPss: 'nginx PSS',
-  redisUsedMemory: 'Redis used_memory',
-  redisRss: 'Redis RSS',
-  redisPss: 'Redis PSS',
-  redisClientBuffers: 'Redis subscribers',
-  pm2Rss: 'PM2 daemon RSS',
-  pm2Pss: 'PM2 daemon PSS',
-  kernelTcp: 'Kernel TCP buffers',
-  kernelSlab: 'Kernel socket slabs',
-  kernelPageTables: 'Kernel page tables',
-  fleetRss: 'Generator fleet RSS',
-  fleetPss: 'Generator fleet PSS',
-  artilleryRss: 'Artillery RSS',
-  artilleryPss: 'Artillery PSS',
-  systemUsed: 'Whole machine',
-  systemHeld: 'Whole machine, held',
-  // CPU
-  worker: 'Workers',
-  nginx: 'nginx',
-  redis: 'Redis',
-  pm2: 'PM2 daemon',
-  fleet: 'Generator fleet',
-  artillery: 'Artillery',
-  system: 'Whole machine',
-};
-const ORDER = Object.keys(TITLES);
+/** The layers of a result, as the document itself describes them. */
+import type { LayerDescription, Result } from '../protocol/result.ts';
+import { spaced } from './format.ts';
 
-export function layerTitle(layer: string): string {
-  return TITLES[layer] ?? layer;
+export type Described = Pick<Result, 'memory' | 'cpu'>;
+
+/** @returns in the order of tables; of an older version's document, which describes none, made up from its keys */
+export function layersOf({ memory, cpu }: Described): LayerDescription[] {
+  if (memory.layers.length > 0) return memory.layers;
+  const madeUp = (id: string, unit: LayerDescription['unit']): LayerDescription => ({
+    id,
+    title: spaced(id),
+    unit,
+    belongsTo: 'deployment',
+    inSum: false,
+    main: true,
+  });
+  return [
+    ...Object.keys(cpu).map((id) => madeUp(id, 'cpuSeconds')),
+    ...Object.keys(memory.perConnectionBytes).map((id) => madeUp(id, 'bytes')),
+  ];
 }
 
-/** Known layers in the order of the tables, then the others. */
-export function inOrder(layers: string[]): string[] {
-  const rank = (layer: string) => (ORDER.indexOf(layer) + ORDER.length + 1) % (ORDER.length + 1);
-  return layers.toSorted((a, b) => rank(a) - rank(b));
+export function layerTitle({ memory }: Pick<Result, 'memory'>, id: string): string {
+  return memory.layers.find((layer) => layer.id === id)?.title ?? spaced(id);
+}
+
+/** Layers that are described in the order of tables, then the others. */
+export function inOrder(result: Described, ids: string[]): string[] {
+  const order = layersOf(result).map(({ id }) => id);
+  const rank = (id: string) => (order.includes(id) ? order.indexOf(id) : order.length);
+  return ids.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Layers of memory for where there is room for a few only. */
+export function mainLayers(result: Described): string[] {
+  return layersOf(result).flatMap(({ id, unit, main }) => (unit === 'bytes' && main ? [id] : []));
+}
+
+/** @returns the first of the ids that belong together, such as `workerPss` and `workerRss` */
+export function oneOfEach(ids: string[]): string[] {
+  return ids.filter((id, index) => ids.findIndex((other) => familyOf(other) === familyOf(id)) === index);
+}
+
+/** `worker` of `workerHeapUsed`. */
+export function familyOf(id: string): string {
+  return /^[a-z\d]*/.exec(id)?.[0] ?? id;
+}
+
+/** Layers with CPU and samples. */
+export function cpuLayers(result: Described): LayerDescription[] {
+  return layersOf(result).filter(({ unit }) => unit === 'cpuSeconds');
 }
 
 /** What a connection costs the workers: PSS where there is PSS, since RSS counts shared pages once per worker. */

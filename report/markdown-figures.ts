@@ -4,11 +4,12 @@ import { decimals, integer, kilobytes, megabytes, milliseconds, spaced } from '.
 import { inOrder, layerTitle } from './layers.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
 
-export function perConnection({ memory }: Result): string {
-  const rows = inOrder(Object.keys(memory.perConnectionBytes)).map((layer) => {
+export function perConnection(result: Result): string {
+  const { memory } = result;
+  const rows = inOrder(result, Object.keys(memory.perConnectionBytes)).map((layer) => {
     const line = memory.perConnectionBytes[layer] as Result['memory']['perConnectionBytes'][string];
     return [
-      escapeMarkdown(layerTitle(layer)),
+      escapeMarkdown(layerTitle(result, layer)),
       kilobytes(line.slope),
       line.high95 === null ? '–' : `± ${kilobytes(line.high95 - line.slope)}`,
       // Rounded down, so that only a perfect line is 1.
@@ -45,10 +46,10 @@ function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Sum
 }
 
 export function cpu(result: Result): string {
-  const rows = inOrder(Object.keys(result.cpu)).map((layer) => {
+  const rows = inOrder(result, Object.keys(result.cpu)).map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
     return [
-      escapeMarkdown(layerTitle(layer)),
+      escapeMarkdown(layerTitle(result, layer)),
       optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
       optional(figures.idlePercent, (percent) => decimals(percent, 1)),
       optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),

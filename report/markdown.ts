@@ -2,13 +2,11 @@
 import type { Batch, Result } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from './format.ts';
 import { GRADES, gradeOf } from './grade.ts';
-import { layerTitle } from './layers.ts';
+import { layerTitle, mainLayers } from './layers.ts';
 import { cpu, latency, optional, perConnection, walls } from './markdown-figures.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
 
 const BATCH_ROWS = 10;
-/** The published report's column, and the layers that it left out. */
-const RAM_LAYERS = ['workerRss', 'workerPss', 'nginxPss', 'redisUsedMemory', 'kernelTcp', 'kernelSlab', 'systemUsed'];
 
 /** @returns a whole page; of an INVALID run only what was wrong with it, and where */
 export function renderMarkdown(result: Result): string {
@@ -120,13 +118,16 @@ function gradeRule(): string {
   ].join('\n\n');
 }
 
-function ram({ memory }: Result): string {
-  const layers = RAM_LAYERS.filter((layer) => memory.plateaus.some((plateau) => layer in plateau));
+/** The published report's column, and the layers that it left out. */
+function ram(result: Result): string {
+  const { memory } = result;
+  const layers = mainLayers(result).filter((layer) => memory.plateaus.some((plateau) => layer in plateau));
   const rows = memory.plateaus.map((plateau) => [
     integer(plateau.connections),
     ...layers.map((layer) => optional(plateau[layer], megabytes)),
   ]);
-  return rows.length === 0 ? 'Not measured.' : markdownTable(['Connections', ...layers.map(layerTitle)], rows);
+  const titles = layers.map((layer) => escapeMarkdown(layerTitle(result, layer)));
+  return rows.length === 0 ? 'Not measured.' : markdownTable(['Connections', ...titles], rows);
 }
 
 function messages({ delivery, connections: { peak } }: Result): string[] {

@@ -91,7 +91,7 @@ async function slopes(
       const layers = await readAtRest(control, sampler);
       facts.plateaus.push({ connections: fleet.status().connected, layers });
     }
-    return memoryFigures(facts, []).perConnectionBytes;
+    return memoryFigures(facts, sampler).perConnectionBytes;
   });
 }
 

@@ -1,6 +1,6 @@
 /** The same figures at every size that has a report: what the page on growth draws, tabulates and says. */
 import type { Result, Slope } from '../../protocol/result.ts';
-import { COLORS, layerColor } from '../../report/charts/palette.ts';
+import { COLORS, layerStyle } from '../../report/charts/palette.ts';
 import { decimals, milliseconds } from '../../report/format.ts';
 import type { Report } from '../reports/reports.ts';
 
@@ -41,6 +41,7 @@ const PROCESSES: Layer[] = [
 /** @param reports usable ones */
 export function panels(reports: Report[]): Panel[] {
   const results = reports.map(({ result }) => result);
+  const largest = results.at(-1);
   const one = (name: string, value: (result: Result) => number | null | undefined): Curve[] => [
     { name, color: COLORS.text, values: results.map((result) => value(result) ?? null) },
   ];
@@ -49,7 +50,7 @@ export function panels(reports: Report[]): Panel[] {
       .map(([layer, name, dash]) => ({
         layer,
         name,
-        color: layerColor(layer),
+        color: largest ? layerStyle(largest, layer).color : COLORS.grey,
         ...(dash && { dash }),
         values: results.map((result) => value(result, layer) ?? null),
       }))

@@ -6,10 +6,8 @@ import { memoryFit } from '../../report/charts/memory-fit.ts';
 import { connectionsOverTime, cpuOverTime, memoryOverTime } from '../../report/charts/over-time.ts';
 import { oneWayPercentiles } from '../../report/charts/percentiles.ts';
 import { figure, multiples } from '../../report/html/section.ts';
-import { layerTitle } from '../../report/layers.ts';
+import { layerTitle, mainLayers } from '../../report/layers.ts';
 import { renderMarkdown } from '../../report/markdown.ts';
-
-const FITTED = ['workerPss', 'workerRss', 'workerHeapUsed', 'nginxPss', 'redisUsedMemory', 'kernelSlab'];
 
 const RAM = 'RAM vs Connections (MB)';
 
@@ -48,9 +46,9 @@ function charts(result: Result, title: string): string[] {
 function fits(result: Result) {
   const note = 'Plateaus, the fitted line, and its 95 % band.';
   return multiples(
-    FITTED.flatMap((layer) => {
+    mainLayers(result).flatMap((layer) => {
       const chart = memoryFit(result, layer);
-      return chart === null ? [] : { chart, caption: layerTitle(layer), note };
+      return chart === null ? [] : { chart, caption: layerTitle(result, layer), note };
     }),
   );
 }

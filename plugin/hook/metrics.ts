@@ -2,6 +2,7 @@
 import type { Metric } from '../../protocol/metric.ts';
 import type { Result, Summary } from '../../protocol/result.ts';
 import { valueAt } from '../../report/figures.ts';
+import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
 
 export interface RunMetric extends Metric {
@@ -22,9 +23,6 @@ const number = (name: string, unit: string, path: string, help: string): RunMetr
 const receipts = (name: string, path: string, help: string) =>
   number(`socketio.delivery.${name}`, 'receipts', `delivery.${path}`, help);
 
-const slope = (name: string, layer: string, help: string) =>
-  number(`memory.${name}.bytes_per_connection`, 'bytes', `memory.perConnectionBytes.${layer}.slope`, help);
-
 const times = (name: string, path: string, help: string): RunMetric => ({
   name,
   kind: 'summary',
@@ -33,11 +31,7 @@ const times = (name: string, path: string, help: string): RunMetric => ({
   path,
 });
 
-/**
- * `ensure` replaces names inside expressions one after the other, counters first: no name may be the beginning of a
- * later one.
- */
-export const RUN_METRICS: RunMetric[] = [
+const COUNTERS: RunMetric[] = [
   number(
     'connections.peak',
     'connections',
@@ -59,13 +53,9 @@ export const RUN_METRICS: RunMetric[] = [
   receipts('duplicates', 'duplicates', "receipts after a connection's first"),
   receipts('reordered', 'reordered', 'first receipts by connections that had already received a later broadcast'),
   receipts('unexpected', 'unexpected', 'receipts by connections whose join was not acknowledged before the send'),
-  slope('worker', 'workerRss', 'RSS of the workers'),
-  slope('worker_pss', 'workerPss', 'PSS of the workers'),
-  slope('worker_heap', 'workerHeapUsed', 'V8 heap of the workers'),
-  slope('nginx', 'nginxPss', 'PSS of nginx'),
-  slope('redis', 'redisUsedMemory', 'memory that Redis reports as used'),
-  slope('kernel_tcp', 'kernelTcp', 'TCP buffers of the kernel'),
-  slope('system', 'systemUsed', 'memory in use on the whole machine'),
+];
+
+const SUMMARIES: RunMetric[] = [
   times('connections.connect_time', 'connections.connectMs', 'from the first attempt to the CONNECT answer'),
   times('socketio.broadcast.latency', 'latency.oneWayMs', 'one-way latency of all receipts'),
   times('socketio.broadcast.completion', 'latency.completionMs', "latency of each broadcast's last receiver"),
@@ -83,9 +73,23 @@ export const RUN_METRICS: RunMetric[] = [
   ),
 ];
 
+/**
+ * `ensure` replaces names inside expressions one after the other, counters first: no name may be the beginning of a
+ * later one.
+ * @param layers whose figures name the metrics of memory
+ */
+export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
+  const ofMemory = layers
+    .flatMap(({ figures }) => figures)
+    .flatMap(({ id, title, metric }) =>
+      metric === undefined ? [] : number(metric, 'bytes', `memory.perConnectionBytes.${id}.slope`, title),
+    );
+  return [...COUNTERS, ...ofMemory, ...SUMMARIES];
+}
+
 /** Adds the run's figures to Artillery's own. Where nothing was measured, nothing is added. */
-export function addMetrics(stats: ArtilleryStats, result: Result): void {
-  for (const { name, kind, path } of RUN_METRICS) {
+export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
+  for (const { name, kind, path } of runMetrics(layers)) {
     const value = valueAt(result, path);
     if (value === null || value === undefined) continue;
     if (kind === 'counter') stats.counters[name] = Math.round((value as number) * 10_000) / 10_000;

@@ -3,8 +3,7 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { otherReceivers } from '../result/delivery.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
-import { LAYERS, type Layer } from '../samplers/layers.ts';
-import type { SampleRow } from '../samplers/sampler.ts';
+import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
 
 export interface LiveFigures {
@@ -23,8 +22,8 @@ export interface LiveFigures {
   };
   /** The newest first. */
   lastBroadcasts: LiveBroadcast[];
-  /** Layers on this machine. CPU: 100 is one core. */
-  layers: Partial<Record<Layer, { rssBytes?: number; pssBytes?: number; cpuPercent?: number }>>;
+  /** Of processes on this machine. CPU: 100 is one core. */
+  layers: Record<string, { title: string; rssBytes?: number; pssBytes?: number; cpuPercent?: number }>;
   /** Whole machine. CPU: 100 is all its cores. */
   system: { usedBytes?: number; cpuPercent?: number };
   loops: LiveLoop[];
@@ -85,7 +84,7 @@ export class LiveReader {
         received: ledger ? broadcasts.delivered : null,
       },
       lastBroadcasts: this.#lastBroadcasts(),
-      layers: latestLayers(sampler.samples),
+      layers: latestLayers(sampler),
       system: sample?.system ?? {},
       loops,
     };
@@ -129,13 +128,13 @@ export class LiveReader {
 }
 
 /** PSS does not come with every sample: the latest one there is stands beside the newest RSS and CPU. */
-function latestLayers(samples: SampleRow[]): LiveFigures['layers'] {
+export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): LiveFigures['layers'] {
   const newest = samples.at(-1);
   return Object.fromEntries(
-    LAYERS.flatMap((layer) => {
-      if (!newest?.[layer]) return [];
-      const pssBytes = samples.findLast((sample) => sample[layer]?.pssBytes !== undefined)?.[layer]?.pssBytes;
-      return [[layer, { ...newest[layer], ...(pssBytes !== undefined && { pssBytes }) }]];
+    layers.flatMap(({ id, title, isProcesses }) => {
+      if (!isProcesses || !newest?.[id]) return [];
+      const pssBytes = samples.findLast((sample) => sample[id]?.pssBytes !== undefined)?.[id]?.pssBytes;
+      return [[id, { title, ...newest[id], ...(pssBytes !== undefined && { pssBytes }) }]];
     }),
   );
 }

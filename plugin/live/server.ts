@@ -9,9 +9,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
-import { layerTitle } from '../../report/layers.ts';
 import { within } from '../run/wait.ts';
-import { LAYERS } from '../samplers/layers.ts';
 import type { LiveFigures } from './figures.ts';
 import { LiveHistory } from './history.ts';
 import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus.ts';
@@ -32,8 +30,6 @@ const FETCH_TIMEOUT_MS = 3000;
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 const PAGE = join(import.meta.dirname, 'page');
 const CHARTS = createRequire(import.meta.url).resolve('echarts/dist/echarts.common.min.js');
-
-const TITLES = Object.fromEntries(LAYERS.map((layer) => [layer, layerTitle(layer)]));
 
 /** Path → file and its type. */
 const FILES: Record<string, [file: string, type: string]> = {
@@ -171,7 +167,7 @@ export class LiveView {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     this.#streams.add(response);
     response.once('close', () => this.#streams.delete(response));
-    response.write(event('history', { titles: TITLES, points: this.#history.points }));
+    response.write(event('history', { points: this.#history.points }));
     if (this.#latest) response.write(event('figures', { figures: this.#latest }));
   }
 

@@ -18,7 +18,7 @@ export function assembleResult(
   facts: Facts,
   config: Settings,
   environment: Result['environment'],
-  sampler: Pick<Sampler, 'samples' | 'health' | 'swapped'>,
+  sampler: Pick<Sampler, 'layers' | 'samples' | 'health' | 'swapped'>,
 ): Result {
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(facts);
@@ -37,8 +37,8 @@ export function assembleResult(
     connections: connectionFigures(facts),
     delivery: facts.engine === ENGINE ? deliveryFigures(facts, batches, config) : null,
     latency: latencyFigures(facts),
-    memory: memoryFigures(facts, sampler.samples),
-    cpu: cpuFigures(facts),
+    memory: memoryFigures(facts, sampler),
+    cpu: cpuFigures(facts, sampler.layers),
     generator: generatorFigures(facts),
     machine: machineFigures(facts, sampler, environment.cpuCount),
     sampling: { intervalMs, taken, missed, longestGapMs: Math.round(longestGapMs), failures },

@@ -1,11 +1,17 @@
 /** What the connections and the messages cost in CPU. */
 import type { Result } from '../../protocol/result.ts';
 import type { CpuWindow, Facts } from '../run/measurements.ts';
+import type { Layer } from '../samplers/index.ts';
 
-export function cpuFigures({ sharedHost, cpu: { ramp, idle, broadcast } }: Facts): Result['cpu'] {
-  const layers = new Set([ramp, idle, broadcast].flatMap((window) => Object.keys(window?.cpuUs ?? {})));
+export function cpuFigures(
+  { sharedHost, cpu: { ramp, idle, broadcast } }: Facts,
+  layers: readonly Layer[],
+): Result['cpu'] {
+  const seen = new Set([ramp, idle, broadcast].flatMap((window) => Object.keys(window?.cpuUs ?? {})));
+  // The whole machine is the generator's alone where the workers run on another.
+  const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
   return Object.fromEntries(
-    layersOf(sharedHost, [...layers]).map((layer) => [
+    own.map(({ id: layer }) => [
       layer,
       {
         rampSecondsPerThousandConnects: ramp.units > 0 ? (ramp.cpuUs[layer] ?? 0) / 1e6 / (ramp.units / 1000) : null,
@@ -14,11 +20,6 @@ export function cpuFigures({ sharedHost, cpu: { ramp, idle, broadcast } }: Facts
       },
     ]),
   );
-}
-
-/** The whole machine is the generator's alone where the workers run on another. */
-function layersOf(sharedHost: boolean, layers: string[]): string[] {
-  return sharedHost ? layers : layers.filter((layer) => layer !== 'system');
 }
 
 /** What the same time would have cost without broadcasts (pings, sampling) is not the messages' cost. */

@@ -1,28 +1,19 @@
 /** Do the layers add up to what the machine has lost? */
 import type { Result, Slope } from '../../protocol/result.ts';
+import type { Layer } from '../samplers/index.ts';
 
-/** Every byte in one of them only: proportional sizes of processes, and the kernel's own. */
-const PARTS = [
-  'workerPss',
-  'pm2Pss',
-  'nginxPss',
-  'redisPss',
-  'fleetPss',
-  'artilleryPss',
-  'kernelTcp',
-  'kernelSlab',
-  'kernelPageTables',
-];
 const WHOLE = 'systemHeld';
 
 /**
- * @param slopes by layer
+ * @param slopes by figure
+ * @param layers whose figures say which of them are added: every byte is in one of these only
  * @returns null where the workers or the whole machine are not known
  */
-export function memorySum(slopes: Record<string, Slope>): Result['memory']['sum'] {
+export function memorySum(slopes: Record<string, Slope>, layers: readonly Layer[]): Result['memory']['sum'] {
   const whole = slopes[WHOLE];
   if (!whole || !slopes.workerPss) return null;
-  const parts = PARTS.flatMap((layer) => (slopes[layer] ? [{ layer, slope: slopes[layer].slope }] : []));
+  const inSum = layers.flatMap(({ figures }) => figures.filter((figure) => figure.inSum).map(({ id }) => id));
+  const parts = inSum.flatMap((layer) => (slopes[layer] ? [{ layer, slope: slopes[layer].slope }] : []));
   const partsPerConnectionBytes = parts.reduce((sum, { slope }) => sum + slope, 0);
   const unexplained = whole.slope - partsPerConnectionBytes;
   return {

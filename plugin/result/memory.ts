@@ -2,19 +2,18 @@
 import type { Result, Slope } from '../../protocol/result.ts';
 import { fitLine } from '../../report/statistics.ts';
 import type { Facts, LayerBytes } from '../run/measurements.ts';
-import type { SampleRow } from '../samplers/index.ts';
+import { describeLayers, type Sampler } from '../samplers/index.ts';
 import { memorySum } from './memory-sum.ts';
 
-export function memoryFigures(facts: Facts, samples: SampleRow[]): Result['memory'] {
+type Sampled = Pick<Sampler, 'layers' | 'samples'>;
+
+export function memoryFigures(facts: Facts, sampled: Sampled): Result['memory'] {
   const { plateaus, afterBroadcasts, afterDisconnect, absentLayers } = facts;
   const baseline = plateaus[0]?.layers ?? {};
-  const peakBytes = peaks(
-    [...plateaus.map(({ layers }) => layers), ...(afterBroadcasts ? [afterBroadcasts] : [])],
-    samples,
-  );
-  const layers = Object.keys(baseline).filter((layer) => plateaus.every((plateau) => layer in plateau.layers));
+  const peakBytes = peaks(facts, sampled);
+  const known = Object.keys(baseline).filter((layer) => plateaus.every((plateau) => layer in plateau.layers));
   const perConnectionBytes: Record<string, Slope> = {};
-  for (const layer of layers) {
+  for (const layer of known) {
     const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
     const naive =
       facts.peakConnections > 0 ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / facts.peakConnections : 0;
@@ -24,8 +23,9 @@ export function memoryFigures(facts: Facts, samples: SampleRow[]): Result['memor
     perConnectionBytes[layer] = { slope, low95, high95, r2, naive };
   }
   return {
+    layers: describeLayers(sampled.layers),
     perConnectionBytes,
-    sum: memorySum(perConnectionBytes),
+    sum: memorySum(perConnectionBytes, sampled.layers),
     peakBytes,
     residualBytes: afterDisconnect ? difference(afterDisconnect, baseline) : {},
     afterBroadcastsBytes: afterBroadcasts ?? {},
@@ -34,20 +34,21 @@ export function memoryFigures(facts: Facts, samples: SampleRow[]): Result['memor
   };
 }
 
-/** The highest reading of each layer; the time series knows the peaks between the readings of processes' RSS. */
-function peaks(readings: LayerBytes[], samples: SampleRow[]): LayerBytes {
+/** The highest reading of each figure; the time series knows the peaks between the readings of some. */
+function peaks({ plateaus, afterBroadcasts, sharedHost }: Facts, { layers, samples }: Sampled): LayerBytes {
   const peak: LayerBytes = {};
   const raise = (layer: string, bytes: number | undefined) => {
     if (bytes !== undefined) peak[layer] = Math.max(peak[layer] ?? 0, bytes);
   };
-  for (const reading of readings) for (const [layer, bytes] of Object.entries(reading)) raise(layer, bytes);
-  for (const sample of samples) {
-    for (const layer of ['worker', 'pm2', 'nginx', 'redis', 'fleet', 'artillery'] as const) {
-      raise(`${layer}Rss`, sample[layer]?.rssBytes);
-      raise(`${layer}Pss`, sample[layer]?.pssBytes);
-    }
+  for (const reading of [...plateaus.map((plateau) => plateau.layers), afterBroadcasts ?? {}]) {
+    for (const [layer, bytes] of Object.entries(reading)) raise(layer, bytes);
+  }
+  for (const { id, belongsTo, figures } of layers) {
     // Of a machine that the workers do not run on it says nothing about them.
-    if ('systemUsed' in peak) raise('systemUsed', sample.system?.usedBytes);
+    if (belongsTo === 'machine' && !sharedHost) continue;
+    for (const { id: figure, sampleKey } of figures) {
+      if (sampleKey !== undefined) for (const sample of samples) raise(figure, sample[id]?.[sampleKey]);
+    }
   }
   return peak;
 }

@@ -1,29 +1,20 @@
 /**
- * What the Linux kernel says of the whole machine: TCP, slab memory, free memory, CPU. Each part is read on its own,
- * so that a file that is missing or closed to us (slabinfo is for root) costs only its own figures.
+ * What the Linux kernel reports about the whole machine: TCP, slab memory, free memory, CPU, swap. Each is read on its own, in
+ * well under a millisecond, so that a file that is missing or closed to us (slabinfo is for root) costs only its own
+ * figures.
  */
 import { readFileSync } from 'node:fs';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
-export interface TcpReading {
-  inUse: number;
-  orphan: number;
-  timeWait: number;
-  allocated: number;
-  /** Socket buffers, in whole pages. */
-  memoryBytes: number;
-  inUse6: number;
-}
 export interface MemoryReading {
-  totalBytes: number;
-  availableBytes: number;
+  /** What the machine has no longer to give: not even file cache that it could drop. */
+  usedBytes: number;
   /**
    * Neither free nor file cache. MemAvailable also counts what the kernel calls reclaimable as available, though the
    * inodes of live sockets, which are among it, cannot be reclaimed.
    */
   heldBytes: number;
   pageTablesBytes: number;
-  swapFreeBytes: number;
 }
 /** Of all cores, since boot. */
 export interface CpuReading {
@@ -38,27 +29,28 @@ export interface SwapReading {
   outBytes: number;
 }
 
-interface KernelParts {
-  tcp: TcpReading;
-  /** Memory of the slab caches that sockets live in. The dearest to read: the kernel counts while it tells. */
-  slabBytes: number;
-  memory: MemoryReading;
-  cpu: CpuReading;
+/**
+ * @returns bytes of socket buffers, in whole pages
+ * @throws Error with the reason why it is not known; so do the next three
+ */
+export function readTcpBytes(): number {
+  return parseSockstat(proc('net/sockstat'));
 }
-type KernelPart = keyof KernelParts;
 
-/** `absent`: why a part is missing. */
-export type KernelReading = Partial<KernelParts> & { absent: Partial<Record<KernelPart, string>> };
+/** @returns bytes of the slab caches that sockets live in; the most expensive to read: the kernel counts meanwhile */
+export function readSlabBytes(): number {
+  return parseSlabinfo(proc('slabinfo'));
+}
 
-const READERS: { [Part in KernelPart]: () => KernelParts[Part] } = {
-  tcp: () => parseSockstat(proc('net/sockstat'), procIfThere('net/sockstat6')),
-  slabBytes: () => parseSlabinfo(proc('slabinfo')),
-  memory: () => parseMeminfo(proc('meminfo')),
-  cpu: () => parseCpu(proc('stat')),
-};
-const ALL_PARTS = Object.keys(READERS) as KernelPart[];
+export function readMemory(): MemoryReading {
+  return parseMeminfo(proc('meminfo'));
+}
 
-/** @returns undefined where the kernel does not tell */
+export function readCpu(): CpuReading {
+  return parseCpu(proc('stat'));
+}
+
+/** @returns undefined where it is not known */
 export function readSwap(): SwapReading | undefined {
   try {
     return parseVmstat(proc('vmstat'));
@@ -67,30 +59,9 @@ export function readSwap(): SwapReading | undefined {
   }
 }
 
-/** @returns what can be read now of the parts asked for, in well under a millisecond; never throws */
-export function readKernel(parts: KernelPart[] = ALL_PARTS): KernelReading {
-  const reading: KernelReading = { absent: {} };
-  for (const part of parts) {
-    try {
-      Object.assign(reading, { [part]: READERS[part]() });
-    } catch (error) {
-      reading.absent[part] = explain(error);
-    }
-  }
-  return reading;
-}
-
-export function parseSockstat(sockstat: string, sockstat6: string): TcpReading {
-  const tcp = words(line(sockstat, /^TCP: (.*)$/m, '/proc/net/sockstat has no TCP line'));
-  const tcp6 = words(/^TCP6: (.*)$/m.exec(sockstat6)?.[1] ?? '');
-  return {
-    inUse: tcp.get('inuse') ?? 0,
-    orphan: tcp.get('orphan') ?? 0,
-    timeWait: tcp.get('tw') ?? 0,
-    allocated: tcp.get('alloc') ?? 0,
-    memoryBytes: (tcp.get('mem') ?? 0) * PAGE_SIZE_BYTES,
-    inUse6: tcp6.get('inuse') ?? 0,
-  };
+/** @returns bytes; those of IPv6 sockets are in the same line */
+export function parseSockstat(text: string): number {
+  return Number(line(text, /^TCP: .*\bmem (\d+)/m, '/proc/net/sockstat has no TCP line')) * PAGE_SIZE_BYTES;
 }
 
 /** Caches that grow with TCP connections. `dentry` is left out: a walk of the file system moves it more than sockets. */
@@ -113,11 +84,9 @@ export function parseMeminfo(text: string): MemoryReading {
   const bytes = (key: string) =>
     Number(line(text, new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm'), `/proc/meminfo has no ${key}`)) * 1024;
   return {
-    totalBytes: bytes('MemTotal'),
-    availableBytes: bytes('MemAvailable'),
+    usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
     heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached'),
     pageTablesBytes: bytes('PageTables'),
-    swapFreeBytes: bytes('SwapFree'),
   };
 }
 
@@ -140,14 +109,6 @@ export function parseCpu(text: string): CpuReading {
   return { busyUs: (user + nice + system + irq + softirq + steal) * TICK_US, idleUs: (idle + iowait) * TICK_US };
 }
 
-/** `inuse 1 orphan 0` as a map. */
-function words(text: string): Map<string, number> {
-  const fields = text.trim().split(/\s+/);
-  return new Map(
-    Array.from({ length: fields.length >> 1 }, (_, i) => [fields[i * 2] ?? '', Number(fields[i * 2 + 1])]),
-  );
-}
-
 function line(text: string, pattern: RegExp, otherwise: string): string {
   const found = pattern.exec(text)?.[1];
   if (found === undefined) throw new Error(otherwise);
@@ -155,21 +116,15 @@ function line(text: string, pattern: RegExp, otherwise: string): string {
 }
 
 function proc(name: string): string {
-  return readFileSync(`/proc/${name}`, 'latin1');
-}
-
-/** Without IPv6 the file does not exist, and there are no such sockets. */
-function procIfThere(name: string): string {
   try {
-    return proc(name);
-  } catch {
-    return '';
+    return readFileSync(`/proc/${name}`, 'latin1');
+  } catch (error) {
+    throw new Error(explain(error as NodeJS.ErrnoException));
   }
 }
 
-function explain(error: unknown): string {
+function explain({ code, path, message }: NodeJS.ErrnoException): string {
   if (process.platform !== 'linux') return 'only Linux tells';
-  const { code, path, message } = error as NodeJS.ErrnoException;
   if (code === 'EACCES' || code === 'EPERM') return `${path} is readable by root only`;
   return code === 'ENOENT' ? `${path} does not exist on this system` : message;
 }

@@ -4,21 +4,10 @@ import { createClient } from 'redis';
 export interface RedisReading {
   usedMemoryBytes: number;
   rssBytes: number;
-  /** Memory of all client connections but replicas', output buffers included. */
-  clientsNormalBytes: number;
-  connectedClients: number;
-  /** Subscribed connections: one or more per Socket.IO worker. */
-  pubSubClients: number;
   /** What waits in the output buffers of subscribed connections: grows when a worker falls behind. */
   pubSubOutputBytes: number;
   /** All memory of subscribed connections, output buffers included. */
   pubSubTotalBytes: number;
-  pubSubChannels: number;
-  pubSubPatterns: number;
-  /** Since the start of Redis. */
-  netOutputBytes: number;
-  /** Connections that Redis closed because their output buffer was full. Absent before Redis 7.2. */
-  outputBufferDisconnections?: number;
 }
 
 /** A Redis that stopped answering must not hold up a sample. */
@@ -80,17 +69,8 @@ function toReading(info: Map<string, string>, subscribers: { omem: number; totMe
   return {
     usedMemoryBytes: figure('used_memory'),
     rssBytes: figure('used_memory_rss'),
-    clientsNormalBytes: figure('mem_clients_normal'),
-    connectedClients: figure('connected_clients'),
-    pubSubClients: subscribers.length,
     pubSubOutputBytes: subscribers.reduce((sum, client) => sum + client.omem, 0),
     pubSubTotalBytes: subscribers.reduce((sum, client) => sum + (client.totMem ?? 0), 0),
-    pubSubChannels: figure('pubsub_channels'),
-    pubSubPatterns: figure('pubsub_patterns'),
-    netOutputBytes: figure('total_net_output_bytes'),
-    ...(info.has('client_output_buffer_limit_disconnections') && {
-      outputBufferDisconnections: figure('client_output_buffer_limit_disconnections'),
-    }),
   };
 }
 

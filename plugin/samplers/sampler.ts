@@ -1,37 +1,35 @@
 /** Follows all layers: one row a second for the time series, full readings and CPU times on request. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CpuTime } from './cpu-time.ts';
-import { type CpuReading, readKernel, readSwap, type SwapReading } from './kernel.ts';
-import { LAYERS, type Layer, type LayerPids, layerMemory } from './layers.ts';
+import { readSwap, type SwapReading } from './kernel.ts';
+import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
+import { LAYERS } from './layers/index.ts';
+import type { Layer } from './layers/layer.ts';
 import { type ProcessReading, readProcesses } from './proc.ts';
-import { type ReadingSources, takeReading } from './reading.ts';
+import type { LayerPids } from './process-memory.ts';
+import { takeReading } from './reading.ts';
+import { openSources, type Readers, type Sources } from './sources.ts';
 
-export interface SamplerSources extends ReadingSources {
+export interface SamplerSources extends Readers {
   /** Asked at every sample, since workers are restarted and fleet processes start late. */
   pids(): LayerPids | Promise<LayerPids>;
   /** Connected now. */
   connections(): number;
+  /** The deployment is on another machine, of which this one's kernel knows nothing. */
+  ownMachineOnly?: boolean;
   /** Default 1000. */
   intervalMs?: number;
+  /** Default: all there are. */
+  layers?: readonly Layer[];
 }
 
-export interface LayerSample {
-  rssBytes?: number;
-  /** Not in every row: see `PSS_SHARE`. */
-  pssBytes?: number;
-  /** Since the row before; 100 is one core. Not in the first row. */
-  cpuPercent?: number;
-}
+/**
+ * Of processes: `rssBytes`, `pssBytes` (not in every row: see `PSS_SHARE`), and `cpuPercent` since the row before, which
+ * is not in the first; 100 is one core. Of the whole machine: `usedBytes`, and `cpuPercent` of all its cores.
+ */
+export type LayerSample = Record<string, number>;
 
-/** Layers that are not on this machine are missing. */
-export type SampleRow = {
-  /** Seconds since the start. */
-  t: number;
-  connections: number;
-  /** The whole machine; 100 is all its cores. */
-  system?: { usedBytes?: number; cpuPercent?: number };
-  redisServer?: { usedMemoryBytes: number; outputBufferBytes: number };
-} & Partial<Record<Layer, LayerSample>>;
+/** `t` in seconds since the start. Layers of which nothing is known are missing. */
+export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
 export interface SamplerHealth {
   intervalMs: number;
@@ -43,24 +41,19 @@ export interface SamplerHealth {
   longestGapMs: number;
   /** Readings that a source could not give, by source: `processes`, `redis`, or `row` for a whole row. */
   failures: Record<string, number>;
-  /** Time that the rows took, waiting for the kernel included: no less than the CPU they cost. */
-  busyMs: number;
-  /** The same as a share of the time since the start. */
-  busyPercent: number;
-  /** Why the last failed row failed. */
-  lastFailure?: string;
 }
 
 /** Reading PSS may take this share of the time: the bigger the processes, the less often it comes. */
 const PSS_SHARE = 0.002;
 
 export class Sampler {
+  readonly layers: readonly Layer[];
   readonly samples: SampleRow[] = [];
   readonly #sources: SamplerSources;
   readonly #intervalMs: number;
-  readonly #cpu = Object.fromEntries(LAYERS.map((layer) => [layer, new CpuTime()])) as Record<Layer, CpuTime>;
+  readonly #cpu: LayerCpu;
   readonly #stop = new AbortController();
-  readonly #health = { missed: 0, longestGapMs: 0, busyMs: 0, lastFailure: undefined as string | undefined };
+  readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0 };
   #swapAtStart: SwapReading | undefined;
   #startMs = 0;
@@ -73,6 +66,8 @@ export class Sampler {
   constructor(sources: SamplerSources) {
     this.#sources = sources;
     this.#intervalMs = sources.intervalMs ?? 1000;
+    this.layers = sources.layers ?? LAYERS;
+    this.#cpu = new LayerCpu(this.layers);
   }
 
   /** Begins the time series, with its first row now. */
@@ -87,9 +82,11 @@ export class Sampler {
     return Math.round(performance.now() - this.#startMs) / 1000;
   }
 
-  /** All layers now, in bytes; the PSS of big processes takes some ms. Never throws. */
+  /** All figures now, in bytes; the PSS of big processes takes some ms. Never rejects. */
   async reading(): Promise<Record<string, number>> {
-    const { bytes, absent } = await takeReading(await this.#pids(), this.#sources);
+    const pids = await this.#pids();
+    const sources = openSources(pids, this.#readProcesses(pids, true), this.#sources);
+    const { bytes, absent } = await takeReading(this.layers, sources, this.#sources.ownMachineOnly ?? false);
     this.#absent = absent;
     return bytes;
   }
@@ -104,20 +101,20 @@ export class Sampler {
    * as `system`. Only differences between two calls mean something.
    */
   async cpu(): Promise<Record<string, number>> {
-    await this.#readProcesses(await this.#pids(), false);
-    const system = readKernel(['cpu']).cpu;
-    return { ...this.#cpuUs(), ...(system && { system: system.busyUs }) };
+    const pids = await this.#pids();
+    const processes = this.#readProcesses(pids, false);
+    await processes;
+    const uses = await this.#cpu.uses(openSources(pids, processes, this.#sources));
+    return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
   health(): SamplerHealth {
-    const elapsedMs = performance.now() - this.#startMs;
     const failures = { ...this.#failures, redis: this.#sources.redis?.failures ?? 0 };
     return {
       intervalMs: this.#intervalMs,
       taken: this.samples.length,
       ...this.#health,
       failures: Object.fromEntries(Object.entries(failures).filter(([, count]) => count > 0)),
-      busyPercent: (100 * this.#health.busyMs) / elapsedMs,
     };
   }
 
@@ -148,86 +145,56 @@ export class Sampler {
   }
 
   async #sample(): Promise<void> {
-    const beganMs = performance.now();
     try {
       this.samples.push(await this.#row());
-    } catch (error) {
+    } catch {
       this.#health.missed++;
       this.#failures.row++;
-      this.#health.lastFailure = (error as Error).message;
     }
-    this.#health.busyMs += performance.now() - beganMs;
   }
 
   async #row(): Promise<SampleRow> {
     const pids = await this.#pids();
     const atMs = performance.now();
-    const row: SampleRow = { t: Math.round(atMs - this.#startMs) / 1000, connections: this.#sources.connections() };
+    const t = Math.round(atMs - this.#startMs) / 1000;
+    const connections = this.#sources.connections();
     const pss = atMs >= this.#pssDueMs;
-    const [processes, redis] = await Promise.all([this.#readProcesses(pids, pss), this.#sources.redis?.read()]);
+    const processes = this.#readProcesses(pids, pss);
+    const sources = openSources(pids, processes, this.#sources);
+    const sampled = this.layers.map((layer) => sampleOf(layer, sources));
+    await processes;
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
 
-    const { memory, cpu: system } = readKernel(['memory', 'cpu']);
     const before = this.#before;
-    const now = { atMs, cpuUs: this.#cpuUs(), system };
+    const now = { atMs, uses: await this.#cpu.uses(sources) };
     this.#before = now;
     if (before) this.#health.longestGapMs = Math.max(this.#health.longestGapMs, atMs - before.atMs);
 
-    for (const layer of LAYERS) {
-      if ((pids[layer]?.length ?? 0) === 0) continue;
-      const { known, ...bytes } = layerMemory(pids[layer], processes);
-      row[layer] = { ...(known && bytes), ...cpuPercent(layer, before, now) };
+    const row: Record<string, number | LayerSample> = { t, connections };
+    for (const [index, { id, isProcesses }] of this.layers.entries()) {
+      if (isProcesses && !pids[id]?.length) continue;
+      const sample = { ...(await sampled[index]), ...cpuPercent(id, before, now) };
+      if (Object.keys(sample).length > 0) row[id] = sample;
     }
-    row.system = {
-      ...(memory && { usedBytes: memory.totalBytes - memory.availableBytes }),
-      ...systemPercent(before, now),
-    };
-    if (redis) row.redisServer = { usedMemoryBytes: redis.usedMemoryBytes, outputBufferBytes: redis.pubSubOutputBytes };
-    return row;
+    return row as SampleRow;
   }
 
   async #pids(): Promise<LayerPids> {
     try {
       return await this.#sources.pids();
-    } catch (error) {
+    } catch {
       this.#failures.processes++;
-      this.#health.lastFailure = (error as Error).message;
       return {};
     }
   }
 
   async #readProcesses(pids: LayerPids, pss: boolean): Promise<Map<number, ProcessReading>> {
     const processes = await readProcesses(Object.values(pids).flat(), { pss });
-    for (const layer of LAYERS) this.#cpu[layer].add(pids[layer] ?? [], processes);
+    this.#cpu.add(pids, processes);
     return processes;
   }
-
-  #cpuUs(): Partial<Record<Layer, number>> {
-    const seen = LAYERS.filter((layer) => this.#cpu[layer].totalUs > 0);
-    return Object.fromEntries(seen.map((layer) => [layer, this.#cpu[layer].totalUs]));
-  }
 }
 
-interface CpuPoint {
-  atMs: number;
-  cpuUs: Partial<Record<Layer, number>>;
-  system: CpuReading | undefined;
-}
-
-/** Nothing for a layer seen for the first time: what it used before belongs to no row. */
-function cpuPercent(layer: Layer, before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
-  const [beforeUs, nowUs] = [before?.cpuUs[layer], now.cpuUs[layer]];
-  if (before === undefined || beforeUs === undefined || nowUs === undefined) return {};
-  return { cpuPercent: percent(nowUs - beforeUs, (now.atMs - before.atMs) * 1000) };
-}
-
-function systemPercent(before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
-  if (!before?.system || !now.system) return {};
-  const busyUs = now.system.busyUs - before.system.busyUs;
-  const totalUs = busyUs + now.system.idleUs - before.system.idleUs;
-  return totalUs > 0 ? { cpuPercent: percent(busyUs, totalUs) } : {};
-}
-
-function percent(part: number, whole: number): number {
-  return Math.round((1000 * part) / whole) / 10;
+async function sampleOf({ sample }: Layer, sources: Sources): Promise<LayerSample> {
+  return (await sample?.(sources).catch(() => undefined)) ?? {};
 }

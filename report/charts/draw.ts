@@ -6,14 +6,14 @@ import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
-import { FONT } from './palette.ts';
+import { type Dash, FONT } from './palette.ts';
 
 use([BarChart, CustomChart, LineChart, ScatterChart, GridComponent, MarkAreaComponent, MarkLineComponent, SVGRenderer]);
 
 export interface LegendEntry {
   name: string;
   color: string;
-  dash?: 'solid' | 'dashed' | 'dotted';
+  dash?: Dash;
 }
 
 export interface Chart {

@@ -1,28 +1,27 @@
 /** Memory of a layer against connections: the plateaus, the fitted line, and where the line may be (95 %). */
-import type { Result } from '../../protocol/result.ts';
-import { layerTitle } from '../layers.ts';
+import { type Described, layerTitle } from '../layers.ts';
 import { fitLine, type Line, type Point } from '../statistics.ts';
 import { studentT } from '../student.ts';
 import { bottomAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawSmall, LINE_WIDTH } from './draw.ts';
-import { COLORS, layerColor } from './palette.ts';
+import { COLORS, layerStyle } from './palette.ts';
 
 const MB = 1024 * 1024;
 const CONFIDENCE = 0.95;
 const BAND_STEPS = 24;
 
 /** @returns null with fewer than two plateaus that tell this layer */
-export function memoryFit({ memory }: Pick<Result, 'memory'>, layer: string): Chart | null {
-  const points = memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
+export function memoryFit(result: Described, layer: string): Chart | null {
+  const points = result.memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
     bytes === undefined ? [] : [{ x: connections, y: bytes / MB }],
   );
   const line = fitLine(points);
   if (!line) return null;
-  const color = layerColor(layer);
+  const { color } = layerStyle(result, layer);
   const last = Math.max(...points.map(({ x }) => x));
   const ends = [0, last].map((x) => [x, line.intercept + line.slope * x]);
   const edge = band(line, last);
-  return drawSmall(`${layerTitle(layer)} against connections`, 230, {
+  return drawSmall(`${layerTitle(result, layer)} against connections`, 230, {
     grid: { left: 52, right: 18, top: 34, bottom: 44 },
     xAxis: { ...bottomAxis('connections', short), min: 0, max: last, splitNumber: 4 },
     yAxis: { ...valueAxis('MB', short), scale: true, min: floorOf(points) },

@@ -1,17 +1,16 @@
 /** What the samples show: connections and their rate, memory and CPU of each layer. */
 import type { Result } from '../../protocol/result.ts';
 import { decimals } from '../format.ts';
-import { inOrder, layerTitle } from '../layers.ts';
+import { cpuLayers, layerTitle } from '../layers.ts';
 import type { Chart } from './draw.ts';
-import { COLORS, layerColor } from './palette.ts';
+import { COLORS, layerStyle } from './palette.ts';
 import { type Curve, timeline } from './timeline.ts';
 
 type Sample = Result['samples'][number];
 
 const MB = 1024 * 1024;
-/** The load generator is no part of what is measured. */
-const GENERATOR = ['fleet', 'artillery'];
-const DEPLOYMENT = ['worker', 'nginx', 'redis', 'pm2'];
+/** Its samples are of all cores, and those of the others of one. */
+const WHOLE_MACHINE = 'system';
 
 export function connectionsOverTime({ samples, stages, connections }: Result): Chart | null {
   const { configuredRatePerSec: configured } = connections;
@@ -38,53 +37,53 @@ function rates(points: [number, number][]): [number, number][] {
   });
 }
 
-export function memoryOverTime({ samples, stages }: Result): Chart | null {
-  const key = samples.some((sample) => number(sample, 'worker', 'pssBytes') !== null) ? 'pssBytes' : 'rssBytes';
+export function memoryOverTime(result: Result): Chart | null {
+  const { samples, stages } = result;
+  // A short run on a busy machine may have PSS only once, which is no curve.
+  const withPss = samples.filter((sample) => number(sample, 'worker', 'pssBytes') !== null);
+  const key = withPss.length > 1 ? 'pssBytes' : 'rssBytes';
   const kind = key === 'pssBytes' ? 'PSS' : 'RSS';
-  const inMb = (layer: string) => curve(samples, layer, key, (bytes) => bytes / MB);
+  const curves = (ofGenerator: boolean) =>
+    cpuLayers(result)
+      .filter(({ belongsTo }) => (belongsTo === 'generator') === ofGenerator)
+      .map(({ id }) => curve(result, id, key, (bytes) => bytes / MB));
   return timeline({
     title: `Memory (${kind}) by layer over time`,
     stages,
     panels: [
-      { unit: `MB, deployment`, curves: DEPLOYMENT.map(inMb) },
-      { unit: `MB, load generator`, curves: GENERATOR.map(inMb) },
+      { unit: 'MB', curves: curves(false) },
+      // It is no part of what is measured.
+      { unit: 'MB, load generator', curves: curves(true) },
     ],
   });
 }
 
-export function cpuOverTime({ samples, stages, environment: { cpuCount } }: Result): Chart | null {
-  const layers = [...DEPLOYMENT, ...GENERATOR].map((layer) =>
-    curve(samples, layer, 'cpuPercent', (percent) => percent),
+export function cpuOverTime(result: Result): Chart | null {
+  const { stages, environment } = result;
+  const { cpuCount } = environment;
+  const curves = cpuLayers(result).map(({ id }) =>
+    curve(result, id, 'cpuPercent', (percent) => (id === WHOLE_MACHINE ? percent * cpuCount : percent)),
   );
-  // Of all cores, where the others are of one.
-  const system = curve(samples, 'system', 'cpuPercent', (percent) => percent * cpuCount);
   return timeline({
     title: 'CPU by layer over time',
     stages,
-    panels: [
-      {
-        unit: '% of one core',
-        curves: [...layers, system],
-        mark: { value: 100 * cpuCount, text: `all ${cpuCount} cores` },
-      },
-    ],
+    panels: [{ unit: '% of one core', curves, mark: { value: 100 * cpuCount, text: `all ${cpuCount} cores` } }],
   });
 }
 
-function curve(samples: Sample[], layer: string, key: string, scale: (value: number) => number): Curve {
-  const points = samples.flatMap((sample): [number, number][] => {
+function curve(result: Result, layer: string, key: string, scale: (value: number) => number): Curve {
+  const points = result.samples.flatMap((sample): [number, number][] => {
     const value = number(sample, layer, key);
     return value === null ? [] : [[sample.t, scale(value)]];
   });
-  const dash = layer === 'fleet' ? 'dashed' : layer === 'artillery' || layer === 'system' ? 'dotted' : 'solid';
-  return { name: layerTitle(layer), color: layerColor(layer), dash, points };
+  return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
 }
 
-/** Rows of all layers, for the tables: the highest and the last value of each. Null where there was none. */
-export function layerExtremes({ samples }: Result, key: 'rssBytes' | 'pssBytes' | 'cpuPercent') {
-  return inOrder([...DEPLOYMENT, ...GENERATOR]).flatMap((layer) => {
-    const values = samples.flatMap((sample) => number(sample, layer, key) ?? []);
-    if (values.length === 0) return [];
+/** Rows of the layers that are processes, for the tables: the first, the highest and the last value of each. */
+export function layerExtremes(result: Result, key: 'rssBytes' | 'pssBytes' | 'cpuPercent') {
+  return cpuLayers(result).flatMap(({ id: layer }) => {
+    const values = result.samples.flatMap((sample) => number(sample, layer, key) ?? []);
+    if (values.length === 0 || layer === WHOLE_MACHINE) return [];
     return [{ layer, first: values[0] as number, highest: Math.max(...values), last: values.at(-1) as number }];
   });
 }

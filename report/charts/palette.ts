@@ -1,4 +1,8 @@
-/** Colours of charts, by what they stand for. They are CSS variables, which `report/html/style.ts` sets for light and dark. */
+/**
+ * Colours of charts, by what they stand for. They are CSS variables, which `report/html/style.ts` sets for light and dark.
+ */
+import type { LayerDescription } from '../../protocol/result.ts';
+import { type Described, familyOf, layersOf } from '../layers.ts';
 
 export const FONT = 'system-ui, sans-serif';
 
@@ -19,17 +23,31 @@ export const COLORS = {
   page: 'var(--page)',
 };
 
-/** The deployment's layers have colours; the generator, which is not measured, is grey. */
-const LAYER_COLORS: [prefix: string, color: string][] = [
-  ['worker', COLORS.blue],
-  ['nginx', COLORS.orange],
-  ['redis', COLORS.purple],
-  ['kernel', COLORS.green],
-  ['pm2', COLORS.gold],
-  ['system', COLORS.text],
-];
+export type Dash = 'solid' | 'dashed' | 'dotted';
 
-/** @param layer of memory (`workerPss`) or of CPU (`worker`) */
-export function layerColor(layer: string): string {
-  return LAYER_COLORS.find(([prefix]) => layer.startsWith(prefix))?.[1] ?? COLORS.grey;
+/** The deployment's layers have colours; the generator, which is not measured, is grey. */
+const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: Dash[] }> = {
+  deployment: {
+    colors: [COLORS.blue, COLORS.orange, COLORS.purple, COLORS.gold, COLORS.red],
+    dashes: ['solid', 'dashed', 'dotted'],
+  },
+  generator: { colors: [COLORS.grey], dashes: ['dashed', 'dotted'] },
+  machine: { colors: [COLORS.green, COLORS.text], dashes: ['dotted'] },
+};
+
+/**
+ * @param id of memory (`workerPss`) or of CPU (`worker`): what is of one process has one style
+ * @returns as many colours as there are, then the same ones with another dash
+ */
+export function layerStyle(result: Described, id: string): { color: string; dash: Dash } {
+  const layers = layersOf(result);
+  const belongsTo = layers.find((layer) => layer.id === id)?.belongsTo;
+  if (belongsTo === undefined) return { color: COLORS.grey, dash: 'solid' };
+  const { colors, dashes } = STYLES[belongsTo];
+  const families = new Set(layers.filter((layer) => layer.belongsTo === belongsTo).map((layer) => familyOf(layer.id)));
+  const index = [...families].indexOf(familyOf(id));
+  return {
+    color: colors[index % colors.length] as string,
+    dash: dashes[Math.floor(index / colors.length) % dashes.length] as Dash,
+  };
 }

@@ -11,12 +11,12 @@ const WINDOWS = { ramp: 'while it ramped', broadcasts: 'during the broadcasts' }
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
 
 export function cpu(result: Result): Html {
-  const layers = inOrder(Object.keys(result.cpu));
+  const layers = inOrder(result, Object.keys(result.cpu));
   const extremes = dataTable(
     'CPU of the samples, % of one core',
     ['Layer', 'Highest', 'Last'],
     layerExtremes(result, 'cpuPercent').map(({ layer, highest, last }) => [
-      layerTitle(layer),
+      layerTitle(result, layer),
       ...[highest, last].map((percent) => decimals(percent, 1)),
     ]),
   );
@@ -33,7 +33,7 @@ ${
     layers.map((layer) => {
       const cost = result.cpu[layer] as Result['cpu'][string];
       return [
-        layerTitle(layer),
+        layerTitle(result, layer),
         measured(cost.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
         measured(cost.idlePercent, (percent) => decimals(percent, 1)),
         measured(cost.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),

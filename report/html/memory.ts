@@ -4,50 +4,46 @@ import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
-import { inOrder, layerTitle, mainWorkerLayer } from '../layers.ts';
+import { inOrder, layerTitle, mainLayers } from '../layers.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { dataTable, figure, measured, multiples, section } from './section.ts';
 import { interval95 } from './summary.ts';
 
-/** Of the layers, those with a chart; the table has all. */
-const DRAWN = ['workerHeapUsed', 'nginxPss', 'redisUsedMemory', 'kernelTcp', 'kernelSlab'];
-
 export function memory(result: Result): Html {
-  const { memory: found, verdict } = result;
-  const trusted = verdict.status !== 'INVALID';
+  const trusted = result.verdict.status !== 'INVALID';
   const chart = memoryOverTime(result);
   return section({
     id: 'memory',
     title: 'Memory',
     lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shade is where the line lies with 95 % confidence. See ${term('layers')}.`,
     body: html`${fits(result)}
-${trusted ? perConnection(found) : html`<p class="absent">No slopes: this measurement cannot be trusted.</p>`}
-${sumOfParts(found)}
-<details><summary>Table: memory at each plateau</summary>${plateaus(found)}</details>
+${trusted ? perConnection(result) : html`<p class="absent">No slopes: this measurement cannot be trusted.</p>`}
+${sumOfParts(result)}
+<details><summary>Table: memory at each plateau</summary>${plateaus(result)}</details>
 ${figure(chart, 'No time series: nothing was sampled.', extremes(result))}
-${absent(found)}`,
+${absent(result)}`,
   });
 }
 
+/** The table has all layers. */
 function fits(result: Result): Html {
   const { memory: found, verdict } = result;
-  const machine = 'systemHeld' in found.perConnectionBytes ? 'systemHeld' : 'systemUsed';
-  const layers = [mainWorkerLayer(found.perConnectionBytes), ...DRAWN, machine];
-  const charts = layers.flatMap((layer) => {
+  const charts = mainLayers(result).flatMap((layer) => {
     const chart = memoryFit(result, layer);
     const line = found.perConnectionBytes[layer];
     if (!chart || !line) return [];
     const note = verdict.status === 'INVALID' ? '' : html`${sizeOf(line.slope)} per connection; ${interval95(line)}`;
-    return [{ chart, caption: layerTitle(layer), note }];
+    return [{ chart, caption: layerTitle(result, layer), note }];
   });
   if (charts.length === 0)
     return html`<p class="absent">Not measured: a line needs memory at two numbers of connections.</p>`;
   return multiples(charts);
 }
 
-function perConnection({ perConnectionBytes, residualBytes }: Result['memory']): Html | null {
-  const layers = inOrder(Object.keys(perConnectionBytes));
+function perConnection(result: Result): Html | null {
+  const { perConnectionBytes, residualBytes } = result.memory;
+  const layers = inOrder(result, Object.keys(perConnectionBytes));
   if (layers.length === 0) return null;
   return dataTable(
     'Memory per connection by layer',
@@ -60,7 +56,7 @@ function perConnection({ perConnectionBytes, residualBytes }: Result['memory']):
       // Rounded down, so that only a perfect line is 1.
       const straight = decimals(Math.floor(r2 * 1000) / 1000, 3);
       return [
-        layerTitle(layer),
+        layerTitle(result, layer),
         sizeOf(slope),
         interval,
         straight,
@@ -72,7 +68,8 @@ function perConnection({ perConnectionBytes, residualBytes }: Result['memory']):
 }
 
 /** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
-function sumOfParts({ sum }: Result['memory']): Html | null {
+function sumOfParts(result: Result): Html | null {
+  const { sum } = result.memory;
   if (!sum || sum.systemHigh95 === null) return null;
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemLow95, systemHigh95 } = sum;
   const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes;
@@ -80,17 +77,19 @@ function sumOfParts({ sum }: Result['memory']): Html | null {
   const whole = isKnown
     ? html`The whole machine held ${sizeOf(systemPerConnectionBytes)} more per connection (${interval}): ${sizeOf(sum.unexplainedPerConnectionBytes)} in none of them.`
     : html`What the whole machine held moved too much to compare (${interval}): other programs ran on it.`;
-  return html`<p>The layers together take ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map(layerTitle).join(', ')}). ${whole}</p>`;
+  return html`<p>The layers together take ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
 }
 
-function plateaus({ plateaus: found }: Result['memory']): Html {
+function plateaus(result: Result): Html {
+  const { plateaus: found } = result.memory;
   const layers = inOrder(
+    result,
     [...new Set(found.flatMap((plateau) => Object.keys(plateau)))].filter((key) => key !== 'connections'),
   );
   return dataTable(
     'Memory at each plateau, in MB',
     ['Layer, MB', ...found.map(({ connections }) => html`${integer(connections)} connections`)],
-    layers.map((layer) => [layerTitle(layer), ...found.map((plateau) => measured(plateau[layer], megabytes))]),
+    layers.map((layer) => [layerTitle(result, layer), ...found.map((plateau) => measured(plateau[layer], megabytes))]),
   );
 }
 
@@ -99,17 +98,17 @@ function extremes(result: Result): Html {
     'Memory (RSS) of the samples',
     ['Layer, MB', 'First', 'Highest', 'Last'],
     layerExtremes(result, 'rssBytes').map(({ layer, first, highest, last }) => [
-      layerTitle(layer),
+      layerTitle(result, layer),
       ...[first, highest, last].map(megabytes),
     ]),
   );
 }
 
-function absent({ absent: missing }: Result['memory']): Html | null {
-  const byReason = [...Map.groupBy(Object.entries(missing), ([, reason]) => reason)];
+function absent(result: Result): Html | null {
+  const byReason = [...Map.groupBy(Object.entries(result.memory.absent), ([, reason]) => reason)];
   if (byReason.length === 0) return null;
   return html`<p class="note">Not measured: ${byReason
-    .map(([reason, layers]) => `${layers.map(([layer]) => layerTitle(layer)).join(', ')} (${reason})`)
+    .map(([reason, layers]) => `${layers.map(([layer]) => layerTitle(result, layer)).join(', ')} (${reason})`)
     .join('; ')}.</p>`;
 }
 

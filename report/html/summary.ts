@@ -53,12 +53,13 @@ function held({ connections: { peak, target, achievedRatePerSec: rate } }: Resul
   return { name: term('connections'), value: integer(peak), unit: '', more: of + at };
 }
 
-function perConnection({ memory }: Result): Tile {
+function perConnection(result: Result): Tile {
+  const { memory } = result;
   const layer = mainWorkerLayer(memory.perConnectionBytes);
   const line = memory.perConnectionBytes[layer];
   const name = term('perConnection');
   if (!line) return { name, value: null, unit: '', more: 'a slope needs memory at two numbers of connections' };
-  return { name, value: kilobytes(line.slope), unit: 'KB', more: `${layerTitle(layer)}; ${interval95(line)}` };
+  return { name, value: kilobytes(line.slope), unit: 'KB', more: `${layerTitle(result, layer)}; ${interval95(line)}` };
 }
 
 export function interval95({ low95, high95 }: { low95: number | null; high95: number | null }): string {

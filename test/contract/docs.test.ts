@@ -5,9 +5,9 @@ import { describe, it } from 'node:test';
 import { createProgram } from '../../plugin/cli/program.ts';
 import { METRICS } from '../../plugin/engine/metrics.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
-import { RUN_METRICS } from '../../plugin/hook/metrics.ts';
+import { runMetrics } from '../../plugin/hook/metrics.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
-import { LAYERS } from '../../plugin/samplers/layers.ts';
+import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { optionsSchema as engineOptions } from '../../plugin/script/engine-options.ts';
 import {
   environmentSchema as hookEnvironment,
@@ -22,7 +22,6 @@ import type { Metric } from '../../protocol/metric.ts';
 import { resultSchema } from '../../protocol/result.ts';
 import { VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
 import { LIMITS } from '../../report/capacity.ts';
-import { TITLES } from '../../report/layers.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
@@ -153,7 +152,7 @@ describe('reference/metrics.md', () => {
   it('gives every metric of the plugin, and where it is in the result', () => {
     assertSameRows(
       rows(section(pages.metrics, 'Plugin')),
-      RUN_METRICS.map(({ name, kind, unit, help, path }) => [name, kind, unit, help, path]),
+      runMetrics().map(({ name, kind, unit, help, path }) => [name, kind, unit, help, path]),
     );
   });
 
@@ -207,8 +206,7 @@ describe('reference/result.md', () => {
 
 describe('reference/result.md and the method', () => {
   it('name every layer and every limit', () => {
-    const cpuLayers = new Set<string>([...LAYERS, 'system']);
-    const memoryLayers = Object.keys(TITLES).filter((layer) => !cpuLayers.has(layer));
+    const memoryLayers = LAYERS.flatMap(({ figures }) => figures.map(({ id }) => id));
     assert.ok(memoryLayers.length > 15);
     const method = globSync(['docs/method.md', 'docs/method/*.md'], { cwd: ROOT }).map(page).join('\n');
     for (const text of [pages.result, method]) {

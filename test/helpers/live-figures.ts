@@ -16,8 +16,8 @@ export function liveFigures(connections: number, changes: Partial<LiveFigures> =
       { seq: 1, worker: 'w0', members: connections, sendDelayMs: 0.1, sentinelMs: 12.5 },
     ],
     layers: {
-      worker: { rssBytes: 200 * MB, pssBytes: 100 * MB + connections * 15_000, cpuPercent: 50 },
-      nginx: { rssBytes: 30 * MB, cpuPercent: 12.5 },
+      worker: { title: 'Workers', rssBytes: 200 * MB, pssBytes: 100 * MB + connections * 15_000, cpuPercent: 50 },
+      nginx: { title: 'nginx', rssBytes: 30 * MB, cpuPercent: 12.5 },
     },
     system: { usedBytes: 900 * MB, cpuPercent: 40 },
     loops: [

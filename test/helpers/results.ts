@@ -1,3 +1,5 @@
+import { LAYERS } from '../../plugin/samplers/layers/index.ts';
+import { describeLayers } from '../../plugin/samplers/layers/layer.ts';
 import { type Batch, type Result, resultSchema, type Summary } from '../../protocol/result.ts';
 
 const MB = 1024 * 1024;
@@ -110,6 +112,7 @@ export function perfectResult(): Result {
       histograms: {},
     },
     memory: {
+      layers: describeLayers(LAYERS),
       perConnectionBytes: {
         systemUsed: slope(30_000),
         workerPss: slope(15_000),

@@ -25,6 +25,7 @@ export const MAY_IMPORT: Record<string, string[]> = {
     'protocol',
     'plugin/script',
     'plugin/engine',
+    'plugin/samplers',
     'plugin/run',
     'plugin/result',
     'plugin/doctor',

@@ -14,7 +14,8 @@ const show = (id, text) => {
   byId(id).textContent = text;
 };
 
-let titles = {};
+/** Layer → its name, as far as it has been seen. */
+const titles = {};
 let points = [];
 
 const charts = ['connections', 'memory', 'loops'].map((name) =>
@@ -111,8 +112,8 @@ function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts,
   );
   fill(
     'layers',
-    Object.entries(layers).map(([layer, { rssBytes, pssBytes, cpuPercent }]) => [
-      titles[layer] ?? layer,
+    Object.values(layers).map(({ title, rssBytes, pssBytes, cpuPercent }) => [
+      title,
       format(toMb(rssBytes), 1),
       format(toMb(pssBytes), 1),
       format(cpuPercent, 1),
@@ -126,12 +127,13 @@ function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts,
 
 const run = new EventSource('/events');
 run.addEventListener('history', ({ data }) => {
-  ({ titles, points } = JSON.parse(data));
+  ({ points } = JSON.parse(data));
   drawCharts();
 });
 run.addEventListener('figures', ({ data }) => {
   const { figures, point } = JSON.parse(data);
   if (point) points.push(point);
+  for (const [layer, { title }] of Object.entries(figures.layers)) titles[layer] = title;
   showFigures(figures);
   drawCharts();
 });

@@ -11,14 +11,12 @@ async function connectedTo(redis: TestRedis) {
   return client.connect();
 }
 
-test('memory, clients and subscriptions of a Redis', async (t) => {
+test('memory of a Redis, and of those who subscribe', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
   const subscriber = await connectedTo(redis);
   t.after(() => subscriber.isOpen && subscriber.destroy());
   await subscriber.subscribe('a', () => {});
-  await subscriber.subscribe('b', () => {});
-  await subscriber.pSubscribe('c*', () => {});
   const reader = new RedisReader(redis.url);
   t.after(() => reader.close());
   await reader.ready();
@@ -26,15 +24,8 @@ test('memory, clients and subscriptions of a Redis', async (t) => {
   const reading = await reader.read();
   assert.ok(reading);
   assert.ok(reading.usedMemoryBytes > 100_000 && reading.rssBytes > 1_000_000);
-  // Redis sums it up in the background, from time to time.
-  assert.ok(reading.clientsNormalBytes >= 0);
-  assert.equal(reading.connectedClients, 2);
-  assert.equal(reading.pubSubClients, 1);
   assert.ok(reading.pubSubTotalBytes > 0);
   assert.equal(reading.pubSubOutputBytes, 0);
-  assert.deepEqual([reading.pubSubChannels, reading.pubSubPatterns], [2, 1]);
-  const later = await reader.read();
-  assert.ok(later && later.netOutputBytes > reading.netOutputBytes);
   assert.equal(reader.failures, 0);
 });
 

@@ -4,7 +4,7 @@ import { clock, clockStep, short } from '../../../report/charts/axes.ts';
 import { countBars } from '../../../report/charts/bars.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../../../report/charts/broadcasts.ts';
 import { memoryFit } from '../../../report/charts/memory-fit.ts';
-import { cpuOverTime } from '../../../report/charts/over-time.ts';
+import { cpuOverTime, memoryOverTime } from '../../../report/charts/over-time.ts';
 import { oneWayPercentiles } from '../../../report/charts/percentiles.ts';
 import { timeline } from '../../../report/charts/timeline.ts';
 import { readResult } from '../../../report/read.ts';
@@ -48,6 +48,17 @@ describe('timeline', () => {
     assert.equal(marks(chart?.wide, 'strong-band'), 1);
   });
 
+  it('has PSS over time, or RSS where PSS is not a curve', () => {
+    const samples = [0, 1, 2].map((t) => ({
+      t,
+      connections: 0,
+      worker: { rssBytes: 2e6, ...(t < 1 && { pssBytes: 1e6 }) },
+    }));
+    const chart = memoryOverTime({ ...perfectResult(), samples });
+    assert.equal(chart?.title, 'Memory (RSS) by layer over time');
+    assert.equal(memoryOverTime(measured)?.title, 'Memory (PSS) by layer over time');
+  });
+
   it('is nothing where nothing was sampled', () => {
     assert.equal(timeline({ title: '', stages: [], panels: [{ unit: '', curves: [{ ...curve, points: [] }] }] }), null);
     assert.equal(cpuOverTime(perfectResult()), null);
@@ -62,12 +73,12 @@ describe('memoryFit', () => {
   });
 
   it('has no interval of two plateaus, and no line of one', () => {
-    const { memory } = perfectResult();
+    const { memory, cpu } = perfectResult();
     const of = (count: number) =>
-      memoryFit({ memory: { ...memory, plateaus: memory.plateaus.slice(0, count) } }, 'workerPss');
+      memoryFit({ cpu, memory: { ...memory, plateaus: memory.plateaus.slice(0, count) } }, 'workerPss');
     assert.doesNotMatch(of(2)?.wide ?? '', /<polygon/);
     assert.equal(of(1), null);
-    assert.equal(memoryFit({ memory }, 'noLayer'), null);
+    assert.equal(memoryFit({ cpu, memory }, 'noLayer'), null);
   });
 });
 

@@ -39,6 +39,7 @@ describe('report.md', () => {
     Object.assign(result.environment, { cpu: MARKUP, kernel: MARKUP, versions: { [MARKUP]: MARKUP } });
     result.environment.limits = { [MARKUP]: 1 };
     result.verdict = { status: 'SUSPECT', reasons: [{ code: MARKUP, message: MARKUP, fix: MARKUP }] };
+    for (const layer of result.memory.layers) layer.title = MARKUP;
     result.capacity.limits = [{ name: MARKUP, max: 1 }];
     result.memory.perConnectionBytes[MARKUP] = { slope: 1, low95: null, high95: null, r2: 1, naive: 1 };
     const text = renderMarkdown(result);

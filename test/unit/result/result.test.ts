@@ -7,6 +7,8 @@ import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
 import { memoryFigures } from '../../../plugin/result/memory.ts';
 import { achievedRate } from '../../../plugin/result/rate.ts';
+import type { SampleRow } from '../../../plugin/samplers/index.ts';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { facts, hookConfig, page, sent, snapshot } from '../../helpers/facts.ts';
 
 describe('achieved rate', () => {
@@ -179,10 +181,15 @@ describe('memory', () => {
     layers: { workerRss: 1e6 + connections * 5000, ...(connections > 0 && { late: 1 }) },
   }));
 
+  const sampled = (...rows: Record<string, Record<string, number>>[]) => ({
+    layers: LAYERS,
+    samples: rows.map((row, t) => ({ t, connections: 200, ...row }) as SampleRow),
+  });
+
   it('is a line through the plateaus of layers that all of them have', () => {
     const figures = memoryFigures(
       facts({ plateaus, peakConnections: 200, afterDisconnect: { workerRss: 1.1e6, other: 1 } }),
-      [{ t: 1, connections: 200, worker: { rssBytes: 3e6 } }],
+      sampled({ worker: { rssBytes: 3e6 } }),
     );
     assert.deepEqual(Object.keys(figures.perConnectionBytes), ['workerRss']);
     const { slope, r2, naive } = figures.perConnectionBytes.workerRss ?? {};
@@ -194,12 +201,15 @@ describe('memory', () => {
   });
 
   it("takes no peak from a machine that is not the workers'", () => {
-    const samples = [{ t: 1, connections: 200, system: { usedBytes: 9e9 } }];
-    assert.equal(memoryFigures(facts({ plateaus }), samples).peakBytes.systemUsed, undefined);
+    const samples = sampled({ system: { usedBytes: 9e9 }, redisServer: { usedMemoryBytes: 5e6 } });
+    assert.equal(memoryFigures(facts({ plateaus, sharedHost: true }), samples).peakBytes.systemUsed, 9e9);
+    const { peakBytes } = memoryFigures(facts({ plateaus, sharedHost: false }), samples);
+    assert.equal(peakBytes.systemUsed, undefined);
+    assert.equal(peakBytes.redisUsedMemory, 5e6, 'Redis reports it itself, wherever it runs');
   });
 
   it('of a baseline alone has no slope', () => {
-    assert.deepEqual(memoryFigures(facts({ plateaus: plateaus.slice(0, 1) }), []).perConnectionBytes, {});
+    assert.deepEqual(memoryFigures(facts({ plateaus: plateaus.slice(0, 1) }), sampled()).perConnectionBytes, {});
   });
 });
 
@@ -210,7 +220,7 @@ describe('CPU', () => {
       idle: { seconds: 10, cpuUs: { worker: 100_000 }, units: 0 },
       broadcast: { seconds: 5, cpuUs: { worker: 250_000, redis: 1000 }, units: 10_000 },
     };
-    assert.deepEqual(cpuFigures(facts({ cpu })), {
+    assert.deepEqual(cpuFigures(facts({ cpu }), LAYERS), {
       worker: {
         rampSecondsPerThousandConnects: 0.5,
         idlePercent: 1,
@@ -227,13 +237,13 @@ describe('CPU', () => {
       idle: undefined,
       broadcast: undefined,
     };
-    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu, sharedHost: false }))), ['worker']);
-    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu }))), ['worker', 'system']);
+    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu, sharedHost: false }), LAYERS)), ['worker']);
+    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu }), LAYERS)), ['worker', 'system']);
   });
 
   it('is unknown where nothing happened', () => {
     const cpu = { ramp: { seconds: 0, cpuUs: { worker: 1 }, units: 0 }, idle: undefined, broadcast: undefined };
-    assert.deepEqual(cpuFigures(facts({ cpu })).worker, {
+    assert.deepEqual(cpuFigures(facts({ cpu }), LAYERS).worker, {
       rampSecondsPerThousandConnects: null,
       idlePercent: null,
       broadcastMicrosecondsPerMessage: null,

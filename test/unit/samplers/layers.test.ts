@@ -1,77 +1,93 @@
+/** What people script against: adding a layer adds a line here, and nothing here ever changes or goes. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { CpuTime } from '../../../plugin/samplers/cpu-time.ts';
-import { layerMemory } from '../../../plugin/samplers/layers.ts';
-import type { ProcessReading } from '../../../plugin/samplers/proc.ts';
+import { describe, it } from 'node:test';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { describeLayers } from '../../../plugin/samplers/layers/layer.ts';
+import { familyOf } from '../../../report/layers.ts';
 
-function processes(entries: [pid: number, reading: Partial<ProcessReading>][]): Map<number, ProcessReading> {
-  return new Map(entries.map(([pid, reading]) => [pid, { rssBytes: 0, cpuUs: 0, startedAtUs: 0, ...reading }]));
-}
+const figures = LAYERS.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure })));
+const described = describeLayers(LAYERS);
 
-test('a layer is the sum of its processes', () => {
-  const readings = processes([
-    [1, { rssBytes: 10, pssBytes: 7 }],
-    [2, { rssBytes: 20, pssBytes: 8 }],
-    [3, { rssBytes: 99, pssBytes: 99 }],
-  ]);
-  assert.deepEqual(layerMemory([1, 2], readings), { known: true, rssBytes: 30, pssBytes: 15 });
-});
+describe('the table of layers', () => {
+  it('has the keys of the result document', () => {
+    assert.deepEqual(figures.map(({ id }) => id).toSorted(), [
+      'artilleryPss',
+      'artilleryRss',
+      'fleetPss',
+      'fleetRss',
+      'kernelPageTables',
+      'kernelSlab',
+      'kernelTcp',
+      'nginxPss',
+      'nginxRss',
+      'pm2Pss',
+      'pm2Rss',
+      'redisClientBuffers',
+      'redisPss',
+      'redisRss',
+      'redisUsedMemory',
+      'systemHeld',
+      'systemUsed',
+      'workerExternal',
+      'workerHeapUsed',
+      'workerPss',
+      'workerRss',
+    ]);
+  });
 
-test('a layer without all of its processes has no sum, and one without all PSS has no PSS', () => {
-  const readings = processes([
-    [1, { rssBytes: 10, pssBytes: 7 }],
-    [2, { rssBytes: 20 }],
-  ]);
-  assert.deepEqual(layerMemory([1, 2], readings), { known: true, rssBytes: 30 });
-  assert.deepEqual(layerMemory([1, 2, 4], readings), { known: false, reason: '1 of its 3 processes are gone' });
-  assert.equal(layerMemory([], readings).known, false);
-  assert.equal(layerMemory(undefined, readings).known, false);
-});
+  it('has the keys of CPU, with whose they are', () => {
+    assert.deepEqual(
+      described.filter(({ unit }) => unit === 'cpuSeconds').map(({ id, belongsTo }) => [id, belongsTo]),
+      [
+        ['worker', 'deployment'],
+        ['nginx', 'deployment'],
+        ['redis', 'deployment'],
+        ['pm2', 'deployment'],
+        ['fleet', 'generator'],
+        ['artillery', 'generator'],
+        ['system', 'machine'],
+      ],
+    );
+  });
 
-test('CPU time goes on rising when a process dies, is replaced, or its pid is used again', () => {
-  const cpu = new CpuTime();
-  const see = (entries: [number, number, number][]) => {
-    const readings = processes(entries.map(([pid, cpuUs, startedAtUs]) => [pid, { cpuUs, startedAtUs }]));
-    cpu.add([1, 2, 3], readings);
-    return cpu.totalUs;
-  };
-  assert.equal(
-    see([
-      [1, 100, 0],
-      [2, 50, 0],
-    ]),
-    150,
-  );
-  assert.equal(
-    see([
-      [1, 130, 0],
-      [2, 60, 0],
-    ]),
-    190,
-  );
-  assert.equal(see([[1, 140, 0]]), 200, 'process 2 is gone; what it used stays');
-  assert.equal(
-    see([
-      [1, 140, 0],
-      [3, 5, 9e6],
-    ]),
-    205,
-    'its successor counts from its own start',
-  );
-  assert.equal(
-    see([
-      [1, 20, 99e6],
-      [3, 5, 9e6],
-    ]),
-    225,
-    'the same pid, another process',
-  );
-});
+  it('sums every byte once: PSS and not RSS, no share of another layer, and not the whole', () => {
+    assert.deepEqual(
+      described.flatMap(({ id, inSum }) => (inSum ? [id] : [])),
+      [
+        'workerPss',
+        'nginxPss',
+        'redisPss',
+        'pm2Pss',
+        'kernelSlab',
+        'kernelTcp',
+        'kernelPageTables',
+        'fleetPss',
+        'artilleryPss',
+      ],
+    );
+  });
 
-test('an older reading that arrives late brings nothing', () => {
-  const cpu = new CpuTime();
-  cpu.add([1], processes([[1, { cpuUs: 100 }]]));
-  cpu.add([1], processes([[1, { cpuUs: 90 }]]));
-  cpu.add([1], processes([[1, { cpuUs: 110 }]]));
-  assert.equal(cpu.totalUs, 110);
+  it("counts this machine's kernel figures as the machine's, and nothing else", () => {
+    assert.deepEqual(
+      figures.flatMap(({ id, layer }) => (layer.belongsTo === 'machine' ? [id] : [])),
+      ['kernelSlab', 'kernelTcp', 'kernelPageTables', 'systemUsed', 'systemHeld'],
+    );
+  });
+
+  it('has the metrics that thresholds are set on', () => {
+    assert.deepEqual(Object.fromEntries(figures.flatMap(({ id, metric }) => (metric ? [[metric, id]] : []))), {
+      'memory.worker.bytes_per_connection': 'workerRss',
+      'memory.worker_pss.bytes_per_connection': 'workerPss',
+      'memory.worker_heap.bytes_per_connection': 'workerHeapUsed',
+      'memory.nginx.bytes_per_connection': 'nginxPss',
+      'memory.redis.bytes_per_connection': 'redisUsedMemory',
+      'memory.kernel_tcp.bytes_per_connection': 'kernelTcp',
+      'memory.system.bytes_per_connection': 'systemUsed',
+    });
+  });
+
+  it('has no id twice, and figures that show by their id which layer they are of', () => {
+    assert.equal(new Set(described.map(({ id }) => id)).size, described.length);
+    for (const { id, layer } of figures) assert.equal(familyOf(id), familyOf(layer.id), id);
+  });
 });

@@ -1,0 +1,56 @@
+/** CPU time of all layers: what each has used so far, and its share since the sample before. */
+import { CpuTime } from './cpu-time.ts';
+import type { CpuReading } from './kernel.ts';
+import type { Layer } from './layers/layer.ts';
+import type { ProcessReading } from './proc.ts';
+import type { LayerPids } from './process-memory.ts';
+import type { Sources } from './sources.ts';
+
+/** `idleUs` of a layer that has cores of its own, as the whole machine has. */
+type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
+
+export interface CpuPoint {
+  atMs: number;
+  /** Layers that have been seen. */
+  uses: Record<string, CpuUse>;
+}
+
+export class LayerCpu {
+  readonly #layers: readonly Layer[];
+  readonly #processes: Map<string, CpuTime>;
+
+  constructor(layers: readonly Layer[]) {
+    this.#layers = layers;
+    this.#processes = new Map(layers.flatMap(({ id, isProcesses }) => (isProcesses ? [[id, new CpuTime()]] : [])));
+  }
+
+  add(pids: LayerPids, processes: Map<number, ProcessReading>): void {
+    for (const [layer, cpu] of this.#processes) cpu.add(pids[layer] ?? [], processes);
+  }
+
+  /** @returns of processes, what was added so far; never rejects */
+  async uses(sources: Sources): Promise<Record<string, CpuUse>> {
+    const uses: Record<string, CpuUse> = {};
+    for (const { id, cpu } of this.#layers) {
+      const busyUs = this.#processes.get(id)?.totalUs ?? 0;
+      const use = busyUs > 0 ? { busyUs } : await cpu?.(sources).catch(() => undefined);
+      if (use) uses[id] = use;
+    }
+    return uses;
+  }
+}
+
+/**
+ * @returns 100 is one core, or all cores of a layer that has some of its own; nothing for a layer seen for the first time,
+ *   since what it used before belongs to no sample
+ */
+export function cpuPercent(layer: string, before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
+  const [from, to] = [before?.uses[layer], now.uses[layer]];
+  if (before === undefined || from === undefined || to === undefined) return {};
+  const busyUs = to.busyUs - from.busyUs;
+  const wholeUs =
+    to.idleUs === undefined || from.idleUs === undefined
+      ? (now.atMs - before.atMs) * 1000
+      : busyUs + to.idleUs - from.idleUs;
+  return wholeUs > 0 ? { cpuPercent: Math.round((1000 * busyUs) / wholeUs) / 10 } : {};
+}

@@ -1,0 +1,31 @@
+/** What the kernel holds for sockets and processes; on one machine, of both ends of every connection. */
+import type { Layer } from './layer.ts';
+
+export const kernel: Layer = {
+  id: 'kernel',
+  title: 'Kernel',
+  belongsTo: 'machine',
+  figures: [
+    {
+      id: 'kernelSlab',
+      title: 'Kernel socket slabs',
+      inSum: true,
+      main: true,
+      read: ({ kernel }) => kernel.slabBytes(),
+    },
+    {
+      id: 'kernelTcp',
+      title: 'Kernel TCP buffers',
+      inSum: true,
+      main: true,
+      metric: 'memory.kernel_tcp.bytes_per_connection',
+      read: ({ kernel }) => kernel.tcpBytes(),
+    },
+    {
+      id: 'kernelPageTables',
+      title: 'Kernel page tables',
+      inSum: true,
+      read: async ({ kernel }) => (await kernel.memory()).pageTablesBytes,
+    },
+  ],
+};

@@ -1,0 +1,30 @@
+/** Memory of a layer that is processes: their sum. */
+import type { ProcessReading } from './proc.ts';
+
+/** Process ids by layer; a layer that runs elsewhere, or not at all, is missing or empty. */
+export type LayerPids = Record<string, number[]>;
+
+export interface ProcessMemory {
+  rssBytes: number;
+  /** Only when it was asked for, and readable of every process. */
+  pssBytes?: number;
+}
+
+export const PSS_UNREADABLE =
+  process.platform === 'linux' ? '/proc/<pid>/smaps_rollup is readable by its user and root only' : 'only Linux tells';
+
+/** @throws Error: a sum over only some of the processes would look like a saving, so there is none */
+export function processMemory(pids: number[] | undefined, processes: Map<number, ProcessReading>): ProcessMemory {
+  if (pids === undefined || pids.length === 0) throw new Error('no process of it runs on this machine');
+  const readings = pids.map((pid) => processes.get(pid)).filter((reading) => reading !== undefined);
+  const gone = pids.length - readings.length;
+  if (gone > 0) throw new Error(`${gone} of its ${pids.length} processes are gone`);
+  const memory = { rssBytes: 0, pssBytes: 0 };
+  let complete = true;
+  for (const { rssBytes, pssBytes } of readings) {
+    memory.rssBytes += rssBytes;
+    memory.pssBytes += pssBytes ?? 0;
+    complete &&= pssBytes !== undefined;
+  }
+  return complete ? memory : { rssBytes: memory.rssBytes };
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { cpuOverTime } from '../../../report/charts/over-time.ts';
+import { layerStyle } from '../../../report/charts/palette.ts';
+import { renderConsole } from '../../../report/console.ts';
+import { renderHtml } from '../../../report/html/report.ts';
+import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach } from '../../../report/layers.ts';
+import { renderMarkdown } from '../../../report/markdown.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+/** As a version wrote it that did not describe its layers. */
+function olderResult() {
+  const result = perfectResult();
+  result.memory.layers = [];
+  return result;
+}
+
+describe('the layers of a result', () => {
+  it('are called and ordered as the document says, and those that it does not know come last', () => {
+    const result = perfectResult();
+    result.memory.layers.reverse();
+    assert.equal(layerTitle(result, 'pm2Pss'), 'PM2 daemon PSS');
+    assert.equal(layerTitle(result, 'haproxyMaps'), 'haproxy maps');
+    assert.deepEqual(inOrder(result, ['other', 'workerPss', 'nginxPss']), ['nginxPss', 'workerPss', 'other']);
+  });
+
+  it('are short of those that matter less, with one for each process', () => {
+    assert.deepEqual(oneOfEach(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
+    const main = mainLayers(perfectResult());
+    assert.deepEqual([main.includes('nginxPss'), main.includes('nginxRss')], [true, false]);
+  });
+
+  it('are told apart in charts', () => {
+    const result = perfectResult();
+    const styles = cpuLayers(result).map(({ id }) => JSON.stringify(layerStyle(result, id)));
+    assert.equal(new Set(styles).size, cpuLayers(result).length);
+    assert.equal(layerStyle(result, 'workerHeapUsed').color, layerStyle(result, 'worker').color);
+  });
+});
+
+describe('a result of a version that did not describe its layers', () => {
+  const samples = [1, 2, 3].map((t) => ({ t, connections: t, worker: { cpuPercent: t }, nginx: { cpuPercent: t } }));
+  const older = { ...olderResult(), samples };
+
+  it('is shown with its keys as words', () => {
+    for (const text of [renderConsole(older, { color: false, width: 100 }), renderMarkdown(older), renderHtml(older)]) {
+      assert.match(text, /worker heap used/);
+      assert.match(text, /nginx/);
+    }
+  });
+
+  it('has a curve for each layer with CPU', () => {
+    const { legend = [] } = cpuOverTime(older) ?? {};
+    assert.deepEqual(
+      legend.map(({ name }) => name),
+      ['nginx', 'worker'],
+    );
+    assert.equal(new Set(legend.map(({ color }) => color)).size, 2);
+  });
+});
