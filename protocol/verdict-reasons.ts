@@ -11,48 +11,51 @@ interface Definition {
 export const VERDICT_REASONS = {
   RUN_INCOMPLETE: {
     invalidates: true,
-    meaning: 'the run was stopped, or measuring failed, before its end; or the virtual users had left by then',
+    meaning: 'the run was stopped, or measuring failed, before its end; or the virtual users had left before the end',
   },
-  NO_CONNECTIONS: { invalidates: true, meaning: 'not one connection was made' },
+  NO_CONNECTIONS: { invalidates: true, meaning: 'no connection was made' },
   LEDGER_MISMATCH: { invalidates: true, meaning: 'for a broadcast, expected is not received + lost' },
-  COUNTS_DISAGREE: { invalidates: true, meaning: 'the server counted other members than the ledger expected' },
-  WORKER_RESTARTED: { invalidates: true, meaning: 'a worker has another process than at the start, or is missing' },
+  COUNTS_DISAGREE: {
+    invalidates: true,
+    meaning: 'the server counted a different number of members than the ledger expected',
+  },
+  WORKER_RESTARTED: { invalidates: true, meaning: 'a worker has a different process than at the start, or is missing' },
   REDIS_GONE: { invalidates: true, meaning: 'Redis stopped answering during the run' },
   ACCOUNTS_MISMATCH: {
     invalidates: true,
-    meaning: 'an engine and its fleet count other numbers of living connections',
+    meaning: 'an engine and its fleet count a different number of living connections',
   },
-  CONNECTIONS_LOST: {
-    invalidates: false,
-    meaning: 'connections that had been open ended before they were told to',
-  },
+  CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections ended before the run released them' },
   TARGET_NOT_REACHED: {
     invalidates: false,
     meaning: 'virtual users that stay were never all connected at the same time',
   },
-  CONNECTIONS_FAILED: { invalidates: false, meaning: 'virtual users failed, or further connections of one' },
-  RATE_NOT_REACHED: { invalidates: false, meaning: 'less than 95 % of the configured connections per second' },
-  NOT_SETTLED: { invalidates: false, meaning: '30 s after a ramp not all had connected and joined' },
-  PLATEAU_MOVED: { invalidates: false, meaning: 'connections came or went while memory was read' },
+  CONNECTIONS_FAILED: { invalidates: false, meaning: 'virtual users failed, or additional connections of one failed' },
+  RATE_NOT_REACHED: {
+    invalidates: false,
+    meaning: 'less than 95 % of the configured connections per second was reached',
+  },
+  NOT_SETTLED: { invalidates: false, meaning: '30 s after a ramp, some virtual users had not connected and joined' },
+  PLATEAU_MOVED: { invalidates: false, meaning: 'connections came or left while memory was read' },
   NOBODY_EXPECTED: { invalidates: false, meaning: 'no connection had joined the room of the broadcasts' },
   DUPLICATE_RECEIPTS: { invalidates: false, meaning: 'connections got a broadcast more than once' },
-  BASELINE_NOT_EMPTY: { invalidates: false, meaning: 'connections were there before the run' },
+  BASELINE_NOT_EMPTY: { invalidates: false, meaning: 'connections existed before the run' },
   CLOCK_UNCERTAIN: {
     invalidates: false,
     meaning:
-      "a worker on another host: its clock's difference, which is taken out, is not known well enough for the latencies seen",
+      'a worker runs on another host, and the offset of its clock, which is removed from the latencies, is not known precisely enough for them',
   },
   WARM_UP_FAILED: {
     invalidates: false,
-    meaning: 'the server did not take all of the short connections before the baseline',
+    meaning: 'the server did not accept all of the short connections before the baseline',
   },
   GENERATOR_LAGS: {
     invalidates: false,
-    meaning: 'an event loop of the generator was more than 50 ms late (p99) while it ramped or received',
+    meaning: 'an event loop of the generator was more than 50 ms late (p99) during a ramp or the broadcasts',
   },
   FLEET_PROCESS_SILENT: {
     invalidates: true,
-    meaning: 'a process of the generator did not answer: what its connections received is not known',
+    meaning: 'a process of the generator did not answer, so what its connections received is not known',
   },
   FLEET_PROCESS_DIED: {
     invalidates: false,
@@ -61,11 +64,11 @@ export const VERDICT_REASONS = {
   GENERATOR_QUEUES: {
     invalidates: false,
     meaning:
-      "receivers (p99) got a broadcast later than the sentinel, which their worker serves last: by more than 50 ms, or by more than a quarter of the sentinel's median if that is more",
+      'receivers (p99) lag behind the reference receiver (`sentinel`), which their worker serves last: by more than 50 ms, or by more than a quarter of its median latency if that is more',
   },
   SENTINEL_MISSING: {
     invalidates: false,
-    meaning: 'the sentinel could not join, or its connection ended during the broadcasts',
+    meaning: 'the reference receiver could not join, or its connection ended during the broadcasts',
   },
   MACHINE_SATURATED: {
     invalidates: false,
@@ -74,26 +77,29 @@ export const VERDICT_REASONS = {
   },
   SWAPPING: {
     invalidates: false,
-    meaning: "the generator's machine moved more than 1 MB to or from swap during the run",
+    meaning: "the generator's machine swapped more than 1 MB in or out during the run",
   },
   SAMPLER_GAPS: {
     invalidates: false,
     meaning:
-      'more than 5 % of the samples are missing or failed, or there is a gap of more than five intervals: peaks may have been overlooked',
+      'more than 5 % of the samples are missing or failed, or there is a gap of more than five intervals: peaks may have been missed',
   },
   UNIFORM_CEILING: {
     invalidates: false,
     meaning:
-      '1 % of the connections or more failed, nine in ten of them at one limit (`EMFILE`, `ENFILE`, `EADDRNOTAVAIL`, `http_500`, `http_502`, `http_503`); or as many are missing, and three fleet processes or more stopped at the same number',
+      '1 % of the connections or more failed, nine in ten of them at one limit (`EMFILE`, `ENFILE`, `EADDRNOTAVAIL`, `http_500`, `http_502`, `http_503`); or as many are missing, and at least three fleet processes stopped at the same number',
   },
   TOO_FEW_PLATEAUS: {
     invalidates: false,
     meaning:
-      'memory was read at fewer than three numbers of connections, zero included: no interval for the bytes per connection',
+      'memory was read at fewer than three different numbers of connections, including zero, so the bytes per connection have no interval',
   },
-  BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast it was ordered to' },
-  ROUND_TRIPS_MISSING: { invalidates: false, meaning: 'single round trips of the probe were not sent or not answered' },
-  NOT_GONE: { invalidates: false, meaning: 'connections were left 120 s after the end: the residual is not known' },
+  BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast that it was asked to send' },
+  ROUND_TRIPS_MISSING: {
+    invalidates: false,
+    meaning: 'unloaded round trips of the probe were not sent or not answered',
+  },
+  NOT_GONE: { invalidates: false, meaning: 'connections remained 120 s after the end, so the residual is not known' },
 } as const satisfies Record<string, Definition>;
 
 export type ReasonCode = keyof typeof VERDICT_REASONS;

@@ -12,9 +12,9 @@ const RATE_TOLERANCE = 0.05;
 export const GRADES = [
   {
     grade: 'A+',
-    rule: `as A, at the configured rate (95 % of it), and the last receiver within ${PROMPT_MS} ms in 99 % of broadcasts`,
+    rule: `as A, and at least 95 % of the configured rate, and the last receiver within ${PROMPT_MS} ms in 99 % of broadcasts`,
   },
-  { grade: 'A', share: 1, rule: 'every connection held, every broadcast received by everybody' },
+  { grade: 'A', share: 1, rule: 'every connection was held, and everybody received every broadcast' },
   { grade: 'B', share: 0.999, rule: 'at least 99.9 % of connections, and of receipts' },
   { grade: 'C', share: 0.99, rule: 'at least 99 % of both' },
   { grade: 'D', share: 0.95, rule: 'at least 95 % of both' },
@@ -24,7 +24,8 @@ export const GRADES = [
 /** @returns null where nothing can be graded: the run is INVALID, or nobody knows what arrived */
 export function gradeOf({ verdict, connections, delivery, latency }: Result): string | null {
   if (verdict.status === 'INVALID' || !delivery || delivery.coverage === null || connections.target === 0) return null;
-  const share = Math.min(connections.peak / connections.target, delivery.coverage);
+  const held = connections.held ?? connections.peak;
+  const share = Math.min(held / connections.target, delivery.coverage);
   const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
   const onRate = achieved !== null && configured !== null && achieved >= configured * (1 - RATE_TOLERANCE);
   const prompt = latency.completionMs !== null && latency.completionMs.p99 <= PROMPT_MS;

@@ -16,11 +16,11 @@ export const SERIES = {
   rss: gauge('capacity_rss_bytes', 'bytes', 'Resident set size'),
   heapUsed: gauge('capacity_heap_used_bytes', 'bytes', 'V8 heap in use'),
   heapTotal: gauge('capacity_heap_total_bytes', 'bytes', 'V8 heap reserved'),
-  external: gauge('capacity_external_bytes', 'bytes', 'Memory outside the V8 heap, buffers included'),
+  external: gauge('capacity_external_bytes', 'bytes', 'Memory outside the V8 heap, including buffers'),
   eventLoopDelay: gauge(
     'capacity_event_loop_delay_seconds',
     'seconds',
-    'Delay of the event loop since the last stats request (at first: since the start)',
+    'Delay of the event loop since the last stats request, or since the start',
     ['quantile'],
   ),
   joins: counter('capacity_joins_total', 'joins', 'Joins of a room'),
@@ -29,10 +29,10 @@ export const SERIES = {
     name: 'capacity_echo_round_trip_seconds',
     kind: 'histogram',
     unit: 'seconds',
-    help: 'Broadcast sent until its echo was received, on the server clock',
+    help: "Time from a broadcast's send to its echo, on the server clock",
     labels: [],
   },
-  malformed: counter('capacity_malformed_total', 'messages', 'Messages refused because they do not keep the contract', [
+  malformed: counter('capacity_malformed_total', 'messages', 'Messages refused because they violate the contract', [
     'event',
   ]),
   handshakeErrors: counter('capacity_handshake_errors_total', 'connections', 'Connections that Engine.IO refused', [
@@ -41,7 +41,7 @@ export const SERIES = {
   redisErrors: counter(
     'capacity_redis_errors_total',
     'errors',
-    'Errors of the Redis connections, lost publications included',
+    'Errors of the Redis connections, including lost publications',
   ),
 } satisfies Record<string, Series>;
 

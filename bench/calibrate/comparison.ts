@@ -63,7 +63,7 @@ export function known(value: number | null | undefined): number {
   return value ?? Number.POSITIVE_INFINITY;
 }
 
-export const TABLE_HEAD = ['what', 'truth', 'measured', 'error', 'bound', 'ok'];
+export const TABLE_HEAD = ['what', 'true value', 'measured', 'error', 'bound', 'ok'];
 
 /** Cells for `TABLE_HEAD`. */
 export function cells({ what, unit, truth, measured, bound, ok }: Comparison): string[] {

@@ -39,13 +39,11 @@ export async function connecting(size: ConnectingSize): Promise<Section> {
   return {
     title: 'Connecting',
     text:
-      `The server lets a connection wait ${DELAYS_MS.upgrade} ms for the upgrade, ${DELAYS_MS.open} ms for Engine.IO's ` +
-      `open packet and ${DELAYS_MS.namespace} ms for the namespace, and writes down how long it really was. The TCP ` +
-      'handshake is done by the kernel, which cannot be told to be slow: it has a ceiling only. ' +
-      'As many connections have been made and closed before: code is compiled then, and the tables of open files have ' +
-      'grown, which stops a process for some 10 ms each time that they double. ' +
-      'Refusals come in turn, ' +
-      'one cause after the other.',
+      `The server delays each connection by ${DELAYS_MS.upgrade} ms before the upgrade, ${DELAYS_MS.open} ms before ` +
+      `Engine.IO's open packet and ${DELAYS_MS.namespace} ms before the namespace, and records the actual delays. The ` +
+      'kernel performs the TCP handshake and cannot be slowed down, so TCP has an upper bound only. The same number of ' +
+      'connections has been made and closed before, so that code is compiled and the tables of open files have grown; ' +
+      'each doubling of these tables stops a process for about 10 ms. Refusals come in turn, one cause after the other.',
     rows: [...(await stages(size)), ...(await refusals(size))],
   };
 }

@@ -39,8 +39,9 @@ export async function delivery({ members, victims, processes }: DeliverySize): P
     return {
       title: 'Delivery',
       text:
-        `${members} members of the room and ${victims} connections outside of it, in ${processes} fleet processes. ` +
-        'Each broadcast is told wrongly in one way, and must end in the columns that this way belongs to and in no other.',
+        `${members} members of the room and ${victims} connections outside it, in ${processes} fleet processes. ` +
+        'The server mishandles each broadcast in one specific way. The effect must appear in the matching columns and in ' +
+        'no others.',
       rows: await lieByLie(server, fleet, members, casesOf(members, victims)),
     };
   } finally {

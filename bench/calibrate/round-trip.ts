@@ -30,9 +30,9 @@ export async function roundTrip(size: RoundTripSize): Promise<Section> {
   return {
     title: 'Round trip ÷ 2',
     text:
-      'All connections go through a relay that holds back what goes to the clients and what comes from them for ' +
-      'different times. The latency of the receivers is the way there. Half of a round trip is the mean of both ways: ' +
-      'the same for all these links, so it cannot tell which of them it is; its rows against the way there have no bound.',
+      'All connections go through a relay that delays traffic to the clients and from the clients by different times. ' +
+      'The latency of the receivers is the way out. Half of a round trip is the mean of both ways. It is the same for all ' +
+      'of these links and cannot distinguish them, so its rows against the way out have no bound.',
     rows,
   };
 }
@@ -75,14 +75,14 @@ function rows(
   { oneWayMs, roundTripHalfMs }: ReturnType<typeof latencyFigures>,
   bound: Bound,
 ): Comparison[] {
-  const what = `${downMs} ms there, ${upMs} ms back`;
+  const what = `${downMs} ms out, ${upMs} ms back`;
   const down = distributionOf(truth.downUs.map((us) => us / 1000)).p50;
   const up = distributionOf(truth.upUs.map((us) => us / 1000)).p50;
   const half = known(roundTripHalfMs.underLoad?.p50);
   return [
     near(`${what}: latency of receivers, p50`, 'ms', down, known(oneWayMs?.p50), bound),
     near(`${what}: round trip ÷ 2 against the mean of both ways`, 'ms', (down + up) / 2, half, bound),
-    shown(`${what}: round trip ÷ 2 against the way there`, 'ms', down, half),
+    shown(`${what}: round trip ÷ 2 against the way out`, 'ms', down, half),
   ];
 }
 

@@ -15,12 +15,12 @@ export interface StallSize {
 
 export async function stall(size: StallSize): Promise<Section> {
   return {
-    title: 'Who stood still',
+    title: 'Which process stood still',
     text:
-      'A process is stopped from outside (SIGSTOP, SIGCONT) while a broadcast is on its way. Latency rises by as much, ' +
-      "whoever it was; the two processes' own event loops tell which one. What is stopped or waits for a core does no " +
-      'work, so that it shows in the delay of the event loop and not in its utilization. The sentinel, a receiver in a ' +
-      'process of its own, waits for the server as everybody does, and for the generator not at all.',
+      'A process is stopped from outside (SIGSTOP, SIGCONT) while a broadcast is on its way. Latency rises by the same ' +
+      "amount whichever process it is; the two processes' event loops show which one. A process that is stopped, or that " +
+      'waits for a core, does no work, so this shows in the delay of its event loop and not in its utilization. The ' +
+      'reference receiver, in a process of its own, waits for the server like every receiver, but not for the generator.',
     rows: [...(await stalled('the generator', size)), ...(await stalled('the server', size))],
   };
 }
@@ -56,8 +56,14 @@ async function compare(who: Who, size: StallSize, setup: Setup, sentinel: Sentin
     near(`${who} stops: delay of its event loop, max`, 'ms', stoppedMs, own, bound),
     atMost(`${who} stops: delay of ${rest}'s event loop, half of it`, 'ms', stoppedMs / 2, other),
     near(`${who} stops: latency, max`, 'ms', stoppedMs, known(latency.oneWayMs?.max), bound),
-    near(`${who} stops: latency of the sentinel`, 'ms', sentinelMs, known(latency.sentinelMs?.max), bound),
-    near(`${who} stops: the setup behind the sentinel`, 'ms', behindMs, known(latency.behindSentinelMs?.max), bound),
+    near(`${who} stops: latency of the reference receiver`, 'ms', sentinelMs, known(latency.sentinelMs?.max), bound),
+    near(
+      `${who} stops: lag behind the reference receiver`,
+      'ms',
+      behindMs,
+      known(latency.behindSentinelMs?.max),
+      bound,
+    ),
   ];
 }
 

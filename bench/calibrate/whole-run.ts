@@ -32,10 +32,10 @@ export async function wholeRun(size: WholeRunSize): Promise<Section> {
     title: 'A whole run',
     text:
       `\`artillery run\` with engine and plugin, ${size.connections} connections, against a server that keeps ` +
-      `${KEEP_BYTES / 1024} KB more per connection than its twin in a run of its own, delays each copy by ` +
-      `${DELAY_MS} ms and leaves out ${DROP} members of the room. Measured is what stands in result.json. No process ` +
-      'has a core of its own here: receivers that wait while the server still sends are late by up to a time slice of ' +
-      'the kernel, 4 ms, hence the wider bound.',
+      `${KEEP_BYTES / 1024} KB more per connection than its twin in a separate run, delays each copy by ${DELAY_MS} ms ` +
+      `and leaves out ${DROP} members of the room. The measured values come from result.json. No process has its own core ` +
+      'here: receivers that wait while the server is still sending are late by up to one time slice of the kernel, 4 ms. ' +
+      'The bound is therefore wider.',
     rows: compare(size, twin.result, known.result, known.truth),
   };
 }

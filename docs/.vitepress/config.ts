@@ -1,4 +1,4 @@
-/** The site: what stands where. Builds offline; a dead link fails the build. */
+/** The site: pages and navigation. Builds offline; a dead link fails the build. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,10 +6,10 @@ import { defineConfig } from 'vitepress';
 import { renderHtml } from '../../report/html/report.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
 
-/** Where wide tables and charts need the room of the page's outline. */
+/** Pages whose wide tables and charts need the space of the page's outline. */
 const WIDE = /^(reports|studies)\/|^benchmarks\/(growth|client|server)\.md$/;
 
-/** The benchmarks' pages are there once `npm run bench:client -- --publish` or `bench:server` has written them. */
+/** The benchmark pages exist once `npm run bench:client -- --publish` or `bench:server` has written them. */
 function ifWritten(link: string, text: string) {
   return existsSync(fileURLToPath(new URL(`..${link}.md`, import.meta.url))) ? [{ text, link }] : [];
 }
@@ -19,11 +19,11 @@ export default defineConfig({
   description:
     'How many Socket.IO connections a deployment holds, what each costs, and whether every broadcast arrived.',
   lang: 'en',
-  // Opened from a disk or served below a path alike.
+  // Works when opened from a disk and when served below a path.
   base: process.env.DOCS_BASE ?? '/',
   cleanUrls: false,
   ignoreDeadLinks: false,
-  // No picture yet, and no request for one.
+  // There is no icon, and browsers should not request one.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   // The default's comments are too pale for some.
   markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
@@ -67,7 +67,7 @@ export default defineConfig({
         ],
       },
       {
-        text: 'What things cost',
+        text: 'Costs',
         items: [
           ...ifWritten('/benchmarks/client', 'Load generators'),
           ...ifWritten('/benchmarks/server', 'Server tunings'),
@@ -76,9 +76,25 @@ export default defineConfig({
         ],
       },
       {
-        text: 'How it measures',
+        text: 'Method',
         items: [
-          { text: 'Method', link: '/method' },
+          { text: 'Overview', link: '/method' },
+          { text: 'Connections', link: '/method/connections' },
+          { text: 'Delivery', link: '/method/delivery' },
+          { text: 'Latency', link: '/method/latency' },
+          { text: 'Memory', link: '/method/memory' },
+          { text: 'CPU', link: '/method/cpu' },
+          { text: 'Generator and machine', link: '/method/generator' },
+          { text: 'Capacity', link: '/method/capacity' },
+          { text: 'Verdict', link: '/method/verdict' },
+          { text: 'Comparing two results', link: '/method/comparing' },
+          { text: 'Common mistakes', link: '/method/mistakes' },
+          { text: 'Published studies', link: '/method/studies' },
+        ],
+      },
+      {
+        text: 'Background',
+        items: [
           { text: 'Calibration', link: '/calibration' },
           { text: 'Architecture', link: '/architecture' },
         ],

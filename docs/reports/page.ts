@@ -30,7 +30,7 @@ export function reportPage(result: Result, fullReport: string): string {
   const links = [
     `- [The full report of this run](${fullReport}){target="_self"}: one file, with every table.`,
     '- [What the keys of its result document mean](/reference/result); the document is in `docs/reports`.',
-    '- [How each figure is measured](/method), and what it cannot tell.',
+    '- [How each figure is measured](/method), and its limits.',
     '- [All sizes in one chart](/benchmarks/growth).',
   ];
   return `${markdown}\n## More\n\n${links.join('\n')}\n`;
@@ -44,7 +44,7 @@ function charts(result: Result, title: string): string[] {
 }
 
 function fits(result: Result) {
-  const note = 'Plateaus, the fitted line, and where it may be (95 %).';
+  const note = 'Plateaus, the fitted line, and its 95 % band.';
   return multiples(
     mainLayers(result).flatMap((layer) => {
       const chart = memoryFit(result, layer);

@@ -15,8 +15,8 @@ const HEAD = [
   'R²',
   'V8 heap per connection, KB',
   'R²',
-  'RSS left after the disconnect, MB',
-  'V8 heap left, MB',
+  'Residual RSS, MB',
+  'Residual V8 heap, MB',
 ];
 
 /** @param results usable ones */

@@ -15,8 +15,8 @@ const MESSAGE_BYTES = 5000;
 const HEAD = [
   'Connections',
   'Measured by',
-  'Rate asked for, /s',
-  'reached, /s',
+  'Configured rate, /s',
+  'Achieved rate, /s',
   'Ramp, s',
   'Connect time, mean ms',
   'Peak RSS of the workers, MB',

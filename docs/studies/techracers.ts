@@ -43,7 +43,7 @@ export function techracersTable(results: Result[]): Html {
       'average below 300, none above 2,000',
       ({ latency }) => meanAndMax(latency.roundTripHalfMs.underLoad),
     ],
-    ['Round trip ÷ 2 alone, ms', 'plotted, no figure', ({ latency }) => meanAndMax(latency.roundTripHalfMs.single)],
+    ['Unloaded round trip ÷ 2, ms', 'plotted, no figure', ({ latency }) => meanAndMax(latency.roundTripHalfMs.single)],
     ['Every receiver, one way, ms', 'not measured', ({ latency }) => meanAndMax(latency.oneWayMs)],
   ];
   const head = ['', 'The study', ...results.map(({ connections: { target } }) => `us, ${integer(target)}`)];

@@ -6,13 +6,13 @@ export const METRICS = {
     name: 'socketio.connects',
     kind: 'counter',
     unit: 'connections',
-    help: 'Namespaces connected, reconnections not included',
+    help: 'Namespaces connected, not including reconnections',
   },
   connectTime: {
     name: 'socketio.connect_time',
     kind: 'histogram',
     unit: 'ms',
-    help: 'From the step to the CONNECT answer, retries included',
+    help: 'From the step to the CONNECT answer, including retries',
   },
   emit: { name: 'socketio.emit', kind: 'counter', unit: 'events', help: 'Events sent' },
   emitRate: { name: 'socketio.emit_rate', kind: 'rate', unit: 'events/s', help: 'Events sent per second' },
@@ -32,7 +32,7 @@ export const METRICS = {
     name: 'socketio.wait_time',
     kind: 'histogram',
     unit: 'ms',
-    help: 'From the beginning of a `waitFor` to its event; 0 if that had come before',
+    help: 'From the start of a `waitFor` to its event; 0 if the event had already arrived',
   },
   disconnect: {
     name: 'socketio.disconnect',
@@ -40,13 +40,18 @@ export const METRICS = {
     unit: 'connections',
     help: 'Connections dropped, by reason: `socketio.disconnect.transport_close`, …',
   },
-  reconnect: { name: 'socketio.reconnect', kind: 'counter', unit: 'connections', help: 'Dropped connections restored' },
+  reconnect: {
+    name: 'socketio.reconnect',
+    kind: 'counter',
+    unit: 'connections',
+    help: 'Dropped connections that were restored',
+  },
   retry: { name: 'socketio.retry', kind: 'counter', unit: 'attempts', help: 'Connection attempts after a failed one' },
   eventsDropped: {
     name: 'socketio.events_dropped',
     kind: 'counter',
     unit: 'events',
-    help: 'Events kept for a later `waitFor` and pushed out by newer ones',
+    help: 'Events kept for a later `waitFor`, but displaced by newer ones',
   },
 } as const satisfies Record<string, Metric>;
 

@@ -32,7 +32,12 @@ const times = (name: string, path: string, help: string): RunMetric => ({
 });
 
 const COUNTERS: RunMetric[] = [
-  number('connections.peak', 'connections', 'connections.peak', 'most connections at once, at a plateau'),
+  number(
+    'connections.peak',
+    'connections',
+    'connections.peak',
+    'largest number of connections at the same time, at a plateau',
+  ),
   number('connections.failed', 'virtual users', 'connections.failed', 'virtual users that failed'),
   number(
     'connections.rate',
@@ -41,30 +46,30 @@ const COUNTERS: RunMetric[] = [
     'connections made per second, pauses left out',
   ),
   number('socketio.delivery.coverage', '0 to 1', 'delivery.coverage', 'received ÷ expected'),
-  receipts('expected', 'expected', 'receipts that were to be'),
-  receipts('received', 'received', 'receipts by those who were to get it, the first of each'),
-  receipts('lost_connected', 'lostConnected', 'not received, though the connection lasted'),
-  receipts('lost_disconnected', 'lostDisconnected', 'not received, and the connection ended meanwhile'),
-  receipts('duplicates', 'duplicates', 'receipts beyond the first'),
-  receipts('reordered', 'reordered', 'first receipts by connections that had a later broadcast already'),
+  receipts('expected', 'expected', 'receipts expected'),
+  receipts('received', 'received', 'receipts by expected connections, the first of each connection'),
+  receipts('lost_connected', 'lostConnected', 'not received, although the connection stayed open'),
+  receipts('lost_disconnected', 'lostDisconnected', 'not received, and the connection ended after the send'),
+  receipts('duplicates', 'duplicates', "receipts after a connection's first"),
+  receipts('reordered', 'reordered', 'first receipts by connections that had already received a later broadcast'),
   receipts('unexpected', 'unexpected', 'receipts by connections whose join was not acknowledged before the send'),
 ];
 
 const SUMMARIES: RunMetric[] = [
-  times('connections.connect_time', 'connections.connectMs', 'first attempt to CONNECT answer'),
-  times('socketio.broadcast.latency', 'latency.oneWayMs', 'one way, over all receipts'),
-  times('socketio.broadcast.completion', 'latency.completionMs', "over the broadcasts' last receivers"),
-  times('socketio.broadcast.sentinel', 'latency.sentinelMs', 'one receiver with nothing else to do'),
+  times('connections.connect_time', 'connections.connectMs', 'from the first attempt to the CONNECT answer'),
+  times('socketio.broadcast.latency', 'latency.oneWayMs', 'one-way latency of all receipts'),
+  times('socketio.broadcast.completion', 'latency.completionMs', "latency of each broadcast's last receiver"),
+  times('socketio.broadcast.sentinel', 'latency.sentinelMs', 'latency of the reference receiver'),
   times('socketio.broadcast.send_delay', 'latency.sendDelayMs', 'actual less intended send time'),
   times(
     'socketio.broadcast.round_trip_half_under_load',
     'latency.roundTripHalfMs.underLoad',
-    "the probe's round trips ÷ 2, at full target",
+    "the probe's round trips ÷ 2, with the full target connected",
   ),
   times(
     'socketio.broadcast.round_trip_half_single',
     'latency.roundTripHalfMs.single',
-    'the same with nobody else connected',
+    "the probe's unloaded round trips ÷ 2, with nobody else connected",
   ),
 ];
 

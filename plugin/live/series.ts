@@ -32,9 +32,13 @@ export const SERIES: Series[] = [
   counter('socketio_capacity_failed_total', 'virtual users', 'Virtual users that failed', ({ connections }) =>
     sample(connections.failed),
   ),
-  gauge('socketio_capacity_stage', '–', 'Always 1: what the run is doing', ({ stage }) => sample(1, { stage }), [
-    'stage',
-  ]),
+  gauge(
+    'socketio_capacity_stage',
+    '–',
+    'Always 1; the label names the current stage',
+    ({ stage }) => sample(1, { stage }),
+    ['stage'],
+  ),
   counter('socketio_capacity_broadcasts_total', 'broadcasts', 'Broadcasts sent', ({ broadcasts }) =>
     sample(broadcasts.sent),
   ),
@@ -50,7 +54,7 @@ export const SERIES: Series[] = [
   gauge(
     'socketio_capacity_sentinel_latency_seconds',
     'seconds',
-    'Latest broadcast that the sentinel has, from its intended send time on',
+    'Latency of the latest broadcast at the reference receiver, from the intended send time',
     ({ lastBroadcasts }) => {
       const latest = lastBroadcasts.find(({ sentinelMs }) => sentinelMs !== null);
       return sample(divided(latest?.sentinelMs, 1000));
@@ -83,14 +87,14 @@ export const SERIES: Series[] = [
   gauge(
     'socketio_capacity_event_loop_utilization',
     '0 to 1',
-    'Of the last second, 0 to 1',
+    'Utilization of the event loop over the last second, 0 to 1',
     ({ loops }) => loops.flatMap(({ name, utilization }) => sample(utilization, { loop: name })),
     ['loop'],
   ),
   gauge(
     'socketio_capacity_event_loop_delay_p99_seconds',
     'seconds',
-    'Of the last second',
+    'Delay of the event loop over the last second, p99',
     ({ loops }) => loops.flatMap(({ name, delayP99Ms }) => sample(divided(delayP99Ms, 1000), { loop: name })),
     ['loop'],
   ),

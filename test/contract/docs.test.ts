@@ -1,5 +1,6 @@
 /** Locks the reference to the code: what exists is on its page, and the page names nothing that does not exist. */
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { createProgram } from '../../plugin/cli/program.ts';
 import { METRICS } from '../../plugin/engine/metrics.ts';
@@ -27,7 +28,7 @@ import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
 import { environmentSchema as stackEnvironment } from '../../server/stack/state.ts';
 import { entries as tunings } from '../../server/tunings.ts';
-import { codes, firstColumn, page, plain, rows, section, sections } from '../helpers/pages.ts';
+import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';
 import { MAY_IMPORT } from '../helpers/rooms.ts';
 import { keyPaths } from '../helpers/zod-keys.ts';
 
@@ -203,11 +204,12 @@ describe('reference/result.md', () => {
   });
 });
 
-describe('reference/result.md and method.md', () => {
+describe('reference/result.md and the method', () => {
   it('name every layer and every limit', () => {
     const memoryLayers = LAYERS.flatMap(({ figures }) => figures.map(({ id }) => id));
     assert.ok(memoryLayers.length > 15);
-    for (const text of [pages.result, page('docs/method.md')]) {
+    const method = globSync(['docs/method.md', 'docs/method/*.md'], { cwd: ROOT }).map(page).join('\n');
+    for (const text of [pages.result, method]) {
       const missing = [...memoryLayers, ...LIMITS].filter((name) => !text.includes(`\`${name}\``));
       assert.deepEqual(missing, []);
     }
