@@ -3,11 +3,11 @@ import { createServer, type Server as HttpServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { Server } from 'socket.io';
-import { connectRedisAdapter, type RedisAdapter } from './adapter.ts';
+import { ADAPTERS } from './adapters/index.ts';
 import type { ServerConfig } from './config.ts';
 import { instrument } from './instrument.ts';
 import { listen } from './listen.ts';
-import { countRedisErrors } from './metrics.ts';
+import { countAdapterErrors } from './metrics.ts';
 import { applyTunings, tuningOptions } from './tunings.ts';
 
 /**
@@ -19,8 +19,8 @@ export const SESSION_ID_PATTERN = /^(?<worker>[a-z0-9]+)-/;
 export interface App {
   io: Server;
   /**
-   * Connects to Redis if configured, then listens.
-   * @throws CapacityError REDIS_UNREACHABLE, PORT_TAKEN, LISTEN_FAILED; everything is closed again then
+   * Connects the adapter, then listens.
+   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED, or of the adapter; everything is closed again then
    */
   start(): Promise<{ port: number; controlPort: number }>;
   /**
@@ -47,25 +47,19 @@ export function createApp(config: ServerConfig, log: Logger = pino({ level: conf
 
   async function start() {
     try {
-      const redis = config.redisUrl ? await connectRedisAdapter(config.redisUrl, config.redisPrefix, log) : undefined;
-      if (redis) await joinCluster(redis);
+      const adapter = await ADAPTERS[config.adapter.name].connect(io, config.adapter.settings, log);
+      opened.push(adapter);
       const { token, worker, controlHost } = config;
       const control = await instrument(io, { token, worker, controlHost, controlPort: config.controlPort });
       opened.push(control);
-      if (redis) countRedisErrors(control.registry, redis.errors);
+      countAdapterErrors(control.registry, adapter.errors);
       const port = await listen(http, config.port, config.host, 'Socket.IO port');
-      log.info({ worker, port, controlPort: control.controlPort }, 'worker is up');
+      log.info({ worker, port, controlPort: control.controlPort, adapter: config.adapter.name }, 'worker is up');
       return { port, controlPort: control.controlPort };
     } catch (error) {
       await close();
       throw error;
     }
-  }
-
-  async function joinCluster(redis: RedisAdapter) {
-    opened.push(redis);
-    io.adapter(redis.adapter);
-    await redis.subscribed();
   }
 
   let closing: Promise<void> | undefined;

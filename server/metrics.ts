@@ -1,4 +1,4 @@
-/** What `/metrics` says. A registry for each instrumented server; the process-wide one belongs to the user. */
+/** What `/metrics` serves. A registry for each instrumented server; the process-wide one belongs to the user. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AnyServer } from './types.ts';
 import type { EventLoopWindow } from './worker-stats.ts';
@@ -90,11 +90,11 @@ export function countRooms(io: AnyServer): number {
   return rooms.size - ownRooms;
 }
 
-/** Adds the Redis adapter's error count to a registry. */
-export function countRedisErrors(registry: Registry, errors: () => number): void {
+/** Adds the adapter's error count to a registry. */
+export function countAdapterErrors(registry: Registry, errors: () => number): void {
   new Counter({
-    name: 'capacity_redis_errors_total',
-    help: 'Errors of the Redis connections, lost publications included',
+    name: 'capacity_adapter_errors_total',
+    help: "Errors of the adapter's connections, lost publications included",
     registers: [registry],
     collect() {
       this.reset();

@@ -10,6 +10,7 @@ import { createProgram } from '../../plugin/hook/cli/program.ts';
 import { environmentSchema as hookEnvironment, optionsSchema as hookOptions } from '../../plugin/hook/config.ts';
 import { EXIT_CODES } from '../../plugin/hook/exit-codes.ts';
 import { resultSchema } from '../../protocol/result.ts';
+import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { entries as tunings } from '../../server/tunings.ts';
@@ -44,6 +45,11 @@ function inSources(pattern: RegExp, folder = ''): string[] {
 function assertSame(documented: Iterable<string>, existing: Iterable<string>): void {
   assert.deepEqual([...new Set(documented)].sort(), [...new Set(existing)].sort());
 }
+
+/** Of the server, except for its tunings. */
+const serverVariables = [serverEnvironment, ...Object.values(ADAPTERS).map(({ environment }) => environment)].flatMap(
+  ({ shape }) => Object.keys(shape),
+);
 
 const isEnvironmentName = (name: string) => /^[A-Z][A-Z0-9_]+$/.test(name);
 
@@ -102,10 +108,7 @@ describe('reference/options.md', () => {
     const existing = [...Object.keys(hookEnvironment.shape), ...read, ...stack];
     assertSame(
       firstColumn(section(pages.options, 'Environment')),
-      existing.filter(
-        (name) =>
-          ![...artillerys, ...Object.keys(serverEnvironment.shape)].includes(name) || name in hookEnvironment.shape,
-      ),
+      existing.filter((name) => ![...artillerys, ...serverVariables].includes(name) || name in hookEnvironment.shape),
     );
   });
 });
@@ -159,7 +162,7 @@ describe('reference/metrics.md', () => {
 describe('reference/errors.md', () => {
   const environmentNames = new Set([
     ...Object.keys(hookEnvironment.shape),
-    ...Object.keys(serverEnvironment.shape),
+    ...serverVariables,
     ...tunings().map(([, { variable }]) => variable),
   ]);
   /** Of Node, of the system, and of the ecosystem file. */
@@ -247,11 +250,15 @@ describe('CONTRIBUTING.md', () => {
 
 describe('reference/server.md', () => {
   it('names every environment variable', () => {
-    assertSame(firstColumn(section(pages.server, 'Environment')), Object.keys(serverEnvironment.shape));
+    assertSame(firstColumn(section(pages.server, 'Environment')), serverVariables);
     assertSame(
       firstColumn(section(pages.server, 'Tunings')),
       tunings().map(([, { variable }]) => variable),
     );
+  });
+
+  it('names every adapter', () => {
+    assertSame(firstColumn(section(pages.server, 'Adapters')), Object.keys(ADAPTERS));
   });
 
   it('names every request, event, series and option of instrument', () => {

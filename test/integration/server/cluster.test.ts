@@ -48,7 +48,7 @@ test('workers survive the loss of Redis, say that they cannot count, and find it
   await assert.rejects(ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 }), /MEMBERS_UNKNOWN/);
   first.io.to('blue').emit('of the user', 2);
   const metrics = await (await fetch(`${first.controlUrl}/metrics`)).text();
-  assert.match(metrics, /capacity_redis_errors_total\{worker="w0"\} [1-9]/);
+  assert.match(metrics, /capacity_adapter_errors_total\{worker="w0"\} [1-9]/);
 
   const again = await startRedis(redis.port);
   t.after(() => again.close());

@@ -1,30 +1,31 @@
-/** The Redis adapter, with the two Redis connections it needs. */
-import { createAdapter } from '@socket.io/redis-adapter';
+/** `@socket.io/redis-adapter`, with the two Redis connections it needs. */
 import type { Logger } from 'pino';
-import { createClient } from 'redis';
 import type { Server } from 'socket.io';
-import { CapacityError } from '../protocol/errors.ts';
+import { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+import { type ConnectedAdapter, defineAdapter } from './adapter.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;
 
-export interface RedisAdapter {
-  /** Pass to `io.adapter()`. */
-  adapter: NonNullable<Parameters<Server['adapter']>[0]>;
-  /** Resolves when the subscriptions made until now are in force. */
-  subscribed(): Promise<void>;
-  /** Errors of both connections so far: lost connections, failed reconnections, commands that were not carried out. */
-  errors(): number;
-  /** After `io.close()`. Idempotent. */
-  close(): Promise<void>;
-}
+const environment = z.object({
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be redis://host:port or rediss://host:port' }),
+  /** Of the channels: the workers that share it are one cluster. */
+  CAPACITY_REDIS_PREFIX: z.string().default('socket.io'),
+});
+
+export const redis = defineAdapter({ clustered: true, environment, connect });
 
 /**
- * Connects to Redis. A connection lost later is logged, counted and made again; until then broadcasts stay on their worker.
- * @param prefix of the channels: the workers that share it are one cluster
+ * A connection lost later is logged, counted and made again; until then broadcasts stay on their worker.
  * @throws CapacityError REDIS_UNREACHABLE
  */
-export async function connectRedisAdapter(url: string, prefix: string, log: Logger): Promise<RedisAdapter> {
+async function connect(io: Server, settings: z.output<typeof environment>, log: Logger): Promise<ConnectedAdapter> {
+  const { REDIS_URL: url, CAPACITY_REDIS_PREFIX: key } = settings;
+  const [{ createAdapter }, { createClient }] = await Promise.all([
+    import('@socket.io/redis-adapter'),
+    import('redis'),
+  ]);
   let errors = 0;
   let started = false;
   const onError = (error: Error) => {
@@ -53,17 +54,15 @@ export async function connectRedisAdapter(url: string, prefix: string, log: Logg
   };
   try {
     await Promise.all([pub.connect(), sub.connect()]);
+    started = true;
+    io.adapter(createAdapter(pub, sub, { key }));
+    // Redis answers in order: the subscriptions made before are in force.
+    await sub.ping();
   } catch (cause) {
     await close();
     throw unreachable(url, cause);
   }
-  started = true;
-  return {
-    adapter: createAdapter(pub, sub, { key: prefix }),
-    subscribed: async () => void (await sub.ping()),
-    errors: () => errors,
-    close,
-  };
+  return { errors: () => errors, close };
 }
 
 /** What the adapter calls without looking at the promise: a rejection would end the process. */
@@ -81,7 +80,7 @@ function unreachable(url: string, cause: unknown): CapacityError {
   return new CapacityError(
     'REDIS_UNREACHABLE',
     `no Redis server answers at ${withoutPassword(url)}`,
-    'start Redis there (`redis-server --port <port>`), correct REDIS_URL, or unset it for the in-memory adapter',
+    'start Redis there (`redis-server --port <port>`), correct REDIS_URL, or choose CAPACITY_ADAPTER=in-memory',
     { cause },
   );
 }
