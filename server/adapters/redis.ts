@@ -1,5 +1,7 @@
 /** `@socket.io/redis-adapter`, with the two Redis connections it needs. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { RedisClientType } from 'redis';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -7,6 +9,7 @@ import { type ConnectedAdapter, defineAdapter } from './adapter.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 const environment = z.object({
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be redis://host:port or rediss://host:port' }),
@@ -45,12 +48,10 @@ async function connect(io: Server, settings: z.output<typeof environment>, log: 
     handleRejections(client, onError);
   }
 
+  let closing: Promise<unknown> | undefined;
   const close = async () => {
-    for (const client of [pub, sub]) {
-      // A polite close waits for an answer, which a lost connection never gives.
-      if (client.isReady) await client.close().catch(onError);
-      else if (client.isOpen) client.destroy();
-    }
+    closing ??= Promise.all([pub, sub].map(closeClient));
+    await closing;
   };
   try {
     await Promise.all([pub.connect(), sub.connect()]);
@@ -63,6 +64,15 @@ async function connect(io: Server, settings: z.output<typeof environment>, log: 
     throw unreachable(url, cause);
   }
   return { errors: () => errors, close };
+}
+
+/** A polite close waits for the answers to what was sent, which a connection that is lost meanwhile never gives. */
+async function closeClient(client: Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>): Promise<void> {
+  const timer = new AbortController();
+  const late = delay(CLOSE_TIMEOUT_MS, undefined, { signal: timer.signal }).catch(() => {});
+  if (client.isReady) await Promise.race([client.close(), late]);
+  timer.abort();
+  client.destroy();
 }
 
 /** What the adapter calls without looking at the promise: a rejection would end the process. */

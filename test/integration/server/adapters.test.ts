@@ -1,10 +1,14 @@
 /** What every adapter of the table keeps to, whichever it is. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 import { describe, it, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import { Server } from 'socket.io';
 import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
 import { ADAPTERS, type AdapterName } from '../../../server/adapters/index.ts';
-import { ask, connectClient, connectControl, onceOf, startApp } from '../../helpers/app.ts';
+import { parseConfig } from '../../../server/config.ts';
+import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startRedis } from '../../helpers/redis.ts';
 
@@ -32,7 +36,7 @@ test('every adapter of the table is tested here', () => {
 });
 
 for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
-  const { clustered } = ADAPTERS[adapterName as AdapterName];
+  const { clustered, connect } = ADAPTERS[adapterName as AdapterName];
 
   describe(adapterName, () => {
     async function setUp(t: TestContext) {
@@ -76,5 +80,29 @@ for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
       await breakDown();
       await eventually('the adapter counts its lost connections', async () => (await errors()) > 0);
     });
+
+    it('closes its connections, also when close is called twice', async (t) => {
+      const { environment, breakDown } = await surroundingsOf(t);
+      const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_ADAPTER: adapterName, ...environment });
+      const log = pino({ level: 'silent' });
+      await eventually('the other tests have closed their sockets', noSocketIsOpen);
+      const servers = [new Server(createServer()), new Server(createServer())] as const;
+      const [adapter, abandoned] = await Promise.all(servers.map((io) => connect(io, config.adapter.settings, log)));
+      assert.ok(adapter && abandoned);
+      await servers[0].close();
+      await Promise.all([adapter.close(), adapter.close()]);
+      await adapter.close();
+      assert.equal(adapter.errors(), 0);
+
+      await breakDown?.();
+      await servers[1].close();
+      await abandoned.close();
+      await eventually('its sockets are closed', noSocketIsOpen);
+    });
   });
+}
+
+/** @returns whether this process has no TCP connection */
+function noSocketIsOpen(): boolean {
+  return !process.getActiveResourcesInfo().includes('TCPSocketWrap');
 }
