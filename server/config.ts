@@ -4,6 +4,7 @@ import { CapacityError } from '../protocol/errors.ts';
 import { ADAPTERS, type AdapterName } from './adapters/index.ts';
 import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import { type Tunings, entries as tuningEntries } from './tunings.ts';
+import { WEBSOCKETS, type WebSocketsName } from './websockets/index.ts';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const TRANSPORTS = ['websocket', 'polling'] as const;
@@ -28,6 +29,7 @@ export const environmentSchema = z.object({
   CAPACITY_CONTROL_PORT: portSchema.default(0),
   CAPACITY_TOKEN: tokenSchema,
   CAPACITY_ADAPTER: z.enum(Object.keys(ADAPTERS) as AdapterName[]).optional(),
+  CAPACITY_WEBSOCKETS: z.enum(Object.keys(WEBSOCKETS) as WebSocketsName[]).default('ws'),
   CAPACITY_DRAIN_MS: milliseconds.default(5000),
   CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000),
   CAPACITY_PING_TIMEOUT_MS: milliseconds.default(20_000),
@@ -49,11 +51,13 @@ export interface ServerConfig {
   token: string;
   /** `settings`: what the adapter's own `environment` parsed. */
   adapter: { name: AdapterName; settings: Record<string, unknown> };
+  websockets: WebSocketsName;
   /** How long a shutdown waits for connections to close by themselves. */
   drainMs: number;
   pingIntervalMs: number;
   pingTimeoutMs: number;
   transports: (typeof TRANSPORTS)[number][];
+  /** As chosen; `tuningsInForce` has those that also apply. */
   tunings: Tunings;
   logLevel: (typeof LOG_LEVELS)[number];
 }
@@ -86,6 +90,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
     controlPort: env.CAPACITY_CONTROL_PORT,
     token: env.CAPACITY_TOKEN,
     adapter: { name: adapterName, settings: adapter.data },
+    websockets: env.CAPACITY_WEBSOCKETS,
     drainMs: env.CAPACITY_DRAIN_MS,
     pingIntervalMs: env.CAPACITY_PING_INTERVAL_MS,
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,

@@ -14,6 +14,7 @@ import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { entries as tunings } from '../../server/tunings.ts';
+import { WEBSOCKETS } from '../../server/websockets/index.ts';
 import { firstColumn, page, ROOT, section, sections } from '../helpers/pages.ts';
 import { keyPaths } from '../helpers/zod-keys.ts';
 
@@ -257,8 +258,9 @@ describe('reference/server.md', () => {
     );
   });
 
-  it('names every adapter', () => {
+  it('names every adapter and WebSocket server', () => {
     assertSame(firstColumn(section(pages.server, 'Adapters')), Object.keys(ADAPTERS));
+    assertSame(firstColumn(section(pages.server, 'WebSocket servers')), Object.keys(WEBSOCKETS));
   });
 
   it('names every request, event, series and option of instrument', () => {

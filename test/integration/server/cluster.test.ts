@@ -78,7 +78,7 @@ test('no Redis at the start is a clear error without the password, and nothing s
     REDIS_URL: `redis://user:hunter2@127.0.0.1:${redisPort}`,
     CAPACITY_LOG_LEVEL: 'silent',
   });
-  await assert.rejects(createApp(config).start(), (error: Error & { code?: string; fix?: string }) => {
+  await assert.rejects((await createApp(config)).start(), (error: Error & { code?: string; fix?: string }) => {
     assert.equal(error.code, 'REDIS_UNREACHABLE');
     assert.match(error.message, new RegExp(`redis://user:\\*\\*\\*@127.0.0.1:${redisPort}`));
     assert.match(error.fix ?? '', /REDIS_URL/);
