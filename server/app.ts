@@ -1,14 +1,14 @@
 /** The server under test: Socket.IO with the wire contract, as a worker of a deployment or on its own. */
-import { createServer, type Server as HttpServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
-import { Server } from 'socket.io';
-import { connectRedisAdapter, type RedisAdapter } from './adapter.ts';
+import type { Server } from 'socket.io';
+import { ADAPTERS } from './adapters/index.ts';
 import type { ServerConfig } from './config.ts';
 import { instrument } from './instrument.ts';
-import { listen } from './listen.ts';
-import { countRedisErrors } from './metrics.ts';
-import { applyTunings, tuningOptions } from './tunings.ts';
+import { countAdapterErrors } from './metrics.ts';
+import { applyTunings, tuningOptions, tuningsInForce } from './tunings.ts';
+import type { AttachedServer } from './websockets/attach.ts';
+import { WEBSOCKETS } from './websockets/index.ts';
 
 /**
  * How nginx reads the worker from an Engine.IO session id: `<worker>-<random>`. All requests of a session must reach the
@@ -19,8 +19,8 @@ export const SESSION_ID_PATTERN = /^(?<worker>[a-z0-9]+)-/;
 export interface App {
   io: Server;
   /**
-   * Connects to Redis if configured, then listens.
-   * @throws CapacityError REDIS_UNREACHABLE, PORT_TAKEN, LISTEN_FAILED; everything is closed again then
+   * Connects the adapter, then listens.
+   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED, or of the adapter; everything is closed again then
    */
   start(): Promise<{ port: number; controlPort: number }>;
   /**
@@ -30,42 +30,43 @@ export interface App {
   close(): Promise<void>;
 }
 
-export function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): App {
-  const http = createServer((_request, response) => response.writeHead(404).end('this is a Socket.IO server\n'));
-  const io = new Server(http, {
+/** Opens nothing yet. */
+export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): Promise<App> {
+  const tunings = tuningsInForce(config.tunings, config.websockets);
+  const server = await WEBSOCKETS[config.websockets]({
     serveClient: false,
     transports: config.transports,
     pingInterval: config.pingIntervalMs,
     pingTimeout: config.pingTimeoutMs,
-    ...tuningOptions(config.tunings),
+    ...tuningOptions(tunings),
   });
+  const { io } = server;
   nameSessions(io, config.worker);
-  applyTunings(io, config.tunings);
 
-  /** What `start` has opened, newest last. */
-  const opened: { close(): Promise<void> }[] = [];
+  /** Newest last. */
+  const opened: { close(): void | Promise<void> }[] = [{ close: applyTunings(io, tunings) }];
 
   async function start() {
     try {
-      const redis = config.redisUrl ? await connectRedisAdapter(config.redisUrl, config.redisPrefix, log) : undefined;
-      if (redis) await joinCluster(redis);
-      const { token, worker, controlHost } = config;
-      const control = await instrument(io, { token, worker, controlHost, controlPort: config.controlPort });
+      const adapter = await ADAPTERS[config.adapter.name].connect(io, config.adapter.settings, log);
+      opened.push(adapter);
+      const control = await instrument(io, {
+        token: config.token,
+        worker: config.worker,
+        controlHost: config.controlHost,
+        controlPort: config.controlPort,
+        webSocketEngine: server.nameAndVersion,
+      });
       opened.push(control);
-      if (redis) countRedisErrors(control.registry, redis.errors);
-      const port = await listen(http, config.port, config.host, 'Socket.IO port');
-      log.info({ worker, port, controlPort: control.controlPort }, 'worker is up');
-      return { port, controlPort: control.controlPort };
+      countAdapterErrors(control.registry, adapter.errors);
+      const ports = { port: await server.listen(config.port, config.host), controlPort: control.controlPort };
+      const chosen = { adapter: config.adapter.name, webSocketEngine: server.nameAndVersion, tunings };
+      log.info({ worker: config.worker, ...ports, ...chosen }, 'worker is up');
+      return ports;
     } catch (error) {
       await close();
       throw error;
     }
-  }
-
-  async function joinCluster(redis: RedisAdapter) {
-    opened.push(redis);
-    io.adapter(redis.adapter);
-    await redis.subscribed();
   }
 
   let closing: Promise<void> | undefined;
@@ -74,7 +75,7 @@ export function createApp(config: ServerConfig, log: Logger = pino({ level: conf
     return closing;
   }
   async function shutDown() {
-    await drain(io, http, config.drainMs, log);
+    await drain(server, config.drainMs, log);
     for (const owned of opened.reverse()) await owned.close();
   }
 
@@ -89,23 +90,14 @@ function nameSessions(io: Server, worker: string): void {
 }
 
 /** A WebSocket whose client does not answer the close frame stays open for half a minute: hence the limit. */
-async function drain(io: Server, http: HttpServer, drainMs: number, log: Logger): Promise<void> {
-  // Engine.IO forgets its clients when it closes; their transports are asked for before.
-  const connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
+async function drain(server: AttachedServer, drainMs: number, log: Logger): Promise<void> {
   const timer = new AbortController();
-  http.close();
-  const closed = io.close();
+  const closed = server.close();
   const late = delay(drainMs, 'late' as const, { signal: timer.signal }).catch(() => undefined);
   if ((await Promise.race([closed, late])) === 'late') {
     log.warn({ drainMs }, 'cutting the connections that did not close in time');
-    for (const { transport } of connections) transport.socket?.terminate?.();
-    http.closeAllConnections();
+    server.cut();
   }
   timer.abort();
   await closed;
-}
-
-/** The part of an Engine.IO client that has no public name: its WebSocket. */
-interface EngineClient {
-  transport: { socket?: { terminate?(): void } };
 }

@@ -1,14 +1,10 @@
-/** What a worker is told by its environment. Read once, at the start; all problems are reported together. */
+/** A worker's configuration, from its environment. Read once, at the start; all problems are reported together. */
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
+import { ADAPTERS, type AdapterName } from './adapters/index.ts';
+import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import { type Tunings, entries as tuningEntries } from './tunings.ts';
-
-export const TOKEN_MIN_LENGTH = 16;
-
-/** A worker's id is the first part of its Engine.IO session ids, by which nginx finds the worker: no dash in it. */
-export const workerSchema = z.string().regex(/^[a-z0-9]+$/, 'must be lower-case letters and digits, such as w0');
-export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
-export const portSchema = z.coerce.number().int().min(0).max(65_535);
+import { WEBSOCKETS, type WebSocketsName } from './websockets/index.ts';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const TRANSPORTS = ['websocket', 'polling'] as const;
@@ -21,7 +17,10 @@ const transports = z
   .transform((list) => [...new Set(list.split(',').map((name) => name.trim()))])
   .pipe(z.array(z.enum(TRANSPORTS)).min(1));
 
-/** Other variables of the environment are none of this process's business, hence no strictObject. */
+/**
+ * The variables of every worker; its adapter has some of its own. The environment holds others, which are none of this
+ * process's business, hence no strictObject.
+ */
 export const environmentSchema = z.object({
   CAPACITY_WORKER: workerSchema.default('w0'),
   CAPACITY_HOST: z.string().default('127.0.0.1'),
@@ -29,8 +28,8 @@ export const environmentSchema = z.object({
   CAPACITY_CONTROL_HOST: z.string().default('127.0.0.1'),
   CAPACITY_CONTROL_PORT: portSchema.default(0),
   CAPACITY_TOKEN: tokenSchema,
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be redis://host:port or rediss://host:port' }).optional(),
-  CAPACITY_REDIS_PREFIX: z.string().default('socket.io'),
+  CAPACITY_ADAPTER: z.enum(Object.keys(ADAPTERS) as AdapterName[]).optional(),
+  CAPACITY_WEBSOCKETS: z.enum(Object.keys(WEBSOCKETS) as WebSocketsName[]).default('ws'),
   CAPACITY_DRAIN_MS: milliseconds.default(5000),
   CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000),
   CAPACITY_PING_TIMEOUT_MS: milliseconds.default(20_000),
@@ -50,14 +49,15 @@ export interface ServerConfig {
   controlHost: string;
   controlPort: number;
   token: string;
-  /** Undefined: the in-memory adapter. */
-  redisUrl: string | undefined;
-  redisPrefix: string;
+  /** `settings`: what the adapter's own `environment` parsed. */
+  adapter: { name: AdapterName; settings: Record<string, unknown> };
+  websockets: WebSocketsName;
   /** How long a shutdown waits for connections to close by themselves. */
   drainMs: number;
   pingIntervalMs: number;
   pingTimeoutMs: number;
   transports: (typeof TRANSPORTS)[number][];
+  /** As chosen; `tuningsInForce` has those that also apply. */
   tunings: Tunings;
   logLevel: (typeof LOG_LEVELS)[number];
 }
@@ -70,9 +70,16 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const settings = environmentSchema.safeParse(given);
   const tunings = tuningsSchema.safeParse(given);
-  if (!settings.success || !tunings.success) {
-    const issues = [...(settings.error?.issues ?? []), ...(tunings.error?.issues ?? [])];
-    throw new CapacityError('CONFIG_INVALID', describe(issues, given), 'set these environment variables right');
+  const adapterName = chosenAdapter(given);
+  const adapter = ADAPTERS[adapterName].environment.safeParse(given);
+  if (!settings.success || !tunings.success || !adapter.success) {
+    const problems = [
+      ...describe(settings.error, given),
+      ...describe(tunings.error, given),
+      ...describe(adapter.error, given, `, but CAPACITY_ADAPTER=${adapterName} needs it`),
+    ];
+    const list = problems.map((problem) => `\n  ${problem}`).join('');
+    throw new CapacityError('CONFIG_INVALID', `the server's environment has errors:${list}`, 'correct these variables');
   }
   const env = settings.data;
   return {
@@ -82,8 +89,8 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
     controlHost: env.CAPACITY_CONTROL_HOST,
     controlPort: env.CAPACITY_CONTROL_PORT,
     token: env.CAPACITY_TOKEN,
-    redisUrl: env.REDIS_URL,
-    redisPrefix: env.CAPACITY_REDIS_PREFIX,
+    adapter: { name: adapterName, settings: adapter.data },
+    websockets: env.CAPACITY_WEBSOCKETS,
     drainMs: env.CAPACITY_DRAIN_MS,
     pingIntervalMs: env.CAPACITY_PING_INTERVAL_MS,
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
@@ -95,14 +102,20 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   };
 }
 
-/** One line for each variable: its name, what is wrong and, except for secrets, what it says. */
-function describe(issues: z.core.$ZodIssue[], given: Record<string, string | undefined>): string {
-  const lines = issues.map((issue) => {
+/** The default when nothing valid is chosen: Redis where its URL is known. */
+function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
+  const { data } = environmentSchema.shape.CAPACITY_ADAPTER.safeParse(given.CAPACITY_ADAPTER);
+  return data ?? (given.REDIS_URL === undefined ? 'in-memory' : 'redis');
+}
+
+/** @returns for each problem the variable, what is wrong and, except for secrets, its value; `ifMissing` adds a reason */
+function describe(error: z.ZodError | undefined, given: Record<string, string | undefined>, ifMissing = ''): string[] {
+  return (error?.issues ?? []).map((issue) => {
     const variable = String(issue.path[0]);
     const value = given[variable];
-    if (value === undefined) return `${variable} is not set`;
-    const secret = variable === 'CAPACITY_TOKEN' || variable === 'REDIS_URL';
+    if (value === undefined) return `${variable} is not set${ifMissing}`;
+    // A URL may hold a password.
+    const secret = /_(TOKEN|URL)$/.test(variable);
     return `${variable}${secret ? '' : `=${value}`}: ${issue.message}`;
   });
-  return `the server's environment is not right\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

@@ -25,32 +25,32 @@ interface Engine {
   on(event: 'connection', listener: (connection: Connection) => void): void;
 }
 
-/** To be called before the first connection. The timer ends with the server's HTTP server, and holds nobody up. */
-export function sharePingTimer(io: Server): void {
+/** To be called before the first connection. @returns a function that stops the timer */
+export function sharePingTimer(io: Server): () => void {
   const engine = io.engine as unknown as Engine;
   const { pingInterval } = engine.opts;
   const steps = Math.max(1, Math.floor(pingInterval / STEP_MS));
   const stepMs = pingInterval / steps;
-  // By the step at which they are pinged. Session ids, so that a connection that has closed is not kept alive.
-  const rota: string[][] = Array.from({ length: steps }, () => []);
+  // By the step at which they are pinged. Session ids rather than connections: a closed connection is not kept alive.
+  const schedule: string[][] = Array.from({ length: steps }, () => []);
   const startMs = performance.now();
   let step = 0;
 
   engine.on('connection', (connection) => {
-    if (connection.protocol === 3) return; // the client's to ping
+    if (connection.protocol === 3) return; // its client sends the pings
     clearTimeout(connection.pingIntervalTimer ?? undefined);
     connection.pingIntervalTimer = null;
-    rota[step % steps]?.push(connection.id);
+    schedule[step % steps]?.push(connection.id);
   });
 
   const timer = setInterval(() => {
     const dueStep = Math.floor((performance.now() - startMs) / stepMs);
     while (step < dueStep) {
       step++;
-      rota[step % steps] = rota[step % steps]?.filter((id) => ping(engine.clients[id])) ?? [];
+      schedule[step % steps] = schedule[step % steps]?.filter((id) => ping(engine.clients[id])) ?? [];
     }
   }, stepMs).unref();
-  io.httpServer.once('close', () => clearInterval(timer));
+  return () => clearInterval(timer);
 }
 
 /** As Engine.IO's own timer does it. @returns false if the connection has closed */

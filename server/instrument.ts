@@ -10,12 +10,12 @@ import { monotonicUs } from '../protocol/clock.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import type { WorkerStats } from '../protocol/events.ts';
 import { thisHost } from '../protocol/host.ts';
-import { portSchema, tokenSchema, workerSchema } from './config.ts';
 import { publish, serveContract } from './contract.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { listen } from './listen.ts';
 import { answerMembers, countMembers } from './members.ts';
 import { countRooms, createMetrics, currentValue, type Metrics } from './metrics.ts';
+import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
 import { versionsOf } from './versions.ts';
 import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
@@ -25,12 +25,14 @@ export const optionsSchema = z.strictObject({
   controlPort: portSchema.default(0),
   controlHost: z.string().min(1).default('127.0.0.1'),
   worker: workerSchema.default(() => `p${process.pid}`),
+  webSocketEngine: z.string().min(1).optional(),
 });
 
 /**
  * `token`: at least 16 characters; who knows it may publish and read statistics.
  * `controlPort`: 0, the default, takes a free one. `controlHost`: default 127.0.0.1.
  * `worker`: this process's name in every report; default `p<pid>`.
+ * `webSocketEngine`: name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized.
  */
 export type InstrumentOptions = z.input<typeof optionsSchema>;
 
@@ -48,7 +50,7 @@ export interface Instrumentation {
  * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_TAKEN, LISTEN_FAILED
  */
 export async function instrument(io: AnyServer, options: InstrumentOptions): Promise<Instrumentation> {
-  const { token, controlPort, controlHost, worker } = parseOptions(options);
+  const { token, controlPort, controlHost, worker, webSocketEngine } = parseOptions(options);
   if (!io.engine) {
     throw new CapacityError(
       'NOT_ATTACHED',
@@ -81,7 +83,7 @@ export async function instrument(io: AnyServer, options: InstrumentOptions): Pro
     },
     members: async (room) => ({ worker, members: await countMembers(main, room) }),
     gc: () => ({ worker, ...collectGarbage() }),
-    stats: () => workerStats(io, worker, metrics, eventLoop),
+    stats: () => workerStats(io, worker, metrics, eventLoop, webSocketEngine),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, token, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
@@ -128,6 +130,7 @@ async function workerStats(
   worker: string,
   metrics: Metrics,
   eventLoop: EventLoopWindow,
+  webSocketEngine: string | undefined,
 ): Promise<WorkerStats> {
   return {
     worker,
@@ -137,6 +140,6 @@ async function workerStats(
     rooms: countRooms(io),
     broadcasts: await currentValue(metrics.broadcasts),
     eventLoop: eventLoop.next(),
-    versions: versionsOf(io),
+    versions: versionsOf(io, webSocketEngine),
   };
 }

@@ -8,7 +8,7 @@ const SHUTDOWN_GRACE_MS = 2000;
 
 try {
   const config = parseConfig(process.env);
-  const app = createApp(config);
+  const app = await createApp(config);
 
   let stopping = false;
   const stop = async () => {

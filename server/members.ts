@@ -39,7 +39,7 @@ export async function countMembers(namespace: AnyNamespace, room: string): Promi
     throw new CapacityError(
       'MEMBERS_UNKNOWN',
       `cannot count the members of room ${JSON.stringify(room)} on all workers: ${(cause as Error).message}`,
-      'check that all workers run, are instrumented, and reach the Redis server',
+      'check that all workers run, are instrumented, and reach the server of their adapter, such as Redis',
       { cause },
     );
   } finally {

@@ -38,10 +38,10 @@ export const SERIES = {
   handshakeErrors: counter('capacity_handshake_errors_total', 'connections', 'Connections that Engine.IO refused', [
     'reason',
   ]),
-  redisErrors: counter(
-    'capacity_redis_errors_total',
+  adapterErrors: counter(
+    'capacity_adapter_errors_total',
     'errors',
-    'Errors of the Redis connections, including lost publications',
+    "Errors of the adapter's connections, including lost publications",
   ),
 } satisfies Record<string, Series>;
 
@@ -122,10 +122,10 @@ export function countRooms(io: AnyServer): number {
   return rooms.size - ownRooms;
 }
 
-/** Adds the Redis adapter's error count to a registry. */
-export function countRedisErrors(registry: Registry, errors: () => number): void {
+/** Adds the adapter's error count to a registry. */
+export function countAdapterErrors(registry: Registry, errors: () => number): void {
   new Counter({
-    ...configurationOf(SERIES.redisErrors, registry),
+    ...configurationOf(SERIES.adapterErrors, registry),
     collect() {
       this.reset();
       this.inc(errors());

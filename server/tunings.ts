@@ -1,10 +1,11 @@
 /**
- * What a connection can do without, each with a switch of its own, so that its worth can be measured
+ * What a connection can do without, each with a switch of its own, so that its effect can be measured
  * (`npm run bench:server`). To add one, add an entry: the environment variable, its default, and what it changes.
  */
 import type { EventEmitter } from 'node:events';
 import type { Server, ServerOptions, Socket } from 'socket.io';
 import { sharePingTimer } from './heartbeat.ts';
+import type { WebSocketsName } from './websockets/index.ts';
 
 export interface Tuning {
   /** Environment variable, `on` or `off`. */
@@ -14,8 +15,10 @@ export interface Tuning {
   inSocketIo: boolean;
   /** Server options that the switch decides, for both of its positions. */
   options?: (on: boolean) => Partial<ServerOptions>;
-  /** What to do to the server when the switch is on, before the first connection. */
-  apply?: (io: Server) => void;
+  /** The WebSocket servers whose insides it knows; it is off with the others. Default: it needs to know none. */
+  appliesTo?: WebSocketsName[];
+  /** What to do to the server when the switch is on, before the first connection. May return how to stop it. */
+  apply?: (io: Server) => (() => void) | undefined;
 }
 
 /** Engine.IO's own default: smaller messages are not worth compressing. */
@@ -57,11 +60,12 @@ export const TUNINGS = {
     variable: 'CAPACITY_DROP_LISTENERS',
     byDefault: true,
     inSocketIo: false,
+    appliesTo: ['ws'],
     apply: (io) => void io.engine.on('connection', dropListeners),
   },
   /**
-   * Ping all connections from one timer, in portions, instead of each from its own. The price: a ping comes every
-   * `pingInterval`, and not that long after the last answer.
+   * Ping all connections from one timer, those due within a tenth of a second together, instead of each from its own.
+   * The price: a ping comes every `pingInterval`, and not that long after the last answer.
    */
   sharePingTimer: {
     variable: 'CAPACITY_SHARE_PING_TIMER',
@@ -74,6 +78,7 @@ export const TUNINGS = {
     variable: 'CAPACITY_PER_MESSAGE_DEFLATE',
     byDefault: false,
     inSocketIo: false,
+    appliesTo: ['ws'],
     options: (on) => ({ perMessageDeflate: on && COMPRESSED }),
   },
   /** Compressed answers of the polling transport. */
@@ -89,14 +94,26 @@ export type TuningName = keyof typeof TUNINGS;
 /** Which tunings are on. */
 export type Tunings = Record<TuningName, boolean>;
 
+/** @returns which tunings are on, of those that were chosen: one that does not apply to the WebSocket server is off */
+export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tunings {
+  const inForce = entries().map(([name, { appliesTo }]) => [
+    name,
+    chosen[name] && (appliesTo?.includes(websockets) ?? true),
+  ]);
+  return Object.fromEntries(inForce);
+}
+
 /** @returns the server options that the switches decide */
 export function tuningOptions(on: Tunings): Partial<ServerOptions> {
   return Object.assign({}, ...entries().map(([name, tuning]) => tuning.options?.(on[name])));
 }
 
-/** Applies the tunings that are on to a server without connections. */
-export function applyTunings(io: Server, on: Tunings): void {
-  for (const [name, tuning] of entries()) if (on[name]) tuning.apply?.(io);
+/** Applies the tunings that are on to a server without connections. @returns a function that stops what they started */
+export function applyTunings(io: Server, on: Tunings): () => void {
+  const stops = entries().map(([name, tuning]) => (on[name] ? tuning.apply?.(io) : undefined));
+  return () => {
+    for (const stop of stops) stop?.();
+  };
 }
 
 export function entries(): [TuningName, Tuning][] {
@@ -122,7 +139,7 @@ interface EngineConnection {
 
 function dropListeners({ transport }: EngineConnection): void {
   if (transport.name !== 'websocket') return;
-  // It tells of HTTP answers, of which there are no more.
+  // It is for HTTP responses, of which there are no more.
   transport.removeAllListeners('headers');
   // Engine.IO's guard for the time of the upgrade comes first; the transport has listened for itself since.
   const [guard, ...others] = transport.socket?.listeners('error') ?? [];

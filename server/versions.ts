@@ -8,20 +8,25 @@ const requireHere = createRequire(import.meta.url);
 const requireInSocketIo = createRequire(requireHere.resolve('socket.io'));
 const requireInEngineIo = createRequire(requireInSocketIo.resolve('engine.io'));
 
-export function versionsOf(io: AnyServer): WorkerStats['versions'] {
+/** @param webSocketEngine its name and version, where they are known already */
+export function versionsOf(io: AnyServer, webSocketEngine = webSocketEngineOf(io)): WorkerStats['versions'] {
   const adapter = io.of('/').adapter.constructor.name;
   return {
     node: process.versions.node,
     // Another copy of the package than ours has a version that we cannot ask for.
     socketIo: io instanceof Server ? requireHere('socket.io/package.json').version : 'unknown',
     adapter: adapter === 'Adapter' ? 'in-memory' : adapter,
-    webSocketEngine: webSocketEngineOf(io),
+    webSocketEngine,
   };
+}
+
+/** @returns name and version of the `ws` that Engine.IO brings along */
+export function bundledWs(): string {
+  return `ws ${requireInEngineIo('ws/package.json').version}`;
 }
 
 function webSocketEngineOf(io: AnyServer): string {
   if (io.engine.constructor.name === 'uServer') return 'uWebSockets.js';
   const { wsEngine } = (io.engine as unknown as { opts: { wsEngine: { name: string } } }).opts;
-  if (wsEngine === requireInEngineIo('ws').Server) return `ws ${requireInEngineIo('ws/package.json').version}`;
-  return wsEngine.name;
+  return wsEngine === requireInEngineIo('ws').Server ? bundledWs() : wsEngine.name;
 }

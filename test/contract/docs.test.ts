@@ -22,12 +22,14 @@ import type { Metric } from '../../protocol/metric.ts';
 import { resultSchema } from '../../protocol/result.ts';
 import { VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
 import { LIMITS } from '../../report/capacity.ts';
+import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
 import { environmentSchema as stackEnvironment } from '../../server/stack/state.ts';
 import { entries as tunings } from '../../server/tunings.ts';
+import { WEBSOCKETS } from '../../server/websockets/index.ts';
 import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';
 import { MAY_IMPORT } from '../helpers/rooms.ts';
 import { keyPaths } from '../helpers/zod-keys.ts';
@@ -57,6 +59,11 @@ function assertSameRows(documented: string[][], existing: string[][]): void {
 function seriesRow({ name, kind, unit, labels, help }: Metric & { labels: string[] }): string[] {
   return [name, kind, unit, labels.join(', ') || '–', help];
 }
+
+/** Of the server, except for its tunings. */
+const serverVariables = [serverEnvironment, ...Object.values(ADAPTERS).map(({ environment }) => environment)].flatMap(
+  ({ shape }) => Object.keys(shape),
+);
 
 describe('reference/steps.md', () => {
   const keysOf = (verb: string) => keyPaths((STEPS[verb] as (typeof STEPS)[string]).schema);
@@ -229,11 +236,16 @@ describe('CONTRIBUTING.md', () => {
 
 describe('reference/server.md', () => {
   it('names every environment variable', () => {
-    assertSame(firstColumn(section(pages.server, 'Environment')), Object.keys(serverEnvironment.shape));
+    assertSame(firstColumn(section(pages.server, 'Environment')), serverVariables);
     assertSame(
       firstColumn(section(pages.server, 'Tunings')),
       tunings().map(([, { variable }]) => variable),
     );
+  });
+
+  it('names every adapter and WebSocket server', () => {
+    assertSame(firstColumn(section(pages.server, 'Adapters')), Object.keys(ADAPTERS));
+    assertSame(firstColumn(section(pages.server, 'WebSocket servers')), Object.keys(WEBSOCKETS));
   });
 
   it('gives every series of a worker', () => {

@@ -14,10 +14,10 @@ export interface TestApp extends App {
   controlUrl: string;
 }
 
-/** Starts a worker of ours on free ports. `environment` as its process would have it. */
+/** Starts a worker of our own on free ports. `environment` as its process would have it. */
 export async function startApp(environment: Record<string, string> = {}): Promise<TestApp> {
   const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
-  const app = createApp(config, pino({ level: 'silent' }));
+  const app = await createApp(config, pino({ level: 'silent' }));
   const { port, controlPort } = await app.start();
   return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl: `http://127.0.0.1:${controlPort}` };
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { type EventEmitter, once } from 'node:events';
-import { connect } from 'node:net';
+import type { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
-import { createApp, SESSION_ID_PATTERN } from '../../../server/app.ts';
+import { createApp } from '../../../server/app.ts';
 import { parseConfig } from '../../../server/config.ts';
 import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
+import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 import { freePort } from '../../helpers/redis.ts';
 
 async function setUp(t: TestContext, environment?: Record<string, string>) {
@@ -80,19 +80,6 @@ test('a broadcast reaches the room and nobody else, with seq and sentAtUs first 
   assert.equal(strayed, 0);
 });
 
-test('the session id names the worker, over WebSocket and polling, also after the upgrade', async (t) => {
-  const app = await setUp(t, { CAPACITY_WORKER: 'w7' });
-  for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
-    const client = await connectClient(app.url, { transports });
-    const { engine } = client.io;
-    if (transports.length === 2 && engine.transport.name === 'polling') await onceOf(engine, 'upgrade');
-    assert.equal(engine.transport.name, transports.at(-1));
-    assert.equal((engine as unknown as { id: string }).id.match(SESSION_ID_PATTERN)?.groups?.worker, 'w7');
-    assert.equal((await client.emitWithAck('join_room', transports.join())).worker, 'w7');
-    client.disconnect();
-  }
-});
-
 test('each tuning can be switched', async (t) => {
   const tuned = await setUp(t, { CAPACITY_LEAVE_OWN_ROOM: 'on' });
   const plain = await setUp(t, {
@@ -148,32 +135,6 @@ test('each tuning can be switched', async (t) => {
   ]);
 });
 
-test('closing tells the clients and frees both ports; it may be called twice', async () => {
-  const app = await startApp();
-  const client = await connectClient(app.url);
-  const left = onceOf(client, 'disconnect');
-  await Promise.all([app.close(), app.close()]);
-  assert.equal((await left)[0], 'transport close');
-  const again = await startApp({ CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
-  await again.close();
-});
-
-test('polling clients do not hold up the closing', async () => {
-  const app = await startApp({ CAPACITY_DRAIN_MS: '60000' });
-  const client = await connectClient(app.url, { transports: ['polling'] });
-  const left = onceOf(client, 'disconnect');
-  await app.close();
-  await left;
-});
-
-test('a client that never answers the close is cut at the drain limit', async () => {
-  const app = await startApp({ CAPACITY_DRAIN_MS: '100' });
-  const { socket } = await rawWebSocket(app.port);
-  const ended = once(socket, 'close');
-  await app.close();
-  await ended;
-});
-
 test('a taken port is a clear error, and nothing stays open', async (t) => {
   const first = await setUp(t);
   const controlPort = await freePort();
@@ -183,21 +144,9 @@ test('a taken port is a clear error, and nothing stays open', async (t) => {
     CAPACITY_CONTROL_PORT: `${controlPort}`,
     CAPACITY_LOG_LEVEL: 'silent',
   });
-  await assert.rejects(createApp(config).start(), { code: 'PORT_TAKEN', message: new RegExp(`:${first.port} `) });
+  await assert.rejects((await createApp(config)).start(), {
+    code: 'PORT_TAKEN',
+    message: new RegExp(`:${first.port} `),
+  });
   await assert.rejects(fetch(`http://127.0.0.1:${controlPort}/healthz`));
 });
-
-/** A WebSocket, upgraded by hand, that offers compression, and says nothing more. */
-async function rawWebSocket(port: number) {
-  const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {});
-  socket.write(
-    'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
-      'Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n',
-  );
-  const [data] = await once(socket, 'data');
-  const head = String(data);
-  assert.match(head, /^HTTP\/1.1 101/);
-  return { socket, head };
-}

@@ -48,7 +48,7 @@ test('workers survive the loss of Redis, say that they cannot count, and find it
   await assert.rejects(ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 }), /MEMBERS_UNKNOWN/);
   first.io.to('blue').emit('of the user', 2);
   const metrics = await (await fetch(`${first.controlUrl}/metrics`)).text();
-  assert.match(metrics, /capacity_redis_errors_total\{worker="w0"\} [1-9]/);
+  assert.match(metrics, /capacity_adapter_errors_total\{worker="w0"\} [1-9]/);
 
   const again = await startRedis(redis.port);
   t.after(() => again.close());
@@ -78,7 +78,7 @@ test('no Redis at the start is a clear error without the password, and nothing s
     REDIS_URL: `redis://user:hunter2@127.0.0.1:${redisPort}`,
     CAPACITY_LOG_LEVEL: 'silent',
   });
-  await assert.rejects(createApp(config).start(), (error: Error & { code?: string; fix?: string }) => {
+  await assert.rejects((await createApp(config)).start(), (error: Error & { code?: string; fix?: string }) => {
     assert.equal(error.code, 'REDIS_UNREACHABLE');
     assert.match(error.message, new RegExp(`redis://user:\\*\\*\\*@127.0.0.1:${redisPort}`));
     assert.match(error.fix ?? '', /REDIS_URL/);

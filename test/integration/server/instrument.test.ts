@@ -86,6 +86,15 @@ test('what the server did before, it still does', async (t) => {
   assert.equal(tenant.connected, true);
 });
 
+test('the WebSocket server is recognized where it is the bundled ws, and else as the option names it', async (t) => {
+  const { io, control } = await setUp(t);
+  assert.match((await ask<WorkerStats>(control, 'stats')).versions.webSocketEngine, /^ws 8\./);
+  const other = await instrument(io, { token: TOKEN, webSocketEngine: 'eiows 11.1.1' });
+  t.after(() => other.close());
+  const otherControl = await connectControl(other.controlPort);
+  assert.equal((await ask<WorkerStats>(otherControl, 'stats')).versions.webSocketEngine, 'eiows 11.1.1');
+});
+
 test('closing takes everything off the server, which goes on', async (t) => {
   const { io, url, login, instrumentation } = await setUp(t);
   const listeners = () => [io.of('/').listenerCount('connection'), io.engine.listenerCount('connection_error')];

@@ -86,7 +86,10 @@ describe('the grade', () => {
   });
 
   it('counts connections that are missing, too', () => {
-    assert.equal(gradeOf({ ...result, connections: { ...result.connections, peak: 4960 } }), 'C');
+    const { connections } = result;
+    assert.equal(gradeOf({ ...result, connections: { ...connections, held: 4960 } }), 'C');
+    // An external engine's connections were counted at the plateaus only.
+    assert.equal(gradeOf({ ...result, connections: { ...connections, held: null, peak: 4960 } }), 'C');
   });
 
   it('is not given where nothing can be said', () => {

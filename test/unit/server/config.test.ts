@@ -13,8 +13,8 @@ test('only the token has to be set', () => {
     controlHost: '127.0.0.1',
     controlPort: 0,
     token: CAPACITY_TOKEN,
-    redisUrl: undefined,
-    redisPrefix: 'socket.io',
+    adapter: { name: 'in-memory', settings: {} },
+    websockets: 'ws',
     drainMs: 5000,
     pingIntervalMs: 25_000,
     pingTimeoutMs: 20_000,
@@ -42,6 +42,8 @@ test('every variable is read', () => {
     CAPACITY_CONTROL_PORT: '5001',
     REDIS_URL: 'redis://127.0.0.1:6390',
     CAPACITY_REDIS_PREFIX: 'run7',
+    CAPACITY_ADAPTER: 'redis',
+    CAPACITY_WEBSOCKETS: 'ws',
     CAPACITY_DRAIN_MS: '1000',
     CAPACITY_PING_INTERVAL_MS: '2000',
     CAPACITY_PING_TIMEOUT_MS: '3000',
@@ -62,8 +64,11 @@ test('every variable is read', () => {
     controlHost: '127.0.0.9',
     controlPort: 5001,
     token: CAPACITY_TOKEN,
-    redisUrl: 'redis://127.0.0.1:6390',
-    redisPrefix: 'run7',
+    adapter: {
+      name: 'redis',
+      settings: { REDIS_URL: 'redis://127.0.0.1:6390', CAPACITY_REDIS_PREFIX: 'run7' },
+    },
+    websockets: 'ws',
     drainMs: 1000,
     pingIntervalMs: 2000,
     pingTimeoutMs: 3000,
@@ -83,8 +88,25 @@ test('every variable is read', () => {
 
 test('an empty variable counts as unset', () => {
   const config = parseConfig({ CAPACITY_TOKEN, REDIS_URL: '', CAPACITY_PORT: '' });
-  assert.equal(config.redisUrl, undefined);
+  assert.equal(config.adapter.name, 'in-memory');
   assert.equal(config.port, 0);
+});
+
+test('the adapter is Redis where its URL is set, unless another is chosen', () => {
+  const adapter = (environment: Record<string, string>) => parseConfig({ CAPACITY_TOKEN, ...environment }).adapter;
+  const REDIS_URL = 'redis://127.0.0.1:6390';
+  assert.deepEqual(adapter({ REDIS_URL }), {
+    name: 'redis',
+    settings: { REDIS_URL, CAPACITY_REDIS_PREFIX: 'socket.io' },
+  });
+  assert.deepEqual(adapter({ REDIS_URL, CAPACITY_ADAPTER: 'in-memory' }), { name: 'in-memory', settings: {} });
+});
+
+test('an adapter without what it needs is an error that names both variables, beside the others', () => {
+  assert.throws(() => parseConfig({ CAPACITY_TOKEN, CAPACITY_ADAPTER: 'redis', CAPACITY_PORT: 'many' }), {
+    code: 'CONFIG_INVALID',
+    message: /CAPACITY_PORT=many: [\s\S]*REDIS_URL is not set, but CAPACITY_ADAPTER=redis needs it/,
+  });
 });
 
 test('all problems are reported at once, and secrets are not shown', () => {
@@ -94,6 +116,8 @@ test('all problems are reported at once, and secrets are not shown', () => {
     CAPACITY_PORT: '70000',
     CAPACITY_CONTROL_PORT: 'many',
     REDIS_URL: 'http://user:hunter2@somewhere',
+    CAPACITY_ADAPTER: 'toString',
+    CAPACITY_WEBSOCKETS: 'uws',
     CAPACITY_DRAIN_MS: '0',
     CAPACITY_TRANSPORTS: 'websocket,pigeon',
     CAPACITY_DROP_REQUEST: 'maybe',
@@ -112,6 +136,6 @@ test('all problems are reported at once, and secrets are not shown', () => {
   );
 });
 
-test('a missing token is said to be missing', () => {
+test('a missing token is reported as missing', () => {
   assert.throws(() => parseConfig({}), { code: 'CONFIG_INVALID', message: /CAPACITY_TOKEN is not set/ });
 });

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { it } from 'node:test';
 import { Server } from 'socket.io';
-import { countRedisErrors, createMetrics, SERIES } from '../../../server/metrics.ts';
+import { countAdapterErrors, createMetrics, SERIES } from '../../../server/metrics.ts';
 import { EventLoopWindow } from '../../../server/worker-stats.ts';
 
 it('every series of the table is served, as the table has it', async (t) => {
   const eventLoop = new EventLoopWindow();
   t.after(() => eventLoop.close());
   const { registry } = createMetrics(new Server(createServer()), 'w0', eventLoop);
-  countRedisErrors(registry, () => 3);
+  countAdapterErrors(registry, () => 3);
   const served = await registry.getMetricsAsJSON();
   assert.deepEqual(
     served.map(({ name, type, help }) => ({ name, kind: String(type), help })),

@@ -1,0 +1,41 @@
+/** Node's HTTP server in front: it serves polling, and hands upgraded connections to Engine.IO's `wsEngine`. */
+import { createServer } from 'node:http';
+import { Server, type ServerOptions } from 'socket.io';
+import { listen } from '../listen.ts';
+import type { AttachedServer } from './attach.ts';
+
+/** @param options among them `wsEngine`, where it is another one than the bundled `ws` */
+export function attachToHttp(options: Partial<ServerOptions>, nameAndVersion: string): AttachedServer {
+  const http = createServer((_request, response) => response.writeHead(404).end('this is a Socket.IO server\n'));
+  const io = new Server(http, options);
+  let closing: Promise<void> | undefined;
+  let connections: EngineClient[] = [];
+
+  function close(): Promise<void> {
+    if (!closing) {
+      // Engine.IO forgets its clients when it closes; `cut()` needs their transports.
+      connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
+      http.close();
+      closing = io.close();
+    }
+    return closing;
+  }
+
+  function cut(): void {
+    for (const { transport } of connections) transport.socket?.terminate();
+    http.closeAllConnections();
+  }
+
+  return {
+    io,
+    nameAndVersion,
+    listen: (port, host) => listen(http, port, host, 'Socket.IO port'),
+    close,
+    cut,
+  };
+}
+
+/** The part of an Engine.IO client that has no public name: its WebSocket, which a polling transport does not have. */
+interface EngineClient {
+  transport: { socket?: { terminate(): void } };
+}

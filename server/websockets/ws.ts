@@ -1,0 +1,6 @@
+/** The `ws` package, which Engine.IO brings along, behind Node's HTTP server. */
+import { bundledWs } from '../versions.ts';
+import type { Attach } from './attach.ts';
+import { attachToHttp } from './http.ts';
+
+export const attachToWs: Attach = async (options) => attachToHttp(options, bundledWs());

@@ -1,0 +1,108 @@
+/** What every adapter of the table keeps to, whichever it is. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { describe, it, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import { Server } from 'socket.io';
+import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
+import { ADAPTERS, type AdapterName } from '../../../server/adapters/index.ts';
+import { parseConfig } from '../../../server/config.ts';
+import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { startRedis } from '../../helpers/redis.ts';
+
+interface Surroundings {
+  /** What makes workers a cluster of this test's own. */
+  environment: Record<string, string>;
+  /** Takes away what the adapter is connected to. */
+  breakDown?(): Promise<void>;
+}
+
+const SURROUNDINGS: Record<AdapterName, (t: TestContext) => Promise<Surroundings>> = {
+  'in-memory': async () => ({ environment: {} }),
+  redis: async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    return {
+      environment: { REDIS_URL: redis.url, CAPACITY_REDIS_PREFIX: randomUUID() },
+      breakDown: () => redis.close(),
+    };
+  },
+};
+
+test('every adapter of the table is tested here', () => {
+  assert.deepEqual(Object.keys(SURROUNDINGS).sort(), Object.keys(ADAPTERS).sort());
+});
+
+for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
+  const { clustered, connect } = ADAPTERS[adapterName as AdapterName];
+
+  describe(adapterName, () => {
+    async function setUp(t: TestContext) {
+      const { environment, breakDown } = await surroundingsOf(t);
+      const chosen = { CAPACITY_ADAPTER: adapterName, ...environment };
+      const apps = await Promise.all(['w0', 'w1'].map((id) => startApp({ ...chosen, CAPACITY_WORKER: id })));
+      t.after(() => Promise.all(apps.map((app) => app.close())));
+      const [here, there] = apps;
+      assert.ok(here && there);
+      const control = await connectControl(here.controlPort);
+      t.after(() => control.disconnect());
+      return { here, there, control, breakDown };
+    }
+
+    it(clustered ? 'joins the workers of a cluster' : 'leaves each worker by itself', async (t) => {
+      const { here, there, control } = await setUp(t);
+      const [own, other] = await Promise.all([connectClient(here.url), connectClient(there.url)]);
+      await Promise.all([own, other].map((client) => client.emitWithAck('join_room', 'blue')));
+      let strayed = 0;
+      if (!clustered) other.on('broadcast', () => strayed++);
+
+      const receivers = clustered ? [own, other] : [own];
+      const received = Promise.all(receivers.map((client) => onceOf(client, 'broadcast')));
+      const { expected } = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 100, seq: 1 });
+      assert.equal(expected, receivers.length);
+      for (const [message] of (await received) as [Broadcast][]) assert.equal(message.worker, 'w0');
+      assert.equal((await ask<{ members: number }>(control, 'members', 'blue')).members, receivers.length);
+      await other.emitWithAck('join_room', 'answered after anything sent before');
+      assert.equal(strayed, 0);
+    });
+
+    it('counts its errors, and has none while all is well', async (t) => {
+      const { here, control, breakDown } = await setUp(t);
+      const errors = async () => {
+        const metrics = await (await fetch(`${here.controlUrl}/metrics`)).text();
+        return Number(/^capacity_adapter_errors_total\{worker="w0"\} (\d+)$/m.exec(metrics)?.[1]);
+      };
+      await ask(control, 'broadcast', { room: 'blue', bytes: 100, seq: 1 });
+      assert.equal(await errors(), 0);
+      if (!breakDown) return;
+      await breakDown();
+      await eventually('the adapter counts its lost connections', async () => (await errors()) > 0);
+    });
+
+    it('closes its connections, also when close is called twice', async (t) => {
+      const { environment, breakDown } = await surroundingsOf(t);
+      const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_ADAPTER: adapterName, ...environment });
+      const log = pino({ level: 'silent' });
+      await eventually('the other tests have closed their sockets', noSocketIsOpen);
+      const servers = [new Server(createServer()), new Server(createServer())] as const;
+      const [adapter, abandoned] = await Promise.all(servers.map((io) => connect(io, config.adapter.settings, log)));
+      assert.ok(adapter && abandoned);
+      await servers[0].close();
+      await Promise.all([adapter.close(), adapter.close()]);
+      await adapter.close();
+      assert.equal(adapter.errors(), 0);
+
+      await breakDown?.();
+      await servers[1].close();
+      await abandoned.close();
+      await eventually('its sockets are closed', noSocketIsOpen);
+    });
+  });
+}
+
+/** @returns whether this process has no TCP connection */
+function noSocketIsOpen(): boolean {
+  return !process.getActiveResourcesInfo().includes('TCPSocketWrap');
+}

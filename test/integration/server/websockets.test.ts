@@ -1,0 +1,118 @@
+/** What every WebSocket server of the table keeps to, whichever it is. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import type { Socket } from 'socket.io-client';
+import type { BroadcastSent, WorkerStats } from '../../../protocol/events.ts';
+import { SESSION_ID_PATTERN } from '../../../server/app.ts';
+import { entries as tunings } from '../../../server/tunings.ts';
+import { WEBSOCKETS } from '../../../server/websockets/index.ts';
+import { ask, connectClient, connectControl, onceOf, startApp } from '../../helpers/app.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { rawWebSocket } from '../../helpers/raw-websocket.ts';
+
+/** Shorter than a WebSocket server waits by itself for a client's answer to its close frame. */
+const CLOSE_LIMIT = { timeout: 10_000 };
+const TRANSPORTS = [['websocket'], ['polling'], ['polling', 'websocket']];
+
+for (const name of Object.keys(WEBSOCKETS)) {
+  describe(name, () => {
+    const start = (environment: Record<string, string> = {}) => startApp({ CAPACITY_WEBSOCKETS: name, ...environment });
+
+    async function setUp(t: TestContext, environment?: Record<string, string>) {
+      const app = await start(environment);
+      t.after(() => app.close());
+      const control = await connectControl(app.controlPort);
+      t.after(() => control.disconnect());
+      return { app, control };
+    }
+
+    /** Resolves when the client has the transport that it asked for last. */
+    async function connectBy(url: string, transports: string[]): Promise<Socket> {
+      const client = await connectClient(url, { transports });
+      const { engine } = client.io;
+      if (engine.transport.name !== transports.at(-1)) await onceOf(engine, 'upgrade');
+      return client;
+    }
+
+    for (const position of ['default', 'on', 'off']) {
+      it(`carries a broadcast over every transport, with tunings ${position}`, async (t) => {
+        const switches = position === 'default' ? [] : tunings().map(([, { variable }]) => [variable, position]);
+        const { app, control } = await setUp(t, Object.fromEntries(switches));
+        const clients = await Promise.all(TRANSPORTS.map((transports) => connectBy(app.url, transports)));
+        await Promise.all(clients.map((client) => client.emitWithAck('join_room', 'blue')));
+        const received = Promise.all(clients.map((client) => onceOf(client, 'broadcast')));
+        const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 5000, seq: 1 });
+        assert.equal(sent.expected, clients.length);
+        await received;
+        for (const client of clients) client.disconnect();
+      });
+    }
+
+    it('gives session ids that name the worker, also after the upgrade', async (t) => {
+      const { app } = await setUp(t, { CAPACITY_WORKER: 'w7' });
+      for (const transports of TRANSPORTS) {
+        const client = await connectBy(app.url, transports);
+        const { id } = client.io.engine as unknown as { id: string };
+        assert.equal(id.match(SESSION_ID_PATTERN)?.groups?.worker, 'w7');
+        assert.equal((await client.emitWithAck('join_room', transports.join())).worker, 'w7');
+        client.disconnect();
+      }
+    });
+
+    it('reports its name and version', async (t) => {
+      const { control } = await setUp(t);
+      const { versions } = await ask<WorkerStats>(control, 'stats');
+      assert.match(versions.webSocketEngine, /^\S+ \d+\.\d+/);
+      assert.ok(versions.webSocketEngine.startsWith(`${name} `));
+    });
+
+    it('reports a taken port', async (t) => {
+      const { app } = await setUp(t);
+      await assert.rejects(start({ CAPACITY_PORT: `${app.port}` }), /:\d+ is in use|cannot listen on/);
+    });
+
+    it(
+      'tells its clients that it closes, polling ones too, without waiting for the drain limit',
+      CLOSE_LIMIT,
+      async () => {
+        const app = await start({ CAPACITY_DRAIN_MS: '60000' });
+        const clients = await Promise.all(TRANSPORTS.map((transports) => connectBy(app.url, transports)));
+        const left = Promise.all(clients.map((client) => onceOf(client, 'disconnect')));
+        await app.close();
+        for (const [reason] of await left) assert.match(String(reason), /transport (close|error)/);
+      },
+    );
+
+    it('cuts a client that never answers, and a request that never ends, at the drain limit', CLOSE_LIMIT, async () => {
+      const app = await start({ CAPACITY_DRAIN_MS: '100' });
+      const { socket } = await rawWebSocket(app.port);
+      const unfinished = connect(app.port, '127.0.0.1').on('error', () => {});
+      unfinished.write('POST /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n');
+      // What the server read of the unfinished request came before this one.
+      await fetch(app.url);
+      const ended = Promise.all([once(socket, 'close'), once(unfinished, 'close')]);
+      await app.close();
+      await ended;
+    });
+
+    it('leaves nothing open, also when close is called twice', async () => {
+      await eventually('the other tests have closed theirs', nothingIsOpen);
+      const app = await start();
+      const client = await connectClient(app.url);
+      const left = onceOf(client, 'disconnect');
+      await Promise.all([app.close(), app.close()]);
+      await left;
+      await app.close();
+      await eventually('sockets and timers are closed', nothingIsOpen);
+      const again = await start({ CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
+      await again.close();
+    });
+  });
+}
+
+/** @returns whether this process has no socket, and no timer that keeps it alive */
+function nothingIsOpen(): boolean {
+  return !process.getActiveResourcesInfo().some((name) => /^TCP|^Timeout$/.test(name));
+}
