@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { Manager, type ManagerOptions, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
+import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
 import { endFailure, type Failure, failureOf } from './failure.ts';
@@ -246,15 +246,6 @@ function managerOptions(options: ClientOptions): Partial<ManagerOptions> {
     ...tls,
     ...({ perMessageDeflate: false, ...(needsAgent ? { agent } : {}) } as object),
   };
-}
-
-function isBroadcast(value: unknown): value is Broadcast {
-  const { seq, sentAtUs, worker } = (value ?? {}) as Partial<Broadcast>;
-  return isCount(seq) && isCount(sentAtUs) && typeof worker === 'string';
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Payload bytes; what HTTP and WebSocket add is not known here. */
