@@ -1,8 +1,8 @@
-/** The server broke a protocol. Each layer knows what to call that, before and after the connection is open. */
+/** The server broke a protocol. Each layer has its own names for that, before and after the connection is open. */
 export class ProtocolError extends Error {
-  /** Cause of the failed attempt, if no namespace was connected yet. */
+  /** Cause of the failed attempt, if it was not open yet. */
   readonly failure: string;
-  /** Socket.IO's reason for the disconnect, if one was. */
+  /** Reason for its end, if it was. */
   readonly reason: string;
 
   constructor(failure: string, reason: string, message: string) {
@@ -15,12 +15,4 @@ export class ProtocolError extends Error {
 
 export function webSocketError(message: string): ProtocolError {
   return new ProtocolError('not_websocket', 'transport error', message);
-}
-
-export function engineIoError(message: string): ProtocolError {
-  return new ProtocolError('not_engineio', 'parse error', message);
-}
-
-export function socketIoError(message: string): ProtocolError {
-  return new ProtocolError('not_socketio', 'parse error', message);
 }
