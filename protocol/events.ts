@@ -42,6 +42,16 @@ export interface Broadcast {
   data: string;
 }
 
+/** Whether a decoded value is a broadcast as far as a receiver needs it: all but `data`. */
+export function isBroadcast(value: unknown): value is Broadcast {
+  const { seq, sentAtUs, worker } = (value ?? {}) as Partial<Broadcast>;
+  return isCount(seq) && isCount(sentAtUs) && typeof worker === 'string';
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 /** Probe to server: the broadcast as received; and what the server answers. */
 export type BroadcastEcho = Pick<Broadcast, 'seq' | 'sentAtUs' | 'data'>;
 export interface EchoTimed {

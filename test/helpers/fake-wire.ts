@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
-import type { EngineConnection } from '../../plugin/fleet/light/engine.ts';
+import type { PacketCodec } from '../../plugin/fleet/light/codec.ts';
+import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io.ts';
+import type { Shared } from '../../plugin/fleet/light/websocket.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
 
 export const TEXT = 1;
@@ -28,13 +30,46 @@ export function text(payload: string): Buffer {
   return serverFrame(TEXT, payload);
 }
 
-export interface FakeConnection {
-  connection: EngineConnection;
-  sink: RecordingSink;
+/** A wire without a socket. */
+export interface FakeWire {
+  /** For a `ConnectionPool`. */
+  dial: Shared['dial'];
   /** Everything the client has written. */
   sent: Buffer[];
   /** `open` until the client ends or destroys the wire. */
   wire: { state: 'open' | 'ended' | 'destroyed' };
+}
+
+export function fakeWire(): FakeWire {
+  const sent: Buffer[] = [];
+  const wire: FakeWire['wire'] = { state: 'open' };
+  const dial = () => ({
+    write: (bytes: Uint8Array) => sent.push(Buffer.from(bytes)),
+    end: (bytes?: Uint8Array) => {
+      if (bytes) sent.push(Buffer.from(bytes));
+      wire.state = 'ended';
+    },
+    destroy: () => {
+      wire.state = 'destroyed';
+    },
+  });
+  return { dial, sent, wire };
+}
+
+/** @returns the answer that fits the request's key */
+export function upgradeAnswer(request: Buffer | undefined): Buffer {
+  const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(request))?.[1] ?? '';
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  return Buffer.from(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
+}
+
+export interface FakeConnection {
+  connection: SocketIoConnection;
+  sink: RecordingSink;
+  sent: FakeWire['sent'];
+  wire: FakeWire['wire'];
   /** The server's answer that fits this connection's key. */
   upgrade: Buffer;
   feed(bytes: Buffer): void;
@@ -45,30 +80,16 @@ export function fakeConnection(
   namespaces = ['/'],
   options: Partial<ClientOptions> = {},
   sink = new RecordingSink(),
+  codec?: PacketCodec,
 ): FakeConnection {
-  const sent: Buffer[] = [];
-  const wire: FakeConnection['wire'] = { state: 'open' };
-  const clients = new LightClients(() => ({
-    write: (bytes) => sent.push(Buffer.from(bytes)),
-    end: (bytes?: Uint8Array) => {
-      if (bytes) sent.push(Buffer.from(bytes));
-      wire.state = 'ended';
-    },
-    destroy: () => {
-      wire.state = 'destroyed';
-    },
-  }));
-  const connection = clients.create(0, clientOptions(options), sink) as EngineConnection;
+  const { dial, sent, wire } = fakeWire();
+  const clients = new LightClients(dial, codec);
+  const connection = clients.create(0, clientOptions(options), sink) as SocketIoConnection;
   for (const namespace of namespaces) connection.connect(namespace);
   connection.onTcpOpen();
   connection.onWireOpen();
-  const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(sent[0]))?.[1] ?? '';
-  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
-  const upgrade = Buffer.from(
-    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-  );
   const feed = (bytes: Buffer) => connection.feed(bytes, 0, bytes.length);
-  return { connection, sink, sent, wire, upgrade, feed };
+  return { connection, sink, sent, wire, upgrade: upgradeAnswer(sent[0]), feed };
 }
 
 /** A connection whose namespace `/` is connected. Its reports so far are forgotten. */

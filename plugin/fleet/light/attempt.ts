@@ -1,39 +1,29 @@
-/** What is only needed while a connection is being set up; dropped as soon as its first namespace is connected. */
+/** What is only needed while a connection is being set up; dropped as soon as it is open. */
 import { monotonicUs } from '../../../protocol/clock.ts';
-import type { ClientOptions, ConnectTimings } from '../client.ts';
-import { newChallenge, UpgradeResponse, upgradeRequest } from './handshake.ts';
-
-/** What is being waited for. */
-export type Stage = 'tcp' | 'upgrade' | 'open' | 'namespace';
+import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './handshake.ts';
 
 export class Attempt {
-  stage: Stage = 'tcp';
+  /** What is being waited for: `tcp`, `upgrade`, then what the layers above WebSocket name. */
+  stage = 'tcp';
+  /** By stage, microseconds from the start of the attempt to the stage's end. */
+  readonly endsUs: Record<string, number> = {};
   readonly request: Buffer;
   readonly response: UpgradeResponse;
   readonly #startedAtUs = monotonicUs();
-  #tcpUs = 0;
-  #upgradeUs = 0;
-  #openUs = 0;
 
-  /** @throws TypeError for a URL or header that cannot be sent */
-  constructor(options: ClientOptions) {
+  constructor(plan: UpgradePlan) {
     const challenge = newChallenge();
-    this.request = upgradeRequest(options, challenge.key);
+    this.request = upgradeRequest(plan, challenge.key);
     this.response = new UpgradeResponse(challenge);
   }
 
   /** The stage before `next` has ended. TLS counts to the upgrade. */
-  reached(next: Stage): void {
-    const elapsedUs = monotonicUs() - this.#startedAtUs;
-    if (next === 'upgrade') this.#tcpUs = elapsedUs;
-    else if (next === 'open') this.#upgradeUs = elapsedUs;
-    else this.#openUs = elapsedUs;
+  reached(next: string): void {
+    this.endsUs[this.stage] = this.elapsedUs();
     this.stage = next;
   }
 
-  /** Of the whole attempt, which ends now. */
-  timings(): ConnectTimings {
-    const namespaceUs = monotonicUs() - this.#startedAtUs;
-    return { tcpUs: this.#tcpUs, upgradeUs: this.#upgradeUs, openUs: this.#openUs, namespaceUs };
+  elapsedUs(): number {
+    return monotonicUs() - this.#startedAtUs;
   }
 }

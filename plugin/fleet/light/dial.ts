@@ -1,10 +1,10 @@
-/** Opens the socket of a light connection, and tells the connection what happens on it. */
+/** Opens the socket of a light connection, and reports to the connection what happens on it. */
 import { Socket } from 'node:net';
 import * as tls from 'node:tls';
-import type { ClientOptions, TlsOptions } from '../client.ts';
-import type { EngineConnection, Wire } from './engine.ts';
-import { type Endpoint, planOf } from './handshake.ts';
+import type { TlsOptions } from '../client.ts';
+import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
 import { dialHandle, hasTcpHandles } from './tcp-handle.ts';
+import type { Wire, WireListener } from './wire.ts';
 
 /** One for all plain connections of the process: each chunk is read to its end before the next one can arrive. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -13,44 +13,43 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const secureContexts = new WeakMap<TlsOptions, tls.SecureContext>();
 
 /** Lets one set of listeners serve all sockets. */
-type Owned<S> = S & { connection: EngineConnection };
+type Owned<S> = S & { listener: WireListener };
 
-/** @throws for an impossible URL, source address or certificate */
-export function dial(connection: EngineConnection, options: ClientOptions): Wire {
-  const { endpoint, areAddresses } = planOf(options);
-  const { secure, host, port } = endpoint;
+/** @throws for an impossible source address or certificate */
+export function dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire {
+  const { secure, host, port } = plan.endpoint;
   // Names are net's to look up, and what is no address is net's to refuse.
-  if (!hasTcpHandles || secure || !areAddresses) return dialSocket(connection, options);
-  return dialHandle(connection, { host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
+  if (!hasTcpHandles || secure || !plan.areAddresses) return dialSocket(listener, plan, options);
+  return dialHandle(listener, { host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
 }
 
 /** By Node's public sockets: for TLS, for names, and where there are no handles. @throws as `dial` */
-export function dialSocket(connection: EngineConnection, options: ClientOptions): Wire {
-  const { endpoint } = planOf(options);
-  const socket = endpoint.secure ? dialTls(connection, endpoint, options) : dialTcp(connection, endpoint, options);
+export function dialSocket(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire {
+  const socket = plan.endpoint.secure ? dialTls(listener, plan, options) : dialTcp(listener, plan, options);
   socket.on('error', onError);
   socket.on('close', onClose);
   return socket;
 }
 
-function dialTcp(connection: EngineConnection, { host, port }: Endpoint, options: ClientOptions): Socket {
+function dialTcp(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Socket {
   const callback = (sizeBytes: number) => {
-    connection.feed(readBuffer, 0, sizeBytes);
+    listener.feed(readBuffer, 0, sizeBytes);
     return true;
   };
-  const socket = own(new Socket({ noDelay: true, onread: { buffer: readBuffer, callback } }), connection);
+  const socket = own(new Socket({ noDelay: true, onread: { buffer: readBuffer, callback } }), listener);
   socket.on('connect', onPlainConnect);
+  const { host, port } = plan.endpoint;
   return socket.connect({ host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
 }
 
-function dialTls(connection: EngineConnection, endpoint: Endpoint, options: ClientOptions): tls.TLSSocket {
+function dialTls(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): tls.TLSSocket {
   let secureContext = secureContexts.get(options.tls);
   if (secureContext === undefined) {
     const { ca, cert, key } = options.tls;
     secureContext = tls.createSecureContext({ ca, cert, key });
     secureContexts.set(options.tls, secureContext);
   }
-  const { host, port, servername } = endpoint;
+  const { host, port, servername } = plan.endpoint;
   const socket = tls.connect({
     host,
     port,
@@ -66,35 +65,35 @@ function dialTls(connection: EngineConnection, endpoint: Endpoint, options: Clie
   socket.on('connect', onTlsTcpConnect);
   socket.on('secureConnect', onSecureConnect);
   socket.on('data', onData);
-  return own(socket, connection);
+  return own(socket, listener);
 }
 
-function own<S extends Socket>(socket: S, connection: EngineConnection): Owned<S> {
-  return Object.assign(socket, { connection });
+function own<S extends Socket>(socket: S, listener: WireListener): Owned<S> {
+  return Object.assign(socket, { listener });
 }
 
 function onPlainConnect(this: Socket): void {
-  const { connection } = this as Owned<Socket>;
-  connection.onTcpOpen();
-  connection.onWireOpen();
+  const { listener } = this as Owned<Socket>;
+  listener.onTcpOpen();
+  listener.onWireOpen();
 }
 
 function onTlsTcpConnect(this: Socket): void {
-  (this as Owned<Socket>).connection.onTcpOpen();
+  (this as Owned<Socket>).listener.onTcpOpen();
 }
 
 function onSecureConnect(this: Socket): void {
-  (this as Owned<Socket>).connection.onWireOpen();
+  (this as Owned<Socket>).listener.onWireOpen();
 }
 
 function onData(this: Socket, chunk: Buffer): void {
-  (this as Owned<Socket>).connection.feed(chunk, 0, chunk.length);
+  (this as Owned<Socket>).listener.feed(chunk, 0, chunk.length);
 }
 
 function onError(this: Socket, error: Error): void {
-  (this as Owned<Socket>).connection.onWireError(error);
+  (this as Owned<Socket>).listener.onWireError(error);
 }
 
 function onClose(this: Socket): void {
-  (this as Owned<Socket>).connection.onWireClosed();
+  (this as Owned<Socket>).listener.onWireClosed();
 }

@@ -6,7 +6,7 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 
 /** The limit of `ws`, and so of socket.io-client. */
 export const MAX_MESSAGE_BYTES = 100 * 1024 * 1024;
-/** A frame's length is only a claim until its bytes arrive: no more than this is set aside on its word. */
+/** A frame's length is only a claim until its bytes arrive: no more memory than this is set aside before. */
 const MAX_TRUSTED_BYTES = 1024 * 1024;
 
 export interface FrameHandler {

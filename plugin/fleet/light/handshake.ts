@@ -12,7 +12,7 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const UPGRADE = headerPattern('upgrade');
 const ACCEPT = headerPattern('sec-websocket-accept');
 const EXTENSIONS = headerPattern('sec-websocket-extensions');
-/** What the handshake itself says; everything else is the user's to set, `Host` included. */
+/** What the handshake itself sets; every other header is the user's to set, `Host` included. */
 const OWN_HEADERS = new Set([
   'upgrade',
   'connection',
@@ -20,6 +20,12 @@ const OWN_HEADERS = new Set([
   'sec-websocket-key',
   'sec-websocket-extensions',
 ]);
+
+/** Of a connection, as far as WebSocket is concerned. */
+export type WebSocketOptions = Pick<
+  ClientOptions,
+  'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'localAddress' | 'localPort'
+>;
 
 export interface Endpoint {
   secure: boolean;
@@ -51,7 +57,7 @@ export interface Challenge {
   accept: string;
 }
 
-/** Made together: the code for it is many times dearer to fetch than to run. */
+/** Made together: to fetch the code for it costs many times more than to run it. */
 const CHALLENGES = 256;
 let challenges: Challenge[] = [];
 
@@ -66,8 +72,8 @@ export function newChallenge(): Challenge {
   return challenges.pop() as Challenge;
 }
 
-/** What all connections with the same options have in common, worked out once. */
-interface Plan {
+/** What all connections with the same options have in common: whoever makes it keeps it for the next one. */
+export interface UpgradePlan {
   endpoint: Endpoint;
   /** Neither the server nor the source is a name. */
   areAddresses: boolean;
@@ -75,34 +81,23 @@ interface Plan {
   requestHead: string;
 }
 
-const plans = new WeakMap<ClientOptions, Plan>();
-
-/** @throws TypeError for an impossible URL, and for a header that HTTP does not allow */
-export function planOf(options: ClientOptions): Plan {
-  let plan = plans.get(options);
-  if (plan === undefined) {
-    const endpoint = endpointOf(options.url);
-    const areAddresses = isIP(endpoint.host) !== 0 && isIP(options.localAddress ?? endpoint.host) !== 0;
-    plan = { endpoint, areAddresses, requestHead: requestHead(options) };
-    plans.set(options, plan);
-  }
-  return plan;
+/**
+ * @param target of the request: path and query, percent-encoded
+ * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
+ */
+export function planUpgrade(options: WebSocketOptions, target: string): UpgradePlan {
+  const endpoint = endpointOf(options.url);
+  const areAddresses = isIP(endpoint.host) !== 0 && isIP(options.localAddress ?? endpoint.host) !== 0;
+  return { endpoint, areAddresses, requestHead: requestHead(options, target) };
 }
 
-/** @throws TypeError as `planOf` */
-export function upgradeRequest(options: ClientOptions, key: string): Buffer {
+export function upgradeRequest({ requestHead }: UpgradePlan, key: string): Buffer {
   // Header values are Latin-1 on the wire.
-  return Buffer.from(`${planOf(options).requestHead}${key}\r\n\r\n`, 'latin1');
+  return Buffer.from(`${requestHead}${key}\r\n\r\n`, 'latin1');
 }
 
-function requestHead(options: ClientOptions): string {
-  const query = new URLSearchParams({ ...options.query, EIO: '4', transport: 'websocket' });
-  const lines = [
-    `GET ${enginePath(options.path)}?${query} HTTP/1.1`,
-    'Upgrade: websocket',
-    'Connection: Upgrade',
-    'Sec-WebSocket-Version: 13',
-  ];
+function requestHead(options: WebSocketOptions, target: string): string {
+  const lines = [`GET ${target} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'];
   let hasHost = false;
   for (const [name, value] of Object.entries(options.headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) continue;
@@ -114,11 +109,6 @@ function requestHead(options: ClientOptions): string {
   if (!hasHost) lines.push(`Host: ${new URL(options.url).host}`);
   lines.push('Sec-WebSocket-Key: ');
   return lines.join('\r\n');
-}
-
-/** One leading and one trailing slash, like socket.io-client; what HTTP cannot carry in a target is percent-encoded. */
-function enginePath(path: string): string {
-  return new URL(`/${path.replace(/^\/|\/$/g, '')}/`.replace('//', '/'), 'http://localhost').pathname;
 }
 
 /** What stood before and after the accept in a head that was found right: nearly all heads differ in that alone. */

@@ -18,11 +18,3 @@ export class ProtocolError extends Error {
 export function webSocketError(message: string): ProtocolError {
   return new ProtocolError('not_websocket', 'transport error', message);
 }
-
-export function engineIoError(message: string): ProtocolError {
-  return new ProtocolError('not_engineio', 'parse error', message);
-}
-
-export function socketIoError(message: string): ProtocolError {
-  return new ProtocolError('not_socketio', 'parse error', message);
-}

@@ -1,10 +1,10 @@
 /**
- * A TCP socket on Node's own handle, without the streams that net.Socket lays over it: a least client without them takes
+ * A TCP socket on Node's own handle, without the streams of net.Socket: a minimal client without them takes
  * about a quarter less CPU and three fifths less memory for a connection (docs/benchmarks/cost.md). The handle is not
  * Node's public API, so whoever opens a socket asks `hasTcpHandles` first, and falls back on net.Socket.
  */
 import { getSystemErrorName } from 'node:util';
-import type { EngineConnection, Wire } from './engine.ts';
+import type { Wire, WireListener } from './wire.ts';
 
 /** libuv's, negative; 0 is success. */
 type ErrorNumber = number;
@@ -85,9 +85,9 @@ export interface Destination {
 }
 
 /** @throws Error with the system's code, as `EADDRINUSE` or `EMFILE`, for what shows at once */
-export function dialHandle(connection: EngineConnection, destination: Destination): Wire {
+export function dialHandle(listener: WireListener, destination: Destination): Wire {
   if (!bindings) throw new Error('this Node has no TCP handles');
-  return new TcpHandle(bindings, connection, destination);
+  return new TcpHandle(bindings, listener, destination);
 }
 
 /** Reused as long as every write is done at once, as nearly all are. */
@@ -96,11 +96,11 @@ let spareWrite: WriteRequest | undefined;
 class TcpHandle implements Wire {
   readonly #bindings: Bindings;
   readonly #handle: Handle;
-  #connection: EngineConnection | undefined;
+  #listener: WireListener | undefined;
 
-  constructor(bindings: Bindings, connection: EngineConnection, destination: Destination) {
+  constructor(bindings: Bindings, listener: WireListener, destination: Destination) {
     this.#bindings = bindings;
-    this.#connection = connection;
+    this.#listener = listener;
     this.#handle = new bindings.TCP(bindings.socketType);
     this.#handle.wire = this;
     try {
@@ -135,19 +135,19 @@ class TcpHandle implements Wire {
     const handle = this.#handle;
     handle.onread = onRead;
     handle.useUserBuffer(readBuffer);
-    const connection = this.#connection;
-    connection?.onTcpOpen();
-    connection?.onWireOpen();
-    if (this.#connection !== undefined) handle.readStart();
+    const listener = this.#listener;
+    listener?.onTcpOpen();
+    listener?.onWireOpen();
+    if (this.#listener !== undefined) handle.readStart();
   }
 
   read(sizeBytesOrError: number): void {
-    if (sizeBytesOrError > 0) this.#connection?.feed(readBuffer, 0, sizeBytesOrError);
+    if (sizeBytesOrError > 0) this.#listener?.feed(readBuffer, 0, sizeBytesOrError);
     else if (sizeBytesOrError < 0) this.fail(sizeBytesOrError, 'read');
   }
 
   write(bytes: Uint8Array): void {
-    if (this.#connection === undefined) return;
+    if (this.#listener === undefined) return;
     const request = spareWrite ?? new this.#bindings.WriteWrap();
     spareWrite = undefined;
     request.oncomplete = onWritten;
@@ -158,33 +158,33 @@ class TcpHandle implements Wire {
       return;
     }
     spareWrite = request;
-    // Told later: the caller is in the midst of its own change of state.
+    // Reported later: the caller is in the midst of its own change of state.
     if (status !== 0) process.nextTick(() => this.fail(status, 'write'));
   }
 
-  /** Sends what is there, then says that no more will come. */
+  /** Sends what is there, then ends this side of the connection. */
   end(bytes?: Uint8Array): void {
-    if (this.#connection === undefined) return;
+    if (this.#listener === undefined) return;
     if (bytes) this.write(bytes);
     const request = new this.#bindings.ShutdownWrap();
     request.oncomplete = ignore;
     this.#handle.shutdown(request);
   }
 
-  /** Ends it at once; the connection hears no more of it. Idempotent. */
+  /** Ends it at once, and reports nothing afterwards. Idempotent. */
   destroy(): void {
-    if (this.#connection === undefined) return;
-    this.#connection = undefined;
+    if (this.#listener === undefined) return;
+    this.#listener = undefined;
     this.#handle.close();
   }
 
   fail(status: ErrorNumber, doing: string): void {
-    const connection = this.#connection;
-    if (connection === undefined) return;
+    const listener = this.#listener;
+    if (listener === undefined) return;
     this.destroy();
     const error = systemError(status, doing);
-    if (error.code !== END_OF_FILE) connection.onWireError(error);
-    connection.onWireClosed();
+    if (error.code !== END_OF_FILE) listener.onWireError(error);
+    listener.onWireClosed();
   }
 }
 
@@ -203,7 +203,7 @@ function onWritten(this: Request, status: ErrorNumber): void {
 
 function ignore(): void {}
 
-/** Of what is an address; `net.isIPv6` would find out anew, by regular expressions, for each connection. */
+/** Of what is an address; `net.isIPv6` would find out by regular expressions, again for each connection. */
 function isIPv6(address: string): boolean {
   return address.includes(':');
 }

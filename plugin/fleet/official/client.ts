@@ -4,7 +4,7 @@
  */
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
+import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
 import { endFailure, type Failure, failureOf } from './failure.ts';
@@ -208,15 +208,6 @@ class OfficialClient implements Client {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
-}
-
-function isBroadcast(value: unknown): value is Broadcast {
-  const { seq, sentAtUs, worker } = (value ?? {}) as Partial<Broadcast>;
-  return isCount(seq) && isCount(sentAtUs) && typeof worker === 'string';
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Payload bytes; what HTTP and WebSocket add is not known here. */

@@ -40,7 +40,7 @@ test('fragments are joined, with control frames in between', () => {
   ]);
 });
 
-test('reading stops where the handler says so', () => {
+test('reading stops where the handler returns false', () => {
   const seen: number[] = [];
   const stream = Buffer.concat([serverFrame(TEXT, 'a'), serverFrame(TEXT, 'b')]);
   new FrameDecoder().decode(stream, 0, stream.length, { onFrame: (opcode) => seen.push(opcode) > 1 });

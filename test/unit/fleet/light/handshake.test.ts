@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endpointOf, newChallenge, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
+import { targetOf } from '../../../../plugin/fleet/light/engine-io.ts';
+import { endpointOf, newChallenge, planUpgrade, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
 import { fakeConnection } from '../../../helpers/fake-wire.ts';
 import { clientOptions } from '../../../helpers/recording-sink.ts';
 
-function request(options: Parameters<typeof clientOptions>[0]): string {
-  return upgradeRequest(clientOptions(options), 'KEY').toString('latin1');
+function request(overrides: Parameters<typeof clientOptions>[0]): string {
+  const options = clientOptions(overrides);
+  return upgradeRequest(planUpgrade(options, targetOf(options)), 'KEY').toString('latin1');
 }
 
 test('endpoints', () => {
@@ -34,7 +36,7 @@ test('the request carries path, query and headers', () => {
   assert.ok(text.endsWith('\r\n\r\n'));
 });
 
-test('a Host header of the user replaces ours; a header that would break the request is refused', () => {
+test('a Host header of the user replaces our own; a header that would break the request is refused', () => {
   const text = request({ headers: { host: 'virtual.example' } });
   assert.equal(text.match(/^host:/gim)?.length, 1);
   assert.throws(() => request({ headers: { 'X-Id': 'a\r\nX-Evil: 1' } }), { code: 'ERR_INVALID_CHAR' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
-import type { EngineConnection } from '../../../../plugin/fleet/light/engine.ts';
+import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io.ts';
 import {
   BINARY,
   CLOSE,
@@ -62,7 +62,7 @@ test('what stops an attempt is named by the layer that broke', () => {
 test('a TCP connection that is not answered', () => {
   const sink = new RecordingSink();
   const wire = { write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
-  const connection = new LightClients(() => wire).create(0, clientOptions(), sink) as EngineConnection;
+  const connection = new LightClients(() => wire).create(0, clientOptions(), sink) as SocketIoConnection;
   connection.connect('/');
   connection.onDeadline();
   connection.onWireClosed();
@@ -151,7 +151,7 @@ test('a ping that does not come ends the connection', () => {
   assert.equal(sink.reports.length, 1);
 });
 
-test('a polite close says goodbye in every namespace and waits for the server', () => {
+test('close() disconnects every namespace and waits for the server', () => {
   const { connection, sink, sent, wire, feed } = openConnection();
   connection.connect('/a');
   feed(text('40/a,{"sid":"s"}'));
@@ -172,7 +172,7 @@ test('a polite close says goodbye in every namespace and waits for the server', 
   assert.equal(sink.all('ignored').length, 0);
 });
 
-test('a server that does not answer the goodbye is dropped', () => {
+test('a server that does not answer close() is dropped', () => {
   const { connection, sink, wire } = openConnection();
   connection.close();
   connection.onDeadline();

@@ -1,0 +1,74 @@
+/** The light connections of a process, and the one clock that watches over all of them. */
+import { dial } from './dial.ts';
+import type { Shared } from './websocket.ts';
+
+/** How late a timeout may be noticed. */
+const DEADLINE_EVERY_MS = 50;
+const PING_EVERY_MS = 1000;
+
+/** What the clock needs of a connection. Times are those of `nowMs()`. */
+export interface Watched {
+  /** When to give up what is being waited for: a stage of connecting, an answer, the end. 0 is never. */
+  deadlineMs: number;
+  /** When the server's next ping must have come, in protocols that have pings. 0 is never. */
+  pingDeadlineMs: number;
+  onDeadline(): void;
+  onPingOverdue(): void;
+  destroy(): void;
+}
+
+/** Owns the sockets of its connections and the timers for their timeouts: end it with `close()`. */
+export class ConnectionPool implements Shared {
+  receivedAtUs = 0;
+  readonly dial: Shared['dial'];
+  readonly #live = new Set<Watched>();
+  /** Those among them that wait for something: few, so that they can be looked at often. */
+  readonly #waiting = new Set<Watched>();
+  readonly #timers: NodeJS.Timeout[];
+
+  /** @param openWire what connects the sockets; a test may stand in for it */
+  constructor(openWire: Shared['dial'] = dial) {
+    this.dial = openWire;
+    // After the sockets have been read: if this process is late, answers that wait in the kernel still count.
+    this.#timers = [
+      setInterval(() => setImmediate(() => this.#checkDeadlines()), DEADLINE_EVERY_MS).unref(),
+      setInterval(() => setImmediate(() => this.#checkPings()), PING_EVERY_MS).unref(),
+    ];
+  }
+
+  watch(connection: Watched): void {
+    this.#live.add(connection);
+    this.#waiting.add(connection);
+  }
+
+  unwatch(connection: Watched): void {
+    this.#live.delete(connection);
+    this.#waiting.delete(connection);
+  }
+
+  /** Whole numbers, which V8 keeps without an allocation. */
+  nowMs(): number {
+    return Math.floor(performance.now());
+  }
+
+  /** Drops all connections at once, without reports. Idempotent. */
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const connection of this.#live) connection.destroy();
+  }
+
+  #checkDeadlines(): void {
+    const now = this.nowMs();
+    for (const connection of this.#waiting) {
+      if (connection.deadlineMs === 0) this.#waiting.delete(connection);
+      else if (connection.deadlineMs <= now) connection.onDeadline();
+    }
+  }
+
+  #checkPings(): void {
+    const now = this.nowMs();
+    for (const connection of this.#live) {
+      if (connection.pingDeadlineMs !== 0 && connection.pingDeadlineMs <= now) connection.onPingOverdue();
+    }
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The lowest layer of a light connection: WebSocket, from the HTTP upgrade to the last close frame. It knows bytes, not
+ * sockets: whoever holds the wire feeds it. The layers above extend it, each knowing only the one below, so that a
+ * connection remains one object: there may be tens of thousands, each with few fields, and no closure and no timer of
+ * its own.
+ */
+
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { FailureCode } from '../../../protocol/failure-codes.ts';
+import { networkCause } from '../cause.ts';
+import { Attempt } from './attempt.ts';
+import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
+import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
+import type { Watched } from './pool.ts';
+import { ProtocolError } from './protocol-error.ts';
+import type { Wire, WireListener } from './wire.ts';
+
+/** The server's time to answer a close frame, before the TCP connection is dropped. */
+const CLOSE_TIMEOUT_MS = 5000;
+
+/** What all connections of a process have in common. */
+export interface Shared {
+  /** When the chunk that is being read arrived. */
+  receivedAtUs: number;
+  /** @throws for an impossible source address or certificate */
+  dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire;
+  /** From now on `onDeadline` and `onPingOverdue` are called when their time has come. */
+  watch(connection: Watched): void;
+  unwatch(connection: Watched): void;
+  nowMs(): number;
+}
+
+/** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
+type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
+
+export abstract class WebSocketConnection<
+  Options extends WebSocketOptions = WebSocketOptions,
+  Common extends Shared = Shared,
+> implements FrameHandler, WireListener, Watched
+{
+  deadlineMs = 0;
+  pingDeadlineMs = 0;
+  protected readonly options: Options;
+  protected readonly shared: Common;
+  /** `open` from `opened()` on. */
+  protected state: State = 'idle';
+  /** Present while connecting. */
+  protected attempt: Attempt | undefined = undefined;
+  #wire: Wire | undefined = undefined;
+  readonly #frames = new FrameDecoder();
+
+  constructor(options: Options, shared: Common) {
+    this.options = options;
+    this.shared = shared;
+  }
+
+  /** Where to connect to, and what to ask for. @throws TypeError, with Node's code, for an impossible URL or header */
+  protected abstract plan(): UpgradePlan;
+  /** The server has agreed to WebSocket. Call `opened()`, or have `attempt` reach the next stage. */
+  protected abstract onUpgraded(): void;
+  /** A whole message; the bytes are valid only during the call. @throws ProtocolError */
+  protected abstract onText(bytes: Buffer, start: number, end: number): void;
+  protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
+  /** The attempt ended before `opened()`; `cause` as in `ClientSink.onFailed`. */
+  protected abstract onFailed(cause: FailureCode, message: string): void;
+  /** An open connection ended, and not because of `close()`: `transport close`, `transport error`, … */
+  protected abstract onClosed(reason: string): void;
+  /** The end that `close()` asked for. */
+  protected abstract onLeft(): void;
+  /** Bytes on the wire. */
+  protected abstract onTraffic(receivedBytes: number, sentBytes: number): void;
+
+  /** What a layer above waits for on an open connection, with `setDeadline()`, has not come in time. */
+  protected onOverdue(): void {}
+
+  /** The frames to send before the close frame when `close()` ends the connection. */
+  protected lastFrames(): Uint8Array[] {
+    return [];
+  }
+
+  protected dial(): void {
+    this.state = 'connecting';
+    this.setDeadline(this.options.connectTimeoutMs);
+    try {
+      const plan = this.plan();
+      this.attempt = new Attempt(plan);
+      this.#wire = this.shared.dial(this, plan, this.options);
+    } catch (error) {
+      // Reported later, like every other failure: the caller is still inside its call.
+      process.nextTick(() => this.onWireError(error as Error));
+    }
+  }
+
+  /** The attempt has succeeded. A deadline that is still set is from now on the layer above's. */
+  protected opened(): void {
+    this.state = 'open';
+    this.attempt = undefined;
+  }
+
+  /** Ends it with a close frame; `onLeft` follows. Before it is open this is a failed attempt, `closed`. */
+  close(): void {
+    if (this.state === 'connecting') {
+      process.nextTick(() => this.fail('closed', 'closed by the client before it was open'));
+    } else if (this.state === 'open') {
+      this.state = 'closing';
+      this.pingDeadlineMs = 0;
+      this.write(Buffer.concat([...this.lastFrames(), encodeClose()]));
+      this.setDeadline(CLOSE_TIMEOUT_MS);
+    }
+  }
+
+  /** Ends the TCP connection at once. Nothing is reported afterwards. */
+  destroy(): void {
+    const wire = this.#wire;
+    this.state = 'gone';
+    this.attempt = undefined;
+    this.#wire = undefined;
+    this.shared.unwatch(this);
+    wire?.destroy();
+  }
+
+  onTcpOpen(): void {
+    this.attempt?.reached('upgrade');
+  }
+
+  onWireOpen(): void {
+    if (this.attempt !== undefined) this.write(this.attempt.request);
+  }
+
+  /** On an open connection it adds nothing to the end itself, which follows. */
+  onWireError(error: NodeJS.ErrnoException): void {
+    this.fail(networkCause(error), error.message);
+  }
+
+  onWireClosed(): void {
+    const { state } = this;
+    if (state === 'connecting') this.fail('closed', 'the server closed the connection while it was being set up');
+    this.destroy();
+    if (state === 'open') this.onClosed('transport close');
+    else if (state === 'closing') this.onLeft();
+  }
+
+  onDeadline(): void {
+    this.deadlineMs = 0;
+    if (this.state === 'connecting') {
+      const stage = this.attempt?.stage ?? 'tcp';
+      this.fail(`timeout_${stage}`, `no answer within ${this.options.connectTimeoutMs} ms (${stage})`);
+    } else if (this.state === 'open') this.onOverdue();
+    else this.onWireClosed();
+  }
+
+  onPingOverdue(): void {
+    this.pingDeadlineMs = 0;
+    if (this.state === 'open') this.leave('ping timeout');
+  }
+
+  feed(bytes: Buffer, start: number, end: number): void {
+    this.shared.receivedAtUs = monotonicUs();
+    this.onTraffic(end - start, 0);
+    try {
+      let at = start;
+      if (this.attempt?.stage === 'upgrade') {
+        at = this.attempt.response.read(bytes, start, end);
+        if (at < 0) return;
+        this.onUpgraded();
+      }
+      if (this.isReading) this.#frames.decode(bytes, at, end, this);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      if (this.state === 'connecting') this.fail(error.failure, error.message);
+      else if (this.state === 'open') this.leave(error.reason, 1002);
+      else this.onWireClosed();
+    }
+  }
+
+  protected get isReading(): boolean {
+    return this.state === 'open' || this.state === 'connecting' || this.state === 'closing';
+  }
+
+  onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean {
+    if (opcode === OPCODE.close) this.#onCloseFrame(bytes, start, end);
+    else if (this.state === 'closing') return true;
+    else if (opcode === OPCODE.text) this.onText(bytes, start, end);
+    else if (opcode === OPCODE.ping) this.write(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
+    else if (opcode === OPCODE.binary) this.onBinary(bytes, start, end);
+    return this.isReading;
+  }
+
+  #onCloseFrame(bytes: Buffer, start: number, end: number): void {
+    const code = closeCode(bytes, start, end);
+    if (this.state === 'connecting') {
+      const reason = bytes.subarray(start + 2, end);
+      this.fail(`closed_${code}`, `the server closed the connection: ${code} ${Buffer.from(reason)}`.trim());
+    } else if (this.state === 'open') this.leave('transport close', code === 1005 ? undefined : code);
+    else this.#wire?.end();
+  }
+
+  /** @param frames whole ones, as `encodeFrame` makes them */
+  protected write(frames: Uint8Array): void {
+    if (this.#wire === undefined) return;
+    this.#wire.write(frames);
+    this.onTraffic(0, frames.length);
+  }
+
+  /** The attempt is over. */
+  protected fail(cause: FailureCode, message: string): void {
+    if (this.state !== 'connecting') return;
+    this.destroy();
+    this.onFailed(cause, message);
+  }
+
+  /** An open connection ends by the server's doing. @param code of the close frame; undefined sends none */
+  protected leave(reason: string, code?: number): void {
+    this.depart(code);
+    this.onClosed(reason);
+  }
+
+  /** Sends a close frame and leaves the wire to end by itself, within bounds. Reports nothing. */
+  protected depart(code?: number): void {
+    const frame = encodeClose(code);
+    this.state = 'leaving';
+    this.attempt = undefined;
+    this.pingDeadlineMs = 0;
+    this.#wire?.end(frame);
+    this.onTraffic(0, frame.length);
+    this.setDeadline(CLOSE_TIMEOUT_MS);
+  }
+
+  protected setDeadline(timeoutMs: number): void {
+    this.deadlineMs = this.shared.nowMs() + Math.ceil(timeoutMs);
+    this.shared.watch(this);
+  }
+}

@@ -1,0 +1,23 @@
+/** Between a connection and its socket: what each needs of the other. */
+
+/** The part of a net.Socket that is needed. */
+export interface Wire {
+  write(bytes: Uint8Array): unknown;
+  end(): unknown;
+  end(bytes: Uint8Array): unknown;
+  destroy(): unknown;
+}
+
+/** Whoever reads from a wire. */
+export interface WireListener {
+  /** TCP is connected; TLS, if any, follows. */
+  onTcpOpen(): void;
+  /** Bytes can be sent. */
+  onWireOpen(): void;
+  /** Bytes from the server, split anywhere. They are read in place and may be overwritten afterwards. */
+  feed(bytes: Buffer, start: number, end: number): void;
+  /** The error before the wire's end, if one is known. */
+  onWireError(error: NodeJS.ErrnoException): void;
+  /** The TCP connection has ended, whoever ended it. */
+  onWireClosed(): void;
+}
