@@ -1,12 +1,15 @@
 /** What is only needed while a connection is being set up; dropped as soon as it is open. */
 import { monotonicUs } from '../../../protocol/clock.ts';
+import type { ConnectStage } from '../../../protocol/link.ts';
 import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './handshake.ts';
+
+export type Stage = Exclude<ConnectStage, 'total'>;
 
 export class Attempt {
   /** What is being waited for: `tcp`, `upgrade`, then what the layers above WebSocket name. */
-  stage = 'tcp';
+  stage: Stage = 'tcp';
   /** By stage, microseconds from the start of the attempt to the stage's end. */
-  readonly endsUs: Record<string, number> = {};
+  readonly endsUs: Partial<Record<Stage, number>> = {};
   readonly request: Buffer;
   readonly response: UpgradeResponse;
   readonly #startedAtUs = monotonicUs();
@@ -18,7 +21,7 @@ export class Attempt {
   }
 
   /** The stage before `next` has ended. TLS counts to the upgrade. */
-  reached(next: string): void {
+  reached(next: Stage): void {
     this.endsUs[this.stage] = this.elapsedUs();
     this.stage = next;
   }
