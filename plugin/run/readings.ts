@@ -9,7 +9,10 @@ const BETWEEN_READINGS_MS = 200;
 const SETTLE_MS = 300;
 
 /** @returns bytes per layer, after a forced collection in every worker */
-export async function readAtRest(control: ControlClients, sampler: Sampler): Promise<LayerBytes> {
+export async function readAtRest(
+  control: Pick<ControlClients, 'gc'>,
+  sampler: Pick<Sampler, 'reading'>,
+): Promise<LayerBytes> {
   await control.gc();
   await delay(SETTLE_MS);
   const readings: LayerBytes[] = [];

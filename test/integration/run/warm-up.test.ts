@@ -6,12 +6,11 @@ import { Link } from '../../../plugin/engine/link.ts';
 import { newTally } from '../../../plugin/engine/run.ts';
 import { Signals } from '../../../plugin/engine/signals.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import type { RunContext } from '../../../plugin/run/context.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { warmUp } from '../../../plugin/run/warm-up.ts';
 import { ControlClients } from '../../../plugin/samplers/index.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
-import { facts, hookConfig } from '../../helpers/facts.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -46,21 +45,12 @@ async function start(
   app.io.of('/').adapter.on('create-room', (room) => seen.rooms.add(room));
   const [stats] = await control.stats();
   assert.ok(stats);
-  const measured = facts({ workersAtStart: [{ worker: stats.worker, pid: stats.pid }] });
-  const client = { target: app.url, path: '/socket.io/', namespace: '/', auth: undefined, query: {}, extraHeaders: {} };
+  const run = new FakeRun({ warmUp: warmUpConnections }, { target: app.url });
+  run.facts.workersAtStart = [{ worker: stats.worker, pid: stats.pid }];
   const { fleet, link } = ledger ? await startEngine(t, app.url) : {};
-  const context = {
-    config: hookConfig({ warmUp: warmUpConnections }),
-    facts: measured,
-    control,
-    client: { ...client, rejectUnauthorized: true },
-    ledger,
-    link,
-    record: { append: () => {} },
-    signal,
-  } as unknown as RunContext;
+  const context = { ...run.context, control, link: link ?? run.context.link, ledger, signal };
   const connectionsNow = async () => (await control.stats())[0]?.connections;
-  return { app, context, seen, facts: measured, control, connectionsNow, fleet };
+  return { app, context, seen, facts: run.facts, control, connectionsNow, fleet };
 }
 
 for (const ledger of [true, false]) {

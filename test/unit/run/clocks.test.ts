@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { offsetAt, readClocks, toOurs, toWorkers } from '../../../plugin/run/clocks.ts';
-import type { ControlClients } from '../../../plugin/samplers/index.ts';
 
 const reading = (atUs: number, offsetUs: number, uncertaintyUs = 100) => ({ atUs, offsetUs, uncertaintyUs });
-const controlThatReads = (...clocks: ReturnType<typeof reading>[]) =>
-  ({ time: async () => clocks }) as unknown as ControlClients;
+const controlThatReads = (...clocks: ReturnType<typeof reading>[]) => ({ time: async () => clocks });
 
 test('a clock without a second reading keeps its offset', () => {
   const clock = { begin: reading(1000, 5000) };

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { EngineLink } from '../../../plugin/run/link.ts';
 import { FleetPopulation } from '../../../plugin/run/population.ts';
+import type { FleetStatus } from '../../../protocol/link.ts';
 
 const none = { connecting: 0, joining: 0, toOpen: 0, received: 0 };
-const quiet = { ...none, started: 10, connected: 9, joined: 9, holding: 9, failed: 1 };
+const quiet: FleetStatus = { ...none, started: 10, connected: 9, joined: 9, holding: 9, failed: 1 };
 const never = new AbortController().signal;
 
-function population(status: typeof quiet): FleetPopulation {
-  return new FleetPopulation({ status } as unknown as EngineLink);
+function population(status: FleetStatus): FleetPopulation {
+  return new FleetPopulation({ status });
 }
 
 it('is settled when everybody holds or has failed', async () => {
