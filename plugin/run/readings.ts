@@ -24,7 +24,7 @@ export async function readAtRest(
 }
 
 /** @returns the median of each layer that all readings have: a layer that comes and goes cannot be compared */
-export function medians(readings: LayerBytes[]): LayerBytes {
+function medians(readings: LayerBytes[]): LayerBytes {
   const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((one) => layer in one));
   return Object.fromEntries(
     layers.map((layer) => {

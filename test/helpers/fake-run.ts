@@ -166,7 +166,7 @@ export class FakeRun {
   }
 }
 
-function workerStats(worker: string, connections: number): WorkerStats {
+export function workerStats(worker: string, connections: number): WorkerStats {
   return {
     worker,
     pid: Number(worker.slice(1)) + 100,
