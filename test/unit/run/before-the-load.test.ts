@@ -60,6 +60,38 @@ describe('the baseline', () => {
   });
 });
 
+describe('the warm-up', () => {
+  it('has broadcasts of every worker, to a room of its own, while its connections are there', async (t) => {
+    const conducted = new ConductedRun(t, { warmUp: 10, broadcasts: { count: 0, bytes: 70 } });
+    const { run } = conducted;
+    const { control } = run.context;
+    const { broadcast } = control;
+    const orders: string[] = [];
+    control.broadcast = (order, via) => {
+      if (order.atUs === undefined) orders.push(`${order.bytes} to ${order.room} by ${via}`);
+      return broadcast(order, via);
+    };
+    await conducted.prepare();
+    assert.ok(orders.length >= 3 && orders.length <= 5, `${orders.length} in 0.3 s`);
+    assert.deepEqual(new Set(orders), new Set([0, 1].map((via) => `70 to capacity:warm-up by ${via}`)));
+    assert.ok(run.recorded.includes('warm-up'));
+  });
+
+  it('is over when its connections have left the server', async (t) => {
+    const conducted = new ConductedRun(t, { warmUp: 10 });
+    const { time, run } = conducted;
+    run.context.link.warmUp = async () => {
+      run.others = 5;
+      setTimeout(() => (run.others = 0), 4000);
+    };
+    let beganMs = 0;
+    conducted.conductor.onStage = () => (beganMs = time.nowMs);
+    await conducted.prepare();
+    assert.ok(beganMs >= 4000 && beganMs < 5000, `${beganMs} ms`);
+    assert.deepEqual(run.codes, []);
+  });
+});
+
 describe('single round trips', () => {
   it('go through a room of their own; the probe is in the room of all afterwards', async (t) => {
     const conducted = new ConductedRun(t);

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import type { SentinelFacts } from '../../../plugin/run/receivers/sentinel.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
@@ -54,6 +55,49 @@ describe('broadcasts', () => {
       assert.equal(intendedAtUs - firstUs, index * 1_000_000);
       assert.equal(sentAtUs, intendedAtUs);
     }
+  });
+
+  it('are ordered ahead of their time, and less than a second, which workers refuse', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    const aheadMs: number[] = [];
+    window.context.control.broadcast = (order, via) => {
+      aheadMs.push(((order.atUs ?? 0) - monotonicUs()) / 1000);
+      return broadcast(order, via);
+    };
+    await window.measure();
+    assert.equal(aheadMs.length, 4);
+    for (const ms of aheadMs) assert.ok(ms > 100 && ms < 1000, `${ms} ms ahead`);
+  });
+
+  it('are over when the last one is confirmed', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    window.context.control.broadcast = async (order, via) => {
+      const sent = await broadcast(order, via);
+      if (order.seq === 4) await new Promise((resolve) => setTimeout(resolve, 5000));
+      return sent;
+    };
+    let sentAtDrain = 0;
+    const { sent } = await window.measure(() => (sentAtDrain = window.run.facts.sent.length));
+    assert.deepEqual([sentAtDrain, sent.length], [4, 4]);
+  });
+
+  it('are not sent once the run is stopped', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    const ordered: number[] = [];
+    window.context.control.broadcast = (order, via) => {
+      ordered.push(order.seq);
+      if (order.seq === 2) window.run.stop.abort();
+      return broadcast(order, via);
+    };
+    const { sent } = await window.measure();
+    assert.deepEqual(ordered, [1, 2]);
+    assert.deepEqual(
+      sent.map(({ seq }) => seq),
+      [1, 2],
+    );
   });
 
   it('keep their schedule when a worker is slow: the delay is in their send time', async (t) => {
@@ -165,6 +209,28 @@ describe('the window', () => {
       facts.generator.map(({ window, part }) => [window, part]),
       [['broadcasts', 'artillery']],
     );
+  });
+
+  it("begins the generator's loops again before the first broadcast", async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    window.context.control.broadcast = (order, via) => {
+      window.run.asked.push('broadcast');
+      return broadcast(order, via);
+    };
+    await window.measure();
+    const { asked } = window.run;
+    assert.deepEqual(asked.slice(0, asked.indexOf('broadcast')), ['snapshots']);
+    assert.deepEqual(asked.slice(asked.lastIndexOf('broadcast') + 1), ['snapshots', 'freeze 1,2,3,4', 'gc']);
+  });
+
+  it('has round trips on one clock, whoever publishes', async (t) => {
+    const window = new Window(t);
+    window.context.here = [false, false];
+    window.context.control.time = async () =>
+      [700, 1000].map((offsetUs) => ({ atUs: monotonicUs(), offsetUs, uncertaintyUs: 1 }));
+    const { roundTripsUs } = await window.measure();
+    assert.deepEqual(roundTripsUs.underLoad, [2000, 2300, 2000, 2300]);
   });
 });
 

@@ -75,6 +75,17 @@ describe('phases', () => {
     assert.deepEqual(conducted.stages, ['baseline']);
   });
 
+  it("count the generator's loops from the first ramp on", async (t) => {
+    const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE]);
+    const { asked } = conducted.run;
+    await conducted.prepare();
+    const before = asked.length;
+    await conducted.phase(0);
+    assert.deepEqual(asked.slice(before), ['snapshots']);
+    await conducted.phase(1);
+    assert.deepEqual(asked.slice(before), ['snapshots'], 'the second one goes on with it');
+  });
+
   it('take the plateau of a pause when all have connected and joined', async (t) => {
     const conducted = new ConductedRun(t);
     const { time, run } = conducted;
@@ -200,6 +211,20 @@ describe('the finale', () => {
     assert.deepEqual(run.codes, ['NOT_GONE']);
     assert.match(run.facts.remarks[0]?.message ?? '', /^3 connections/);
     assert.equal(run.facts.afterDisconnect, undefined);
+  });
+
+  it('leaves the server a second to free what the last disconnect leaves behind', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { sampler, link } = conducted.run.context;
+    let bytes = 5000;
+    sampler.reading = async () => ({ workerPss: bytes });
+    const { tell } = link;
+    link.tell = (message) => {
+      setTimeout(() => (bytes = 1000), 900);
+      tell(message);
+    };
+    await conducted.whole();
+    assert.deepEqual(conducted.run.facts.afterDisconnect, { workerPss: 1000 });
   });
 
   it('notices that Redis is gone, and why', async (t) => {

@@ -39,6 +39,37 @@ for (const [stage, hinder, after] of STOPS) {
   });
 }
 
+it('takes no plateau of those that have arrived until then', async (t) => {
+  const conducted = new ConductedRun(t);
+  const { run } = conducted;
+  await conducted.prepare();
+  await conducted.phase(0);
+  run.arrive(5);
+  setTimeout(() => run.stop.abort(), 1000);
+  await conducted.phase(1);
+  assert.deepEqual([run.facts.plateaus.length, run.facts.peakConnections, run.codes], [1, 5, []]);
+});
+
+it('keeps the ledger of the broadcasts until then, also where no worker answers any longer', async (t) => {
+  const conducted = new ConductedRun(t, LONG, [RAMP, PAUSE]);
+  const { run, conductor } = conducted;
+  const { control } = run.context;
+  conductor.onStage = () => {
+    if (conductor.stage !== 'broadcasts') return;
+    setTimeout(() => {
+      control.time = () => Promise.reject(new Error('connection lost'));
+      control.gc = () => Promise.reject(new Error('connection lost'));
+      run.stop.abort();
+    }, 2500);
+  };
+  await conducted.whole();
+  assert.deepEqual(
+    run.facts.frozen.map(({ seq, received }) => [seq, received]),
+    [1, 2, 3].map((seq) => [seq, 10]),
+  );
+  assert.equal(run.facts.sent.length, 3);
+});
+
 it('during the warm-up does not even begin the series', async (t) => {
   const conducted = new ConductedRun(t, { warmUp: 10 });
   const { run } = conducted;
