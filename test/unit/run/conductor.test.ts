@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { assembleResult } from '../../../plugin/result/assemble.ts';
 import type { Stage } from '../../../plugin/run/conductor.ts';
+import { resultSchema } from '../../../protocol/result.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 describe('a whole run', () => {
   it('goes through its stages in order, and reports each', async (t) => {
@@ -58,6 +61,21 @@ describe('a whole run', () => {
     assert.equal(conductor.released, true);
     assert.equal(run.status.connected, 0);
   });
+});
+
+it('makes a result in which everything foots', async (t) => {
+  const conducted = new ConductedRun(t);
+  await conducted.whole();
+  const { facts, context } = conducted.run;
+  const result = assembleResult(facts, context.config, perfectResult().environment, context.sampler);
+  assert.deepEqual(result.verdict, { status: 'VALID', reasons: [] });
+  assert.equal(result.run.complete, true);
+  assert.deepEqual(result, resultSchema.parse(result));
+  const { broadcasts, expected, received, coverage } = result.delivery ?? {};
+  assert.deepEqual([broadcasts, expected, received, coverage], [3, 60, 60, 1]);
+  assert.equal(result.memory.perConnectionBytes.workerPss?.slope, 1000);
+  assert.deepEqual(result.memory.residualBytes, { workerPss: 0 });
+  assert.equal(result.cpu.worker?.idlePercent, 10);
 });
 
 describe('phases', () => {
