@@ -156,6 +156,36 @@ describe('verdict', () => {
     assert.equal(status({ uncertaintyUs: 1200 }), 'VALID');
   });
 
+  it('names the worst of several clocks', () => {
+    const { reasons } = verdictOf((r) =>
+      r.latency.clocks.push(
+        clock({ uncertaintyUs: 2000 }),
+        clock({ worker: 'w1', uncertaintyUs: 100, driftUs: -5000 }),
+        clock({ worker: 'w2', driftUs: 3000 }),
+      ),
+    );
+    assert.match(reasons[0]?.message ?? '', /^the clock of w1 is known to 0\.1 ms only, and went -5\.0 ms away/);
+  });
+
+  it('does without broadcasts, and with one that nobody was there for', () => {
+    const codes = (change: (result: Result) => void) => verdictOf(change).codes;
+    assert.deepEqual(
+      codes((r) => r.delivery?.batches.splice(0)),
+      [],
+    );
+    assert.deepEqual(
+      codes((r) => Object.assign(batch(r), { expected: 0, received: 0, serverMembers: 0 })),
+      [],
+    );
+  });
+
+  it('needs memory at three numbers of connections', () => {
+    const at = (...numbers: number[]) =>
+      verdictOf((_, f) => (f.plateaus = numbers.map((connections) => ({ connections, layers: {} })))).codes;
+    assert.deepEqual(at(0, 10, 20), []);
+    assert.deepEqual(at(0, 10), ['TOO_FEW_PLATEAUS']);
+  });
+
   it('names a problem of many broadcasts once', () => {
     const { codes, reasons } = verdictOf((r) => {
       for (const one of r.delivery?.batches ?? []) one.serverMembers = 1;
