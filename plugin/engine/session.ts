@@ -177,11 +177,11 @@ export class Session {
     let tookUs = 0;
     for (let attempt = 1; !link.up; attempt++) {
       try {
+        link.endedEarlyBy = undefined;
         const { begunAtUs, openedAtUs } = await connection.open(namespace, options);
         tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
         link.up = true;
       } catch (error) {
-        link.endedEarlyBy = undefined;
         if (!config.retry || attempt > config.retry.attempts) throw toFlowError(error);
         await sleep(backoffDelayMs(config.retry, attempt));
         tally.retries++;
@@ -237,6 +237,7 @@ export class Session {
           tally.retries++;
           meter.count('retry');
         }
+        link.endedEarlyBy = undefined;
         await link.connection.open(link.namespace, { overrides: link.overrides });
         link.up = true;
         tally.reconnects++;
@@ -244,11 +245,11 @@ export class Session {
         this.#endIfEnded(link);
         return;
       } catch {
-        // The fleet counts failed attempts by cause.
-        link.endedEarlyBy = undefined;
+        // the fleet counts failed attempts by cause
       }
     }
-    this.#lose(reason);
+    // The flow may have put another connection in its place meanwhile.
+    if (this.#namespaces.includes(link)) this.#lose(reason);
   }
 
   /** Counted at once: the step that runs now may last as long as the run. */

@@ -33,7 +33,7 @@ const ORDER_AHEAD_MS = 200;
  * @returns when the last one is confirmed or given up
  */
 export async function publish(
-  control: ControlClients,
+  control: Pick<ControlClients, 'broadcast'>,
   { room, count, intervalMs, bytes, workers, clocks = [] }: Schedule,
   onSent: (sent: SentBroadcast) => void,
   onFailed: (seq: number, error: Error) => void,

@@ -17,7 +17,7 @@ const SAME_CLOCK_US = 1000;
  * @param here of each worker: whether it runs on this host
  * @returns in the workers' order
  */
-export async function readClocks(control: ControlClients, here: boolean[]): Promise<ClockOffset[]> {
+export async function readClocks(control: Pick<ControlClients, 'time'>, here: boolean[]): Promise<ClockOffset[]> {
   const clocks = await control.time();
   return clocks.map((clock, index) => (here[index] && isOurs(clock) ? { ...clock, ...SAME } : clock));
 }

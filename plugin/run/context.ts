@@ -1,4 +1,7 @@
-/** What everything that measures shares during one run. */
+/**
+ * What everything that measures shares during one run. Of each part it has what measuring takes: opening and closing
+ * are its owner's.
+ */
 
 import type { ReasonCode } from '../../protocol/verdict-reasons.ts';
 import type { ControlClients, RedisReader, Sampler } from '../samplers/index.ts';
@@ -15,18 +18,18 @@ export interface RunContext {
   config: Settings;
   /** Written as the run goes on. */
   facts: Facts;
-  record: RunRecord;
-  link: EngineLink;
-  control: ControlClients;
-  sampler: Sampler;
-  probe: Probe;
+  record: Pick<RunRecord, 'append'>;
+  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'tell'>;
+  control: Pick<ControlClients, 'stats' | 'gc' | 'time' | 'broadcast'>;
+  sampler: Omit<Sampler, 'close'>;
+  probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip'>;
   /** Where there is a crowd's latency to compare with its own. */
-  sentinel: Sentinel | undefined;
+  sentinel: Pick<Sentinel, 'join'> | undefined;
   /** How a connection to the target is made. */
   connection: Connection;
-  population: Population;
+  population: Omit<Population, 'close'>;
   /** The adapter's Redis, where the run knows it. */
-  redis: RedisReader | undefined;
+  redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
   /** Of each worker: whether it runs on this machine. */

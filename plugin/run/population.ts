@@ -23,9 +23,9 @@ export interface Population {
 
 /** As the fleets tell it. */
 export class FleetPopulation implements Population {
-  readonly #link: EngineLink;
+  readonly #link: Pick<EngineLink, 'status'>;
 
-  constructor(link: EngineLink) {
+  constructor(link: Pick<EngineLink, 'status'>) {
     this.#link = link;
   }
 
@@ -56,12 +56,12 @@ export class FleetPopulation implements Population {
 
 /** As the server's workers tell it: for engines that tell us nothing. */
 export class ServerPopulation implements Population {
-  readonly #control: ControlClients;
+  readonly #control: Pick<ControlClients, 'stats'>;
   readonly #probeConnections: number;
   #connections = 0;
   #timer: NodeJS.Timeout;
 
-  constructor(control: ControlClients, probeConnections: number) {
+  constructor(control: Pick<ControlClients, 'stats'>, probeConnections: number) {
     this.#control = control;
     this.#probeConnections = probeConnections;
     this.#timer = setInterval(() => void this.#poll(), SERVER_POLL_MS);

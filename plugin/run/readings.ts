@@ -9,7 +9,10 @@ const BETWEEN_READINGS_MS = 200;
 const SETTLE_MS = 300;
 
 /** @returns bytes per layer, after a forced collection in every worker */
-export async function readAtRest(control: ControlClients, sampler: Sampler): Promise<LayerBytes> {
+export async function readAtRest(
+  control: Pick<ControlClients, 'gc'>,
+  sampler: Pick<Sampler, 'reading'>,
+): Promise<LayerBytes> {
   await control.gc();
   await delay(SETTLE_MS);
   const readings: LayerBytes[] = [];
@@ -21,7 +24,7 @@ export async function readAtRest(control: ControlClients, sampler: Sampler): Pro
 }
 
 /** @returns the median of each layer that all readings have: a layer that comes and goes cannot be compared */
-export function medians(readings: LayerBytes[]): LayerBytes {
+function medians(readings: LayerBytes[]): LayerBytes {
   const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((one) => layer in one));
   return Object.fromEntries(
     layers.map((layer) => {

@@ -28,6 +28,6 @@ export function addWindow(total: CpuWindow, more: CpuWindow): void {
 }
 
 /** @returns what each layer used between two readings of CPU time; layers that appeared meanwhile count from zero */
-export function cpuBetween(before: LayerCpu, after: LayerCpu): LayerCpu {
+function cpuBetween(before: LayerCpu, after: LayerCpu): LayerCpu {
   return Object.fromEntries(Object.entries(after).map(([layer, us]) => [layer, us - (before[layer] ?? 0)]));
 }

@@ -9,8 +9,8 @@ import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { cli } from '../helpers/cli.ts';
+import { eventually } from '../helpers/poll.ts';
 import { quickScript } from '../helpers/run.ts';
-import { eventually } from '../helpers/stack.ts';
 
 const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
 const app = await startApp();

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
+import { eventually } from '../helpers/poll.ts';
 import { quickScript, startRun } from '../helpers/run.ts';
-import { eventually } from '../helpers/stack.ts';
 
 const app = await startApp();
 after(() => app.close());

@@ -6,8 +6,8 @@ import { after, describe, it, type TestContext } from 'node:test';
 import type { Result } from '../../protocol/result.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
+import { eventually } from '../helpers/poll.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
-import { eventually } from '../helpers/stack.ts';
 
 const app = await startApp();
 after(() => app.close());

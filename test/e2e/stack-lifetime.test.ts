@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
 import { readState, type StackState, writeState } from '../../server/stack/state.ts';
-import { eventually, living, processesOf, tempStateDir } from '../helpers/stack.ts';
+import { eventually } from '../helpers/poll.ts';
+import { living, processesOf, tempStateDir } from '../helpers/stack.ts';
 
 const OWNER = join(import.meta.dirname, '../fixtures/stack-owner.ts');
 

@@ -7,7 +7,8 @@ import type { Socket } from 'socket.io-client';
 import type { Broadcast, BroadcastSent, Joined } from '../../protocol/events.ts';
 import { findStack, type Stack, startStack } from '../../server/stack/stack.ts';
 import { ask, connectClient, onceOf } from '../helpers/app.ts';
-import { eventually, living, tempStateDir } from '../helpers/stack.ts';
+import { eventually } from '../helpers/poll.ts';
+import { living, tempStateDir } from '../helpers/stack.ts';
 
 const CLIENTS = 24;
 

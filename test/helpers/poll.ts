@@ -1,10 +1,19 @@
 /** For facts of other processes that no event announces. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** @throws Error after `timeoutMs`, naming what was waited for */
-export async function eventually(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) {
+/**
+ * Polls until it returns something truthy.
+ * @throws Error after `timeoutMs`, naming what was waited for
+ */
+export async function eventually<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  timeoutMs = 20_000,
+): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
-  while (!(await condition())) {
+  for (;;) {
+    const value = await look();
+    if (value) return value;
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
     await delay(20);
   }

@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { type Result, resultSchema } from '../../protocol/result.ts';
 import { readState, type StackState } from '../../server/stack/state.ts';
-import { eventually, tempStateDir } from './stack.ts';
+import { eventually } from './poll.ts';
+import { tempStateDir } from './stack.ts';
 
 const ownArtillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 

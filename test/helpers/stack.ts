@@ -1,9 +1,7 @@
-/** For tests that start stacks: folders of their own, and a bounded look at what has no event to wait for. */
-import assert from 'node:assert/strict';
+/** For tests that start stacks: folders of their own, and their processes. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../../server/stack/processes.ts';
 import { findStack } from '../../server/stack/stack.ts';
 import { refsOf, type StackState } from '../../server/stack/state.ts';
@@ -32,19 +30,4 @@ export function living(state: StackState): number[] {
   return processesOf(state)
     .filter(isAlive)
     .map(({ pid }) => pid);
-}
-
-/** Polls until it returns something truthy. @throws AssertionError after `timeoutMs` */
-export async function eventually<T>(
-  what: string,
-  look: () => T | Promise<T>,
-  timeoutMs = 20_000,
-): Promise<NonNullable<T>> {
-  const deadline = performance.now() + timeoutMs;
-  for (;;) {
-    const value = await look();
-    if (value) return value;
-    if (performance.now() > deadline) assert.fail(`did not happen within ${timeoutMs} ms: ${what}`);
-    await sleep(50);
-  }
 }

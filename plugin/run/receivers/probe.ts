@@ -8,8 +8,6 @@ import type { Connection } from '../../script/connection.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 
 export class Probe {
-  /** Echoes sent and not answered. */
-  unanswered = 0;
   /** Its connection's, as the last join was answered. */
   worker = '';
   /** Where round trips go, in microseconds; whoever opens a measuring window sets it. */
@@ -35,11 +33,9 @@ export class Probe {
   }
 
   #echo({ seq, sentAtUs, data }: Broadcast): void {
-    this.unanswered++;
-    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed) => {
-      this.unanswered--;
-      this.onRoundTrip(timed.seq, timed.roundTripUs);
-    });
+    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed) =>
+      this.onRoundTrip(timed.seq, timed.roundTripUs),
+    );
   }
 
   /** Idempotent. */

@@ -5,10 +5,9 @@ import { withSetup } from '../../../bench/calibrate/setup.ts';
 import { batchRows } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
-import type { RunContext } from '../../../plugin/run/context.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
 import { connectionTo } from '../../helpers/connection.ts';
-import { facts, hookConfig } from '../../helpers/facts.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
 import { joinAll } from '../../helpers/fleet.ts';
 import { movedClock } from '../../helpers/moved-clock.ts';
 
@@ -25,34 +24,23 @@ async function measure(t: TestContext, aheadUs: number) {
       const { url } = server.started;
       const probe = await Probe.connect(connectionTo(url), signal);
       t.after(() => probe.close());
-      const config = hookConfig({ broadcasts: { count: BROADCASTS, interval: 0.1 }, drain: { quiet: 0.3 } });
+      const run = new FakeRun({ broadcasts: { count: BROADCASTS, interval: 0.1 }, drain: { quiet: 0.3 } });
+      const { config } = run.context;
       await probe.join(`${config.room}:single`);
       await probe.join(config.room);
       await joinAll(fleet, RECEIVERS);
       const [stats] = await control.stats();
       assert.ok(stats);
-      const measured = facts({ workersAtStart: [{ worker: stats.worker, pid: stats.pid }] });
-      // What the window asks of a run, and no Artillery around it.
-      const context = {
-        config,
-        facts: measured,
-        control,
-        probe,
-        here: [true],
-        ledger: true,
-        signal,
-        record: { append: () => {} },
-        sampler: { cpu: async () => ({}), reading: async () => ({}) },
-        population: { connections: () => RECEIVERS },
-        link: {
-          get status() {
-            return fleet.status();
-          },
-          snapshots: async () => [],
-          freeze: fleet.freeze.bind(fleet),
+      const measured = run.facts;
+      measured.workersAtStart = [{ worker: stats.worker, pid: stats.pid }];
+      const link = {
+        ...run.context.link,
+        get status() {
+          return { ...run.status, ...fleet.status() };
         },
-      } as unknown as RunContext;
-      await measureBroadcasts(context, () => {});
+        freeze: fleet.freeze.bind(fleet),
+      };
+      await measureBroadcasts({ ...run.context, control, probe, link, here: [true] }, () => {});
       const { copies } = await server.truth();
       return { facts: measured, latency: latencyFigures(measured), batches: batchRows(measured), copies };
     },

@@ -6,15 +6,14 @@ import { newTally } from '../../../plugin/engine/run.ts';
 import { RunLink } from '../../../plugin/engine/run-link.ts';
 import { Signals } from '../../../plugin/engine/signals.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import type { RunContext } from '../../../plugin/run/context.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { warmUp } from '../../../plugin/run/warm-up.ts';
 import { ControlClients } from '../../../plugin/samplers/index.ts';
 import { openThreadCarrier } from '../../../protocol/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
-import { connectionTo } from '../../helpers/connection.ts';
-import { ENGINE_1, facts, hookConfig } from '../../helpers/facts.ts';
+import { ENGINE_1 } from '../../helpers/facts.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -49,20 +48,12 @@ async function start(
   app.io.of('/').adapter.on('create-room', (room) => seen.rooms.add(room));
   const [stats] = await control.stats();
   assert.ok(stats);
-  const measured = facts({ workersAtStart: [{ worker: stats.worker, pid: stats.pid }] });
+  const run = new FakeRun({ warmUp: warmUpConnections }, { target: app.url });
+  run.facts.workersAtStart = [{ worker: stats.worker, pid: stats.pid }];
   const { fleet, link } = ledger ? await startEngine(t, app.url) : {};
-  const context = {
-    config: hookConfig({ warmUp: warmUpConnections }),
-    facts: measured,
-    control,
-    connection: connectionTo(app.url),
-    ledger,
-    link,
-    record: { append: () => {} },
-    signal,
-  } as unknown as RunContext;
+  const context = { ...run.context, control, link: link ?? run.context.link, ledger, signal };
   const connectionsNow = async () => (await control.stats())[0]?.connections;
-  return { app, context, seen, facts: measured, control, connectionsNow, fleet };
+  return { app, context, seen, facts: run.facts, control, connectionsNow, fleet };
 }
 
 for (const ledger of [true, false]) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from 'redis';
 import { RedisReader } from '../../../plugin/samplers/redis.ts';
+import { eventually } from '../../helpers/poll.ts';
 import { freePort, startRedis, type TestRedis } from '../../helpers/redis.ts';
 
 /** A client that outlives its server, as cleaning up goes in the order of opening. */
@@ -50,12 +51,7 @@ test('a Redis that goes away and comes back on its port is read again', async (t
   assert.equal(await reader.read(), undefined);
   const second = await startRedis(first.port);
   t.after(() => second.close());
-  let reading = await reader.read();
-  for (let attempt = 0; attempt < 50 && reading === undefined; attempt++) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    reading = await reader.read();
-  }
-  assert.ok(reading);
+  await eventually('a reading of the new Redis', async () => (await reader.read()) !== undefined);
   assert.ok(reader.failures >= 1);
 });
 

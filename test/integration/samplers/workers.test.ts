@@ -7,6 +7,7 @@ import { Server } from 'socket.io';
 import { ControlClients } from '../../../plugin/samplers/workers.ts';
 import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
+import { eventually } from '../../helpers/poll.ts';
 import { freePort } from '../../helpers/redis.ts';
 
 /** A Socket.IO server without the contract, to which a test gives its own idea of it. */
@@ -115,10 +116,8 @@ test('a connection lost under a request, and back again', async (t) => {
   await assert.rejects(control.broadcast(order, 0), { code: 'CONTROL_UNREACHABLE' });
   await back;
   // The server is connected a moment before the client knows.
-  let members: number | undefined;
-  for (let attempt = 0; attempt < 50 && members === undefined; attempt++) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    members = (await control.broadcast(order, 0).catch(() => undefined))?.expected;
-  }
-  assert.equal(members, 3);
+  await eventually('the connection is back', async () => {
+    const sent = await control.broadcast(order, 0).catch(() => undefined);
+    return sent?.expected === 3;
+  });
 });

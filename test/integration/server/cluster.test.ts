@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Broadcast, BroadcastSent, WorkerStats } from '../../../protocol/events.ts';
 import { createApp } from '../../../server/app.ts';
 import { parseConfig } from '../../../server/config.ts';
 import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
+import { eventually } from '../../helpers/poll.ts';
 import { freePort, startRedis } from '../../helpers/redis.ts';
 
 async function setUp(t: TestContext) {
@@ -53,12 +53,11 @@ test('workers survive the loss of Redis, say that they cannot count, and find it
   const again = await startRedis(redis.port);
   t.after(() => again.close());
   const received = onceOf(there, 'broadcast');
-  let sent: BroadcastSent | undefined;
-  for (let seq = 2; sent?.expected !== 2; seq++) {
-    assert.ok(seq < 100, 'the workers have not found each other again');
-    await delay(100);
-    sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 10, seq }).catch(() => undefined);
-  }
+  let seq = 2;
+  await eventually('the workers have found each other again', async () => {
+    const order = { room: 'blue', bytes: 10, seq: seq++ };
+    return (await ask<BroadcastSent>(control, 'broadcast', order).catch(() => undefined))?.expected === 2;
+  });
   await received;
 });
 

@@ -1,33 +1,57 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { Bench } from '../../helpers/virtual-user.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
+import { Bench, type Outcome } from '../../helpers/virtual-user.ts';
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-const FAST = { attempts: 3, delay: 0.001, maxDelay: 0.002 };
+/** Attempts one, three and five seconds after the drop. */
+const RECONNECTION = { attempts: 3, delay: 1, maxDelay: 2, jitter: 0 };
 
-/** Plays the flow and drops the connection as soon as it is open. */
-async function playAndDrop(bench: Bench, flow: unknown[], reason = 'transport close', namespace?: string) {
-  let drops = 0;
-  bench.fleet.onOpen = (connection) => {
-    if (drops++ === 0) setImmediate(() => connection.drop(reason, namespace));
-  };
-  return bench.play(flow);
+/** A virtual user in virtual time, on a connection that the test drops. */
+class Play {
+  readonly time: VirtualTime;
+  readonly bench: Bench;
+
+  constructor(t: TestContext, options: object = {}) {
+    this.time = new VirtualTime(t);
+    this.bench = new Bench({ ...options });
+  }
+
+  get connection() {
+    return this.bench.fleet.only;
+  }
+
+  /** Counts of attempts to open, by connection. */
+  get opens(): number[] {
+    return this.bench.fleet.connections.map(({ orders }) => orders.length);
+  }
+
+  /** @param ms from now */
+  after(ms: number, event: () => void): void {
+    setTimeout(event, ms);
+  }
+
+  async flow(...steps: unknown[]): Promise<Outcome> {
+    return this.time.until(this.bench.play(steps));
+  }
 }
 
 describe('a dropped connection', () => {
   for (const [name, step] of [
-    ['think', { think: 0.02 }],
-    ['an acknowledgement', { emit: ['ask'], acknowledge: true, timeout: 0.05 }],
+    ['think', { think: 1 }],
+    ['an acknowledgement', { emit: ['ask'], acknowledge: true, timeout: 1 }],
     ['a response', { emit: ['ask'], response: { on: 'answer' } }],
     ['waitFor', { waitFor: { event: 'tick' } }],
   ] as const) {
-    it(`ends the flow after ${name}, with the reason as its code`, async () => {
-      const bench = new Bench();
-      const outcome = await playAndDrop(bench, [{ connect: true }, step, { emit: ['never'] }]);
+    it(`ends the flow after ${name}, with the reason as its code`, async (t) => {
+      const play = new Play(t);
+      play.after(100, () => play.connection.drop('transport close'));
+      const outcome = await play.flow({ connect: true }, step, { emit: ['never'] });
+      const { bench } = play;
       assert.equal(outcome.error?.code, 'disconnected_transport_close');
       assert.deepEqual([outcome.started, outcome.callbacks, outcome.errors.length], [1, 1, 1]);
       assert.equal(bench.counters['socketio.disconnect.transport_close'], 1);
       assert.ok(!bench.fleet.sent.some(([, event]) => event === 'never'));
+      assert.deepEqual(play.opens, [1]);
     });
   }
 
@@ -45,7 +69,7 @@ describe('a dropped connection', () => {
   }
 
   it('that ended at once comes back where it is asked to', async () => {
-    const bench = new Bench({ reconnection: FAST });
+    const bench = new Bench({ reconnection: { attempts: 3, delay: 0.001, maxDelay: 0.002 } });
     let opens = 0;
     bench.fleet.onOpen = (connection) => ++opens <= 2 && connection.drop('transport close');
     const outcome = await bench.play([{ connect: true }, { emit: ['at last'] }]);
@@ -54,85 +78,224 @@ describe('a dropped connection', () => {
     assert.deepEqual(bench.fleet.sent, [['/', 'at last']]);
   });
 
-  it('counts as failed when it is lost, not when its step ends; and once', async () => {
-    const bench = new Bench();
-    const done = playAndDrop(
-      bench,
-      [{ connect: true }, { emit: ['a'], namespace: '/chat' }, { hold: true }],
-      'ping timeout',
-    );
-    while (bench.run.tally.failed === 0) await turn();
-    const { tally, signals } = bench.run;
+  it('counts as failed when it is lost, not when its step ends; and once', async (t) => {
+    const play = new Play(t);
+    const { tally, signals } = play.bench.run;
+    play.after(100, () => play.connection.drop('ping timeout'));
+    play.after(200, () => play.connection.drop('transport close'));
+    const done = play.flow({ connect: true }, { emit: ['a'], namespace: '/chat' }, { hold: true });
+    await play.time.pass(50);
+    assert.deepEqual([tally.failed, tally.holding], [0, 1]);
+    await play.time.pass(5000);
     assert.deepEqual([tally.failed, tally.holding, tally.ended], [1, 0, 0]);
-    bench.fleet.only.drop('transport close');
     signals.release.resolve();
     signals.finish.resolve();
     assert.equal((await done).error?.code, 'disconnected_ping_timeout');
     assert.deepEqual([tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, 0]);
   });
 
-  it('ends a held virtual user as failed, but not before its time', async () => {
-    const bench = new Bench();
-    const done = playAndDrop(bench, [{ connect: true }, { hold: true }], 'ping timeout');
-    await turn();
-    await turn();
+  it('ends a held virtual user as failed, but not before its time', async (t) => {
+    const play = new Play(t);
+    const { signals } = play.bench.run;
+    play.after(100, () => play.connection.drop('ping timeout'));
+    const done = play.flow({ connect: true }, { hold: true });
+    await play.time.pass(5000);
     assert.equal(await Promise.race([done, 'held']), 'held');
-    bench.run.signals.release.resolve();
-    bench.run.signals.finish.resolve();
+    signals.release.resolve();
+    signals.finish.resolve();
     assert.equal((await done).error?.code, 'disconnected_ping_timeout');
   });
 
-  it('comes back with all its namespaces when asked to', async () => {
-    const bench = new Bench({ reconnection: FAST });
-    let opens = 0;
-    bench.fleet.onOpen = (connection) => {
-      if (++opens === 2) {
-        setImmediate(() => {
-          bench.fleet.failures.push('ECONNREFUSED');
-          connection.drop('transport close');
-        });
-      }
-    };
-    const outcome = await bench.play([
+  it("that is no longer the virtual user's ends nothing", async (t) => {
+    const play = new Play(t);
+    play.after(100, () => play.bench.fleet.connections[0]?.drop('transport close'));
+    const outcome = await play.flow({ connect: '/' }, { connect: '/' }, { think: 1 });
+    assert.equal(outcome.error, null);
+  });
+});
+
+describe('a connection that is to be restored', () => {
+  it('comes back with all its namespaces, and what is sent meanwhile waits for it', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    const { bench, time } = play;
+    play.after(100, () => {
+      bench.fleet.failures.push('ECONNREFUSED');
+      play.connection.drop('transport close');
+    });
+    const outcome = await play.flow(
       { connect: true },
       { emit: ['a'], namespace: '/chat' },
-      { think: 0.005 },
+      { think: 0.5 },
       { emit: ['b'] },
       { emit: ['c'], namespace: '/chat' },
-    ]);
+      { emit: ['d'], namespace: '/new' },
+    );
     assert.equal(outcome.error, null);
-    assert.deepEqual(bench.fleet.only.sent, [
+    assert.deepEqual(play.connection.sent, [
       ['/chat', 'a'],
       ['/', 'b'],
       ['/chat', 'c'],
+      ['/new', 'd'],
     ]);
+    assert.ok(time.nowMs >= 3000, 'one of the two had a second attempt');
     assert.equal(bench.run.tally.reconnects, 2);
     assert.equal(bench.counters['socketio.reconnect'], 2);
     assert.equal(bench.run.tally.retries, 1);
+    assert.equal(bench.counters['socketio.retry'], 1);
+    assert.equal(bench.counters['socketio.connects'], 3, 'reconnections not included');
   });
 
-  it('is given up after the last attempt', async () => {
-    const bench = new Bench({ reconnection: FAST });
-    bench.fleet.onOpen = (connection) => {
+  it('holds up a namespace that is opened on it meanwhile', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('transport close'));
+    const opened: [string, number][] = [];
+    play.bench.fleet.onOpen = (_, namespace) => opened.push([namespace, Math.round(play.time.nowMs / 100) * 100]);
+    await play.flow({ connect: true }, { think: 0.5 }, { emit: ['d'], namespace: '/new' });
+    assert.deepEqual(opened, [
+      ['/', 0],
+      ['/', 1100],
+      ['/new', 1100],
+    ]);
+  });
+
+  it('is opened as it was the first time', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('transport close'));
+    await play.flow({ connect: { auth: { token: 'x' } } }, { think: 5 });
+    assert.deepEqual(play.connection.overrides, [{ auth: { token: 'x' } }, { auth: { token: 'x' } }]);
+  });
+
+  it('comes back alone when only one of its namespaces was lost', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('parse error', '/chat'));
+    const opened: string[] = [];
+    play.bench.fleet.onOpen = (_, namespace) => opened.push(namespace);
+    await play.flow({ connect: true }, { emit: ['a'], namespace: '/chat' }, { think: 5 });
+    assert.deepEqual(opened, ['/', '/chat', '/chat']);
+  });
+
+  it('leaves other connections of the virtual user alone', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.bench.fleet.connections[1]?.drop('transport close'));
+    await play.flow({ connect: '/a' }, { connect: '/b' }, { think: 5 });
+    assert.deepEqual(play.opens, [1, 2]);
+  });
+
+  it('is restored once, however often it is reported as dropped meanwhile', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('transport close'));
+    play.after(200, () => play.connection.drop('transport close'));
+    const outcome = await play.flow({ connect: true }, { think: 10 });
+    assert.equal(outcome.error, null);
+    assert.deepEqual(play.opens, [2]);
+    assert.equal(play.bench.run.tally.reconnects, 1);
+  });
+
+  it('is restored again when it drops again afterwards', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('transport close'));
+    play.after(3000, () => play.connection.drop('transport close'));
+    await play.flow({ connect: true }, { think: 10 });
+    assert.deepEqual(play.opens, [3]);
+    assert.equal(play.bench.run.tally.reconnects, 2);
+    assert.equal(play.bench.run.tally.retries, 0);
+  });
+
+  it('is given up after the last attempt, with the reason of the drop', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    const { bench } = play;
+    play.after(100, () => {
       bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED', 'ECONNREFUSED');
-      setImmediate(() => connection.drop('transport close'));
-    };
-    const outcome = await bench.play([{ connect: true }, { think: 0.01 }, { emit: ['late'] }]);
+      play.connection.drop('transport close');
+    });
+    const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
     assert.equal(outcome.error?.code, 'disconnected_transport_close');
+    assert.deepEqual(play.opens, [1 + 3]);
+    assert.deepEqual([bench.run.tally.retries, bench.run.tally.reconnects], [2, 0]);
+    assert.deepEqual(bench.fleet.sent, []);
   });
 
-  it('stays away when the server sent it away', async () => {
-    const bench = new Bench({ reconnection: FAST });
-    const outcome = await playAndDrop(bench, [{ connect: true }, { think: 0.01 }], 'io server disconnect', '/');
+  it('stays away when the server sent it away', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('io server disconnect', '/'));
+    const outcome = await play.flow({ connect: true }, { think: 10 });
     assert.equal(outcome.error?.code, 'disconnected_io_server_disconnect');
+    assert.deepEqual(play.opens, [1]);
   });
 
-  it('is not restored for a virtual user that has left', async () => {
-    const bench = new Bench({ reconnection: FAST });
-    await playAndDrop(bench, [{ connect: true }, { function: 'pause' }].slice(0, 1));
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(bench.run.tally.reconnects, 0);
-    assert.equal(bench.fleet.connections.length, 1);
+  it('is not opened for a virtual user that has left meanwhile', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('transport close'));
+    const outcome = await play.flow({ connect: true }, { think: 0.5 });
+    assert.equal(outcome.error, null);
+    await play.time.pass(60_000);
+    assert.deepEqual(play.opens, [1]);
+    assert.equal(play.bench.run.tally.reconnects, 0);
+  });
+
+  it('is not opened beside the one that the flow has made in its place', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => play.connection.drop('transport close'));
+    const outcome = await play.flow({ connect: true }, { think: 0.5 }, { connect: '/' }, { think: 60 });
+    assert.equal(outcome.error, null);
+    assert.deepEqual(play.opens, [1, 1]);
+  });
+
+  it('is not missed when the flow replaces it during the last attempt', async (t) => {
+    const play = new Play(t, { reconnection: { ...RECONNECTION, attempts: 1 } });
+    play.after(100, () => {
+      const { connection } = play;
+      const closed = Promise.withResolvers<never>();
+      connection.open = () => closed.promise;
+      connection.close = async () => closed.reject(new Error('closed by the virtual user'));
+      connection.drop('transport close');
+    });
+    const outcome = await play.flow({ connect: true }, { think: 5 }, { connect: '/' }, { think: 1 });
+    assert.equal(outcome.error, null);
+  });
+});
+
+describe('connect time', () => {
+  /** Each attempt waits 50 ms for its turn, and takes 200 ms. */
+  function slow(play: Play): void {
+    const { fleet } = play.bench;
+    const connection = fleet.connection.bind(fleet);
+    fleet.connection = () => {
+      const made = connection();
+      const open = made.open.bind(made);
+      made.open = async (...args) => {
+        await new Promise((resolve) => setTimeout(resolve, 250));
+        const { openedAtUs } = await open(...args);
+        return { begunAtUs: openedAtUs - 200_000, openedAtUs };
+      };
+      return made;
+    };
+  }
+  const connectMs = ({ bench }: Play) => bench.histograms['socketio.connect_time']?.map(Math.round);
+
+  it('counts from the turn of the first attempt', async (t) => {
+    const play = new Play(t);
+    slow(play);
+    await play.flow({ connect: true });
+    assert.deepEqual(connectMs(play), [200]);
+  });
+
+  it('counts from the step where it took several attempts', async (t) => {
+    const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
+    slow(play);
+    play.bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED');
+    await play.flow({ connect: true });
+    assert.deepEqual(connectMs(play), [250 + 1000 + 250 + 2000 + 250]);
+  });
+
+  it('is that of no connection that failed, which has no further attempt than asked for', async (t) => {
+    const play = new Play(t, { retry: { attempts: 2, delay: 1 } });
+    play.bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED', 'http_502');
+    const outcome = await play.flow({ connect: true });
+    assert.equal(outcome.error?.code, 'http_502');
+    assert.deepEqual(play.opens, [3]);
+    assert.equal(play.bench.run.tally.retries, 2);
+    assert.equal(connectMs(play), undefined);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { judge } from '../../../plugin/result/verdict.ts';
 import type { Facts } from '../../../plugin/run/measurements.ts';
 import type { Result } from '../../../protocol/result.ts';
-import { facts, snapshot } from '../../helpers/facts.ts';
+import { facts, sent, snapshot } from '../../helpers/facts.ts';
 import { perfectResult, summaryOf } from '../../helpers/results.ts';
 
 const worker = { worker: 'w0', pid: 10 };
@@ -171,6 +171,36 @@ describe('verdict', () => {
     assert.equal(status({ uncertaintyUs: 1200 }), 'VALID');
   });
 
+  it('names the worst of several clocks', () => {
+    const { reasons } = verdictOf((r) =>
+      r.latency.clocks.push(
+        clock({ uncertaintyUs: 2000 }),
+        clock({ worker: 'w1', uncertaintyUs: 100, driftUs: -5000 }),
+        clock({ worker: 'w2', driftUs: 3000 }),
+      ),
+    );
+    assert.match(reasons[0]?.message ?? '', /^the clock of w1 is known to 0\.1 ms only, and went -5\.0 ms away/);
+  });
+
+  it('does without broadcasts, and with one that nobody was there for', () => {
+    const codes = (change: (result: Result) => void) => verdictOf(change).codes;
+    assert.deepEqual(
+      codes((r) => r.delivery?.batches.splice(0)),
+      [],
+    );
+    assert.deepEqual(
+      codes((r) => Object.assign(batch(r), { expected: 0, received: 0, serverMembers: 0 })),
+      [],
+    );
+  });
+
+  it('needs memory at three numbers of connections', () => {
+    const at = (...numbers: number[]) =>
+      verdictOf((_, f) => (f.plateaus = numbers.map((connections) => ({ connections, layers: {} })))).codes;
+    assert.deepEqual(at(0, 10, 20), []);
+    assert.deepEqual(at(0, 10), ['TOO_FEW_PLATEAUS']);
+  });
+
   it('names a problem of many broadcasts once', () => {
     const { codes, reasons } = verdictOf((r) => {
       for (const one of r.delivery?.batches ?? []) one.serverMembers = 1;
@@ -180,6 +210,66 @@ describe('verdict', () => {
       reasons[0]?.message ?? '',
       /in 12 of 12 broadcasts, as in 1: the server counts 1 members, the fleet 5000/,
     );
+  });
+
+  it('takes losses that cross-foot for a result, and no doubt of it', () => {
+    const lose = (counts: object) => verdictOf((r) => Object.assign(batch(r), { received: 4900, ...counts })).codes;
+    assert.deepEqual(lose({ lostConnected: 60, lostDisconnected: 40 }), []);
+    assert.deepEqual(lose({ lostConnected: 100 }), []);
+    assert.deepEqual(lose({ lostDisconnected: 100 }), []);
+    assert.deepEqual(lose({ lostConnected: 60, lostDisconnected: 39 }), ['LEDGER_MISMATCH']);
+  });
+
+  it('takes members that differ by more than the unexpected receipts for a disagreement, in both directions', () => {
+    const count = (serverMembers: number | null, unexpected: number) =>
+      verdictOf((r) => Object.assign(batch(r), { serverMembers, unexpected })).codes;
+    assert.deepEqual(count(5004, 3), ['COUNTS_DISAGREE']);
+    assert.deepEqual(count(4996, 3), ['COUNTS_DISAGREE']);
+    assert.deepEqual(count(4997, 3), []);
+    assert.deepEqual(count(null, 0), [], 'nobody has counted');
+  });
+
+  it('of a run that was stopped before the load names the stop only', () => {
+    const { codes } = verdictOf((r, f) => {
+      r.connections.peak = 0;
+      f.plateaus = [{ connections: 0, layers: {} }];
+      f.aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' };
+    });
+    assert.deepEqual(codes, ['RUN_INCOMPLETE']);
+  });
+
+  it('needs neither a ledger nor latencies nor rates', () => {
+    const { codes } = verdictOf((r) => {
+      r.delivery = null;
+      r.latency.oneWayMs = null;
+      r.latency.clocks.push(clock({ uncertaintyUs: 9e9 }));
+      Object.assign(r.connections, { achievedRatePerSec: null, configuredRatePerSec: null });
+    });
+    assert.deepEqual(codes, []);
+  });
+
+  it('knows a worker that was not there at the start', () => {
+    const { codes, reasons } = verdictOf((_, f) => f.workersAtEnd.push({ worker: 'w7', pid: 3 }));
+    assert.deepEqual(codes, ['WORKER_RESTARTED']);
+    assert.match(reasons[0]?.message ?? '', /^w7 /);
+  });
+
+  it('counts broadcasts that were not sent among all of them', () => {
+    const { reasons } = verdictOf((_, f) => {
+      f.unsent.push({ seq: 2, message: 'no worker' }, { seq: 3, message: 'later' });
+      f.sent.push(sent(1, 5000));
+    });
+    assert.match(reasons[0]?.message ?? '', /^2 of 3 broadcasts; the first: no worker$/);
+  });
+
+  it('knows of connections that were lost while they were to be held', () => {
+    const { status, codes } = verdictOf((r) => {
+      r.connections.lost = { 'transport close': 1000 };
+      for (const one of r.delivery?.batches ?? []) {
+        Object.assign(one, { serverMembers: 4000, expected: 4000, received: 4000 });
+      }
+    });
+    assert.deepEqual([status, codes], ['SUSPECT', ['CONNECTIONS_LOST']]);
   });
 
   it('is INVALID when one of several reasons is', () => {

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { offsetAt, readClocks, toOurs, toWorkers } from '../../../plugin/run/clocks.ts';
-import type { ControlClients } from '../../../plugin/samplers/index.ts';
 
 const reading = (atUs: number, offsetUs: number, uncertaintyUs = 100) => ({ atUs, offsetUs, uncertaintyUs });
-const controlThatReads = (...clocks: ReturnType<typeof reading>[]) =>
-  ({ time: async () => clocks }) as unknown as ControlClients;
+const controlThatReads = (...clocks: ReturnType<typeof reading>[]) => ({ time: async () => clocks });
 
 test('a clock without a second reading keeps its offset', () => {
   const clock = { begin: reading(1000, 5000) };
@@ -15,9 +13,10 @@ test('a clock without a second reading keeps its offset', () => {
 });
 
 test('a clock that goes fast is followed along the line through both readings', () => {
-  const clock = { begin: reading(0, 1000), end: reading(10_000_000, 1200) };
-  assert.equal(offsetAt(clock, 5_000_000), 1100);
-  assert.ok(Math.abs(toOurs(clock, toWorkers(clock, 5_000_000)) - 5_000_000) < 1);
+  const clock = { begin: reading(2_000_000, 1000), end: reading(12_000_000, 1200) };
+  assert.equal(offsetAt(clock, 7_000_000), 1100);
+  assert.equal(offsetAt(clock, 22_000_000), 1400, 'beyond the second reading, too');
+  assert.ok(Math.abs(toOurs(clock, toWorkers(clock, 7_000_000)) - 7_000_000) < 1);
 });
 
 test('on one host there is one clock, and the error of asking for it is none of the latencies', async () => {

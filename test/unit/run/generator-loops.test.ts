@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { generatorFigures } from '../../../plugin/result/generator.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
-import { noteGenerator } from '../../../plugin/run/generator-loops.ts';
+import { noteGenerator, resetGenerator } from '../../../plugin/run/generator-loops.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import { facts, snapshot } from '../../helpers/facts.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
 
 function loop(delayP99Ms: number) {
   return { utilization: 0.5, delayP50Ms: 0, delayP99Ms, delayMaxMs: delayP99Ms, cpuWaitShare: 0 };
@@ -65,4 +66,29 @@ test('of several ramps the worst of each loop stays, whatever order the engines 
       ['fleet', 1, '2', 7],
     ],
   );
+});
+
+describe('event loops', () => {
+  it('do not know what waited for a CPU where the kernel does not tell', async () => {
+    const run = new FakeRun();
+    const { context, facts } = run;
+    context.link.snapshots = async () => [snapshot({ engineLoop: { ...loop(1), cpuWaitShare: null } })];
+    await noteGenerator(context, 'ramp');
+    await noteGenerator(context, 'ramp');
+    assert.equal(facts.generator[0]?.cpuWaitShare, null);
+  });
+
+  it('begin again with a reading that nobody keeps', async () => {
+    const run = new FakeRun();
+    await resetGenerator(run.context);
+    assert.deepEqual([run.asked, run.facts.generator], [['snapshots'], []]);
+  });
+
+  it('of external engines are not known, and not asked for', async () => {
+    const run = new FakeRun();
+    run.context.ledger = false;
+    await resetGenerator(run.context);
+    await noteGenerator(run.context, 'ramp');
+    assert.deepEqual([run.asked, run.facts.generator], [[], []]);
+  });
 });

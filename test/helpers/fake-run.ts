@@ -1,0 +1,186 @@
+/**
+ * What a run measures with, without processes or sockets: the test is the server, the engines and the virtual users.
+ * Any function of the parts can be replaced by the test's own.
+ */
+import type { RunContext } from '../../plugin/run/context.ts';
+import type { Facts } from '../../plugin/run/measurements.ts';
+import { FleetPopulation } from '../../plugin/run/population.ts';
+import { LAYERS } from '../../plugin/samplers/layers/index.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
+import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
+import { thisHost } from '../../protocol/host.ts';
+import type { FleetStatus } from '../../protocol/link.ts';
+import { facts, hookConfig, page, snapshot } from './facts.ts';
+
+const ROUND_TRIP_US = 2000;
+const WARM_UP_MS = 300;
+/** Everything that runs, at all times. */
+const CPU_PERCENT = 10;
+
+export class FakeRun {
+  readonly context: RunContext;
+  readonly facts: Facts;
+  readonly stop = new AbortController();
+  /** Connections that the server counts and the fleet does not. */
+  others = 0;
+  /** What the engines report. */
+  readonly status: FleetStatus = {
+    started: 0,
+    connecting: 0,
+    connected: 0,
+    joined: 0,
+    toOpen: 0,
+    holding: 0,
+    failed: 0,
+    received: 0,
+    joining: 0,
+  };
+  /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
+  readonly asked: string[] = [];
+  /** Types of the lines in the run record. */
+  readonly recorded: string[] = [];
+
+  /**
+   * @param options of the plugin
+   * @param scenario its `config`, as `phases`
+   */
+  constructor(options: object = {}, scenario: object = {}) {
+    const config = hookConfig(options, scenario);
+    this.facts = facts();
+    const link = this.#link();
+    this.context = {
+      config,
+      facts: this.facts,
+      record: { append: (type) => void this.recorded.push(type) },
+      link,
+      control: this.#control(),
+      sampler: this.#sampler(),
+      probe: {
+        worker: 'w0',
+        onRoundTrip: () => {},
+        join: async (room) => void this.asked.push(`probe joins ${room}`),
+      },
+      sentinel: undefined,
+      connection: config.connection,
+      population: new FleetPopulation(link),
+      redis: undefined,
+      ledger: true,
+      here: [true, true],
+      holds: true,
+      signal: this.stop.signal,
+    };
+  }
+
+  get codes(): string[] {
+    return this.facts.remarks.map(({ code }) => code);
+  }
+
+  /** Virtual users that connect, join and hold. */
+  arrive(count: number): void {
+    const { status } = this;
+    status.started += count;
+    status.connected += count;
+    status.joined += count;
+    status.holding += count;
+  }
+
+  /** Connections that end. */
+  leave(count: number): void {
+    const { status } = this;
+    status.connected -= count;
+    status.joined -= count;
+    status.holding -= count;
+  }
+
+  #link(): RunContext['link'] {
+    return {
+      status: this.status,
+      warmUp: async ({ connections }) => {
+        this.asked.push(`warm-up of ${connections}`);
+        await wait(WARM_UP_MS);
+      },
+      snapshots: async () => {
+        this.asked.push('snapshots');
+        const { started, connected } = this.status;
+        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {} };
+        return [snapshot({ opened: started, connected, accounts })];
+      },
+      freeze: async (orders) => {
+        this.asked.push(`freeze ${orders.map(({ seq }) => seq).join()}`);
+        return orders.map(({ seq }) => page(seq, Array<number>(this.status.joined).fill(ROUND_TRIP_US / 2)));
+      },
+      tell: ({ type }) => {
+        this.asked.push(`tell ${type}`);
+        if (type === 'release') this.leave(this.status.connected);
+      },
+    };
+  }
+
+  #control(): RunContext['control'] {
+    return {
+      stats: async () => [workerStats('w0', 1 + this.others), workerStats('w1', this.status.connected)],
+      gc: async () => void this.asked.push('gc'),
+      time: async () => ['w0', 'w1'].map(() => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 })),
+      broadcast: async (order, via) => {
+        const sentAtUs = order.atUs ?? monotonicUs();
+        await wait((sentAtUs - monotonicUs()) / 1000);
+        return { seq: order.seq, sentAtUs, worker: `w${via}`, expected: this.#deliver(order) };
+      },
+    };
+  }
+
+  /** @returns members of the room */
+  #deliver({ room, seq }: BroadcastOrder): number {
+    const { probe, config } = this.context;
+    if (room.endsWith(':warm-up')) return 0;
+    setTimeout(() => probe.onRoundTrip(seq, ROUND_TRIP_US), ROUND_TRIP_US / 1000);
+    if (room !== config.room) return 1;
+    this.status.received += this.status.joined;
+    return this.status.joined + 1;
+  }
+
+  #sampler(): RunContext['sampler'] {
+    return {
+      layers: LAYERS,
+      samples: [],
+      start: () => void this.asked.push('sampler starts'),
+      seconds: () => performance.now() / 1000,
+      reading: async () => ({ workerPss: 1e6 + this.status.connected * 1000 }),
+      absent: () => ({ nginxPss: 'no process of it runs on this machine' }),
+      cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),
+      health: () => ({
+        intervalMs: 1000,
+        taken: 0,
+        missed: 0,
+        longestGapMs: 0,
+        failures: {},
+      }),
+      swapped: () => undefined,
+    };
+  }
+}
+
+export function workerStats(worker: string, connections: number): WorkerStats {
+  return {
+    worker,
+    pid: Number(worker.slice(1)) + 100,
+    host: thisHost(),
+    uptimeSeconds: 1,
+    connections,
+    rooms: 0,
+    broadcasts: 0,
+    rssBytes: 0,
+    heapUsedBytes: 0,
+    heapTotalBytes: 0,
+    externalBytes: 0,
+    arrayBuffersBytes: 0,
+    cpuUserUs: 0,
+    cpuSystemUs: 0,
+    eventLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 },
+    versions: { node: '', socketIo: '', adapter: '', webSocketEngine: '' },
+  };
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,70 @@
+/**
+ * Time that passes only while a test waits for something: what takes a minute is over at once, and no machine is too
+ * busy for it. Timers, those of `node:timers/promises` included, and `performance.now()` follow it.
+ */
+import { syncBuiltinESMExports } from 'node:module';
+import type { TestContext } from 'node:test';
+
+const STEP_MS = 10;
+/** Longer than any deadline of a run. */
+const LIMIT_MS = 600_000;
+
+export class VirtualTime {
+  readonly #t: TestContext;
+  readonly #startMs = Math.ceil(performance.now());
+  #passedMs = 0;
+
+  /** From now until the end of the test. */
+  constructor(t: TestContext) {
+    this.#t = t;
+    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+    t.mock.method(performance, 'now', () => this.#startMs + this.#passedMs);
+    // For modules that have imported single functions.
+    syncBuiltinESMExports();
+    t.after(() => {
+      t.mock.timers.reset();
+      syncBuiltinESMExports();
+    });
+  }
+
+  /** Milliseconds since the start. */
+  get nowMs(): number {
+    return this.#passedMs;
+  }
+
+  /**
+   * Lets time pass until the promise settles.
+   * @returns what it resolves with
+   * @throws what it rejects with, or Error when it is still open after ten minutes
+   */
+  async until<T>(promise: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const settled = () => {
+      isSettled = true;
+    };
+    promise.then(settled, settled);
+    const limitMs = this.#passedMs + LIMIT_MS;
+    for (;;) {
+      await turn();
+      if (isSettled) return promise;
+      if (this.#passedMs >= limitMs) throw new Error(`still open after ${LIMIT_MS / 1000} s`);
+      this.jump(STEP_MS);
+    }
+  }
+
+  /** Lets that much time pass. */
+  async pass(ms: number): Promise<void> {
+    await this.until(new Promise((resolve) => setTimeout(resolve, ms)));
+  }
+
+  /** Lets that much time pass at once, as a function does that computes for so long. */
+  jump(ms: number): void {
+    this.#passedMs += ms;
+    this.#t.mock.timers.tick(ms);
+  }
+}
+
+/** All that can go on without time passing does. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,124 @@
+/** What decides between several candidates, and what is left out where nothing was measured. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
+import { generatorProblems } from '../../../plugin/result/reasons/generator.ts';
+import { machineProblems } from '../../../plugin/result/reasons/machine.ts';
+import type { Facts } from '../../../plugin/run/measurements.ts';
+import type { Result } from '../../../protocol/result.ts';
+import type { Reason } from '../../../protocol/verdict-reasons.ts';
+import { facts, snapshot } from '../../helpers/facts.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
+
+function reasonsOf(
+  problems: (facts: Facts, result: Result) => Iterable<Reason>,
+  change: (result: Result, facts: Facts) => void,
+): string[] {
+  const [result, measured] = [perfectResult(), facts()];
+  change(result, measured);
+  return [...problems(measured, result)].map(({ code, message }) => `${code}: ${message}`);
+}
+
+describe('a ceiling', () => {
+  it('goes by the most frequent cause, in whatever order causes came up', () => {
+    const failures = { timeout_open: 5, EMFILE: 95 };
+    const [reason] = reasonsOf(ceilings, (r) => Object.assign(r.connections, { peak: 4900, failed: 100, failures }));
+    assert.match(reason ?? '', /^UNIFORM_CEILING: 95 of 100 .* EMFILE/);
+  });
+
+  for (const [what, held, expected] of [
+    ['a thousandth apart, where processes hold many', [20_000, 20_010, 20_020], 1],
+    ['further apart', [20_000, 20_010, 20_021], 0],
+    ['one apart, where they hold few', [200, 201, 200], 1],
+    ['the same, and less than a hundred', [99, 99, 99], 0],
+  ] as const) {
+    it(`of numbers that are ${what}, is ${expected ? 'one' : 'none'}`, () => {
+      const found = reasonsOf(ceilings, (r, f) => {
+        Object.assign(r.connections, { target: 100_000, peak: held.reduce((sum, one) => sum + one, 0) });
+        const processes = held.map((connections, index) => {
+          return { pid: index, index, alive: true, answers: true, connections, rssBytes: 0, cpuUs: 0, eventLoop };
+        });
+        f.snapshots.push(snapshot({ processes }));
+      });
+      assert.equal(found.length, expected, found.join());
+    });
+  }
+});
+
+describe('the generator', () => {
+  it('is named by its worst loop', () => {
+    const [reason, ...others] = reasonsOf(generatorProblems, ({ generator }) => {
+      const [first, second] = generator;
+      Object.assign(first ?? {}, { delayP99Ms: 60 });
+      Object.assign(second ?? {}, { delayP99Ms: 90 });
+    });
+    assert.match(reason ?? '', /^GENERATOR_LAGS: .* fleet 0 was 90 ms late .* the ramp$/);
+    assert.deepEqual(others, []);
+  });
+
+  it('has no queue where no sentinel saw one', () => {
+    for (const nothing of [{ sentinelMs: null }, { behindSentinelMs: null }]) {
+      assert.deepEqual(
+        reasonsOf(generatorProblems, ({ latency }) => Object.assign(latency, nothing)),
+        [],
+      );
+    }
+  });
+});
+
+describe('the machine', () => {
+  const busy = (result: Result, ramp: number | null, broadcasts: number | null) =>
+    Object.assign(result.machine ?? {}, { cpuIdlePercent: { ramp, broadcasts } });
+  const machine = (_: Facts, result: Result) => machineProblems(result);
+
+  it('is saturated in the window in which least is idle, by those who waited in that window', () => {
+    const waiting = (inRamp: number, inBroadcasts: number) =>
+      reasonsOf(machine, (result) => {
+        busy(result, 9, 4);
+        for (const loop of result.generator) loop.cpuWaitShare = loop.window === 'ramp' ? inRamp : inBroadcasts;
+        Object.assign(result.generator.findLast(({ window }) => window === 'broadcasts') ?? {}, { cpuWaitShare: 0 });
+      });
+    assert.match(waiting(0, 0.5)[0] ?? '', /only 4\.0 % .* during the broadcasts, and .* in 50 %/);
+    assert.deepEqual(waiting(0.5, 0), []);
+  });
+
+  it('is saturated where nobody knows who waited', () => {
+    const [reason] = reasonsOf(machine, (result) => {
+      busy(result, 9, null);
+      for (const loop of result.generator) loop.cpuWaitShare = null;
+    });
+    assert.match(reason ?? '', /^MACHINE_SATURATED: only 9\.0 % of the generator's machine was idle during the ramp: /);
+  });
+
+  it('has no problem that was not measured', () => {
+    const unknown = { cpuIdlePercent: { ramp: null, broadcasts: null }, swappedInBytes: null, swappedOutBytes: null };
+    assert.deepEqual(
+      reasonsOf(machine, (result) => Object.assign(result.machine ?? {}, unknown)),
+      [],
+    );
+    const older = (key: 'machine' | 'sampling') =>
+      reasonsOf(machine, (result) => Object.assign(result, { [key]: undefined }));
+    assert.deepEqual([...older('machine'), ...older('sampling')], []);
+  });
+
+  it('swaps when it reads or when it writes', () => {
+    const swap = (swappedInBytes: number, swappedOutBytes: number) =>
+      reasonsOf(machine, (result) => Object.assign(result.machine ?? {}, { swappedInBytes, swappedOutBytes }));
+    assert.match(swap(3 * 2 ** 20, 0)[0] ?? '', /^SWAPPING: .* out 0\.0 MB and in 3\.0 MB/);
+    assert.match(swap(0, 2 ** 21)[0] ?? '', /^SWAPPING: .* out 2\.0 MB and in 0\.0 MB/);
+    assert.deepEqual(swap(2 ** 20, 2 ** 20), []);
+  });
+
+  it('names all gaps in its samples at once', () => {
+    const gaps = { taken: 90, missed: 10, longestGapMs: 5500, failures: { redis: 6, processes: 5 } };
+    assert.deepEqual(
+      reasonsOf(machine, (result) => Object.assign(result.sampling ?? {}, gaps)),
+      [
+        'SAMPLER_GAPS: 10 of 100 samples are missing, the longest gap is 5.5 s, redis failed 6 times: ' +
+          'peaks may have been overlooked',
+      ],
+    );
+  });
+});

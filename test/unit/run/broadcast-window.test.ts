@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
+import type { RunContext } from '../../../plugin/run/context.ts';
+import type { SentinelFacts } from '../../../plugin/run/receivers/sentinel.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { FreezeOrder } from '../../../protocol/link.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
+
+const OPTIONS = { broadcasts: { count: 4, interval: 1 }, drain: { quiet: 1, deadline: 5 } };
+
+class Window {
+  readonly time: VirtualTime;
+  readonly run: FakeRun;
+  readonly context: RunContext;
+  drainSeconds = 0;
+
+  /** Of ten members. */
+  constructor(t: TestContext, options: object = {}) {
+    this.time = new VirtualTime(t);
+    this.run = new FakeRun({ ...OPTIONS, ...options });
+    this.context = this.run.context;
+    this.run.facts.workersAtStart = ['w0', 'w1'].map((worker, index) => ({ worker, pid: index + 1 }));
+    this.run.arrive(10);
+  }
+
+  async measure(onDrain = () => {}): Promise<FakeRun['facts']> {
+    const { facts, context } = this.run;
+    let drainMs = 0;
+    const { cpu } = context.sampler;
+    context.sampler.cpu = () => {
+      this.drainSeconds = (this.time.nowMs - drainMs) / 1000;
+      return cpu();
+    };
+    const measured = measureBroadcasts(context, () => {
+      drainMs = this.time.nowMs;
+      onDrain();
+    });
+    await this.time.until(measured);
+    return facts;
+  }
+}
+
+describe('broadcasts', () => {
+  it('are sent on schedule, by the workers in turn', async (t) => {
+    const { sent, unsent } = await new Window(t).measure();
+    assert.deepEqual(
+      sent.map(({ seq, via, worker, expected }) => ({ seq, via, worker, expected })),
+      [0, 1, 2, 3].map((index) => ({ seq: index + 1, via: index % 2, worker: `w${index % 2}`, expected: 11 })),
+    );
+    assert.deepEqual(unsent, []);
+    const firstUs = sent[0]?.intendedAtUs ?? 0;
+    for (const [index, { intendedAtUs, sentAtUs }] of sent.entries()) {
+      assert.equal(intendedAtUs - firstUs, index * 1_000_000);
+      assert.equal(sentAtUs, intendedAtUs);
+    }
+  });
+
+  it('are ordered ahead of their time, and less than a second, which workers refuse', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    const aheadMs: number[] = [];
+    window.context.control.broadcast = (order, via) => {
+      aheadMs.push(((order.atUs ?? 0) - monotonicUs()) / 1000);
+      return broadcast(order, via);
+    };
+    await window.measure();
+    assert.equal(aheadMs.length, 4);
+    for (const ms of aheadMs) assert.ok(ms > 100 && ms < 1000, `${ms} ms ahead`);
+  });
+
+  it('are over when the last one is confirmed', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    window.context.control.broadcast = async (order, via) => {
+      const sent = await broadcast(order, via);
+      if (order.seq === 4) await new Promise((resolve) => setTimeout(resolve, 5000));
+      return sent;
+    };
+    let sentAtDrain = 0;
+    const { sent } = await window.measure(() => (sentAtDrain = window.run.facts.sent.length));
+    assert.deepEqual([sentAtDrain, sent.length], [4, 4]);
+  });
+
+  it('are not sent once the run is stopped', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    const ordered: number[] = [];
+    window.context.control.broadcast = (order, via) => {
+      ordered.push(order.seq);
+      if (order.seq === 2) window.run.stop.abort();
+      return broadcast(order, via);
+    };
+    const { sent } = await window.measure();
+    assert.deepEqual(ordered, [1, 2]);
+    assert.deepEqual(
+      sent.map(({ seq }) => seq),
+      [1, 2],
+    );
+  });
+
+  it('keep their schedule when a worker is slow: the delay is in their send time', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    window.context.control.broadcast = (order, via) =>
+      broadcast(order.seq === 2 ? { ...order, atUs: (order.atUs ?? 0) + 1_500_000 } : order, via);
+    const { sent } = await window.measure();
+    const delaysMs = sent.map(({ seq, sentAtUs, intendedAtUs }) => [seq, (sentAtUs - intendedAtUs) / 1000]);
+    assert.deepEqual(Object.fromEntries(delaysMs), { 1: 0, 2: 1500, 3: 0, 4: 0 });
+  });
+
+  it('that no worker sent are noted with the reason, and none of the ledger asks for them', async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    window.context.control.broadcast = (order, via) =>
+      order.seq === 2 ? Promise.reject(new Error('no worker')) : broadcast(order, via);
+    const { sent, unsent } = await window.measure();
+    assert.deepEqual(
+      sent.map(({ seq }) => seq),
+      [1, 3, 4],
+    );
+    assert.deepEqual(unsent, [{ seq: 2, message: 'no worker' }]);
+    assert.ok(window.run.asked.includes('freeze 1,3,4'));
+    assert.deepEqual(
+      window.run.recorded.filter((type) => /broadcast$|unsent/.test(type)),
+      ['broadcast', 'unsent', 'broadcast', 'broadcast'],
+    );
+  });
+
+  it('have their ledger closed once, after the drain, with the room and both times', async (t) => {
+    const window = new Window(t);
+    const { freeze } = window.context.link;
+    let orders: FreezeOrder[] = [];
+    let receivedAtFreeze = 0;
+    window.context.link.freeze = (asked) => {
+      orders = asked;
+      receivedAtFreeze = window.run.status.received;
+      return freeze(asked);
+    };
+    const { sent, frozen } = await window.measure();
+    assert.deepEqual(
+      orders,
+      sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room: 'capacity', sentAtUs, intendedAtUs })),
+    );
+    assert.equal(receivedAtFreeze, 40);
+    assert.deepEqual(
+      frozen.map(({ seq, received }) => [seq, received]),
+      [1, 2, 3, 4].map((seq) => [seq, 10]),
+    );
+  });
+
+  it('have send times on our clock, with the drift during the broadcasts taken off', async (t) => {
+    const window = new Window(t);
+    window.context.here = [false, false];
+    const { control } = window.context;
+    const { time } = control;
+    let readings = 0;
+    control.time = async () => {
+      readings++;
+      // An hour ahead, and 400 µs more at the second reading.
+      const offsetUs = 3_600_000_000 + (readings - 1) * 400;
+      return (await time()).map((clock) => ({ ...clock, offsetUs }));
+    };
+    const { broadcast } = control;
+    control.broadcast = async ({ atUs = 0, ...order }, via) => {
+      const sent = await broadcast({ ...order, atUs: atUs - 3_600_000_000 }, via);
+      return { ...sent, sentAtUs: sent.sentAtUs + 3_600_000_000 };
+    };
+    const { sent, clocks } = await window.measure();
+    assert.equal(readings, 2);
+    assert.deepEqual(
+      clocks.map(({ begin, end }) => (end?.offsetUs ?? 0) - begin.offsetUs),
+      [400, 400],
+    );
+    const delaysUs = sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs);
+    assert.ok(
+      delaysUs.every((us, index) => us < 0 && us > -400 && us < (delaysUs[index - 1] ?? 0)),
+      `${delaysUs}`,
+    );
+  });
+});
+
+describe('the window', () => {
+  it('has the receipts since its beginning as units, and the drain in its time', async (t) => {
+    const window = new Window(t);
+    window.run.status.received = 7;
+    const { cpu } = await window.measure();
+    assert.equal(cpu.broadcast?.units, 40);
+    const seconds = cpu.broadcast?.seconds ?? 0;
+    assert.ok(seconds >= 3 + 1 && seconds < 5, `${seconds} s`);
+    assert.equal(Math.round(cpu.broadcast?.cpuUs.worker ?? 0), Math.round(seconds * 1e5));
+  });
+
+  it('without a ledger has the members that the server counted as units, and freezes nothing', async (t) => {
+    const window = new Window(t);
+    window.context.ledger = false;
+    const { cpu, frozen, afterBroadcasts } = await window.measure();
+    assert.equal(cpu.broadcast?.units, 44);
+    assert.deepEqual(frozen, []);
+    assert.ok(!window.run.asked.some((what) => what.startsWith('freeze')));
+    assert.ok(afterBroadcasts);
+  });
+
+  it('has round trips under load, and the load of the generator', async (t) => {
+    const facts = await new Window(t).measure();
+    assert.deepEqual(facts.roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
+    assert.deepEqual(
+      facts.generator.map(({ window, part }) => [window, part]),
+      [['broadcasts', 'artillery']],
+    );
+  });
+
+  it("begins the generator's loops again before the first broadcast", async (t) => {
+    const window = new Window(t);
+    const { broadcast } = window.context.control;
+    window.context.control.broadcast = (order, via) => {
+      window.run.asked.push('broadcast');
+      return broadcast(order, via);
+    };
+    await window.measure();
+    const { asked } = window.run;
+    assert.deepEqual(asked.slice(0, asked.indexOf('broadcast')), ['snapshots']);
+    assert.deepEqual(asked.slice(asked.lastIndexOf('broadcast') + 1), ['snapshots', 'freeze 1,2,3,4', 'gc']);
+  });
+
+  it('has round trips on one clock, whoever publishes', async (t) => {
+    const window = new Window(t);
+    window.context.here = [false, false];
+    window.context.control.time = async () =>
+      [700, 1000].map((offsetUs) => ({ atUs: monotonicUs(), offsetUs, uncertaintyUs: 1 }));
+    const { roundTripsUs } = await window.measure();
+    assert.deepEqual(roundTripsUs.underLoad, [2000, 2300, 2000, 2300]);
+  });
+});
+
+describe('the drain', () => {
+  /** Receipts that come every `everyMs` from the last broadcast on, `count` times. */
+  function trickle(everyMs: number, count: number, arrive: () => void): () => void {
+    return () => {
+      for (let index = 1; index <= count; index++) setTimeout(arrive, index * everyMs);
+    };
+  }
+
+  it('ends when nothing has come for a while', async (t) => {
+    const window = new Window(t);
+    const { status } = window.run;
+    const { cpu } = await window.measure(trickle(800, 3, () => status.received++));
+    assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
+    assert.equal(cpu.broadcast?.units, 43);
+  });
+
+  it('ends at its deadline while receipts still come', async (t) => {
+    const window = new Window(t);
+    const { status } = window.run;
+    await window.measure(trickle(800, 20, () => status.received++));
+    assert.ok(window.drainSeconds >= 5 && window.drainSeconds < 5.2, `${window.drainSeconds} s`);
+  });
+
+  it('goes by the round trips where there is no ledger', async (t) => {
+    const window = new Window(t);
+    window.context.ledger = false;
+    const { probe } = window.context;
+    await window.measure(trickle(800, 3, () => probe.onRoundTrip(1, 5)));
+    assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
+  });
+});
+
+describe('the sentinel', () => {
+  const seen = (leftAtUs?: number): SentinelFacts => ({
+    worker: 'w0',
+    joinedAtUs: 1,
+    leftAtUs,
+    receivedAtUs: new Map([[1, 2]]),
+  });
+
+  it('joins the room before the first broadcast', async (t) => {
+    const window = new Window(t);
+    const rooms: string[] = [];
+    window.context.sentinel = {
+      join: async (room) => {
+        rooms.push(room);
+        assert.equal(window.run.facts.sent.length, 0);
+        return seen();
+      },
+    };
+    const { sentinel } = await window.measure();
+    assert.deepEqual(rooms, ['capacity']);
+    assert.deepEqual(sentinel, seen());
+    assert.deepEqual(window.run.codes, []);
+    assert.ok(window.run.recorded.includes('sentinel'));
+  });
+
+  it('that cannot join is missing', async (t) => {
+    const refused = new Window(t);
+    refused.context.sentinel = { join: () => Promise.reject(new Error('no answer')) };
+    assert.equal((await refused.measure()).sentinel, undefined);
+    assert.deepEqual(refused.run.codes, ['SENTINEL_MISSING']);
+    assert.match(refused.run.facts.remarks[0]?.message ?? '', /could not join: no answer/);
+  });
+
+  it('that leaves during the broadcasts is missing, too', async (t) => {
+    const window = new Window(t);
+    window.context.sentinel = { join: async () => seen(5) };
+    await window.measure();
+    assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
+    assert.match(window.run.facts.remarks[0]?.message ?? '', /ended during the broadcasts/);
+  });
+
+  it('is missed by nobody in a run that is stopped', async (t) => {
+    const window = new Window(t);
+    window.context.sentinel = {
+      join: () => {
+        window.run.stop.abort();
+        return Promise.reject(new Error('stopped'));
+      },
+    };
+    await window.measure();
+    assert.deepEqual([window.run.codes, window.run.facts.sent], [[], []]);
+  });
+});

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { assembleResult } from '../../../plugin/result/assemble.ts';
+import type { Stage } from '../../../plugin/run/conductor.ts';
+import { resultSchema } from '../../../protocol/result.ts';
+import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+describe('a whole run', () => {
+  it('goes through its stages in order, and reports each', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run, conductor } = conducted;
+    const reported: Stage[] = [];
+    conductor.onStage = () => reported.push(conductor.stage);
+    assert.equal(conductor.stage, 'warm-up');
+    await conducted.whole();
+    assert.deepEqual(conducted.stages, [
+      'baseline',
+      ...['ramp', 'plateau', 'ramp', 'plateau'],
+      ...['hold', 'broadcasts', 'drain', 'disconnect', 'end of the run', 'done'],
+    ]);
+    assert.deepEqual(reported, conducted.stages);
+    assert.deepEqual(run.codes, []);
+    const times = run.facts.stages.map(({ t }) => t);
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+    );
+  });
+
+  it('reads memory at zero, in each pause, after the broadcasts and when all have left', async (t) => {
+    const conducted = new ConductedRun(t);
+    await conducted.whole();
+    const { facts, recorded } = conducted.run;
+    assert.deepEqual(facts.plateaus, [
+      { connections: 0, layers: { workerPss: 1_000_000 } },
+      { connections: 10, layers: { workerPss: 1_010_000 } },
+      { connections: 20, layers: { workerPss: 1_020_000 } },
+    ]);
+    assert.deepEqual(facts.afterBroadcasts, { workerPss: 1_020_000 });
+    assert.deepEqual(facts.afterDisconnect, { workerPss: 1_000_000 });
+    assert.deepEqual(Object.keys(facts.absentLayers), ['nginxPss']);
+    assert.deepEqual(
+      recorded.filter((type) => /plateau|after/.test(type)),
+      ['plateau', 'plateau', 'plateau', 'after-broadcasts', 'after-disconnect'],
+    );
+  });
+
+  it('notes the workers at its start and end, and counts connections before it releases them', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run, conductor } = conducted;
+    await conducted.whole();
+    const { workersAtStart, workersAtEnd, snapshots, peakConnections } = run.facts;
+    const workers = [
+      { worker: 'w0', pid: 100 },
+      { worker: 'w1', pid: 101 },
+    ];
+    assert.deepEqual([workersAtStart, workersAtEnd], [workers, workers]);
+    assert.equal(snapshots[0]?.connected, 20);
+    assert.equal(peakConnections, 20);
+    assert.equal(conductor.released, true);
+    assert.equal(run.status.connected, 0);
+  });
+});
+
+it('makes a result in which everything foots', async (t) => {
+  const conducted = new ConductedRun(t);
+  await conducted.whole();
+  const { facts, context } = conducted.run;
+  const result = assembleResult(facts, context.config, perfectResult().environment, context.sampler);
+  assert.deepEqual(result.verdict, { status: 'VALID', reasons: [] });
+  assert.equal(result.run.complete, true);
+  assert.deepEqual(result, resultSchema.parse(result));
+  const { broadcasts, expected, received, coverage } = result.delivery ?? {};
+  assert.deepEqual([broadcasts, expected, received, coverage], [3, 60, 60, 1]);
+  assert.equal(result.memory.perConnectionBytes.workerPss?.slope, 1000);
+  assert.deepEqual(result.memory.residualBytes, { workerPss: 0 });
+  assert.equal(result.cpu.worker?.idlePercent, 10);
+});
+
+describe('phases', () => {
+  it('take no plateau in a pause before any arrivals', async (t) => {
+    const conducted = new ConductedRun(t, {}, [PAUSE, RAMP, PAUSE]);
+    await conducted.prepare();
+    await conducted.phase(0);
+    assert.equal(conducted.run.facts.plateaus.length, 1, 'the baseline');
+  });
+
+  it('that the scenario does not have change nothing', async (t) => {
+    const conducted = new ConductedRun(t, {}, [RAMP]);
+    await conducted.prepare();
+    await conducted.phase(1);
+    assert.deepEqual(conducted.stages, ['baseline']);
+  });
+
+  it("count the generator's loops from the first ramp on", async (t) => {
+    const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE]);
+    const { asked } = conducted.run;
+    await conducted.prepare();
+    const before = asked.length;
+    await conducted.phase(0);
+    assert.deepEqual(asked.slice(before), ['snapshots']);
+    await conducted.phase(1);
+    assert.deepEqual(asked.slice(before), ['snapshots'], 'the second one goes on with it');
+  });
+
+  it('take the plateau of a pause when all have connected and joined', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { time, run } = conducted;
+    await conducted.prepare();
+    await conducted.phase(0);
+    run.arrive(10);
+    run.status.joining = 3;
+    setTimeout(() => Object.assign(run.status, { joining: 0 }), 5000);
+    const [beganMs, asked] = [time.nowMs, run.asked.length];
+    await conducted.phase(1);
+    assert.ok(time.nowMs - beganMs >= 5000);
+    assert.deepEqual(run.codes, []);
+    assert.deepEqual(run.asked.slice(asked), ['snapshots', 'gc'], 'the ramp ends, then memory is read');
+  });
+
+  it('warn of arrivals that do not settle in time, and take a plateau of those that did', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { time, run } = conducted;
+    await conducted.prepare();
+    await conducted.phase(0);
+    run.arrive(9);
+    const beganMs = time.nowMs;
+    await conducted.phase(1);
+    assert.ok(time.nowMs - beganMs >= 30_000);
+    assert.deepEqual(run.codes, ['NOT_SETTLED']);
+    assert.match(run.facts.remarks[0]?.message ?? '', /all of 10 /);
+    assert.deepEqual(
+      run.facts.plateaus.map(({ connections }) => connections),
+      [0, 9],
+    );
+  });
+
+  it('take no plateau where connections change while memory is read', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    await conducted.prepare();
+    await conducted.phase(0);
+    run.arrive(10);
+    run.context.control.gc = async () => run.leave(1);
+    await conducted.phase(1);
+    assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
+    assert.match(run.facts.remarks[0]?.message ?? '', /from 10 to 9/);
+    assert.equal(run.facts.plateaus.length, 1, 'the baseline');
+    assert.deepEqual(run.recorded.slice(-1), ['remark']);
+  });
+
+  it('add all ramps up to one window without the pauses; its units are the connections made', async (t) => {
+    const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
+    await conducted.whole();
+    const { seconds, units, cpuUs } = conducted.run.facts.cpu.ramp;
+    assert.equal(units, 30);
+    assert.ok(seconds >= 6 && seconds < 6.2, `${seconds} s`);
+    assert.equal(Math.round(cpuUs.worker ?? 0), Math.round(seconds * 1e5), 'a tenth of a core all the time');
+  });
+
+  it('count what each ramp added to the connections before it, and keep the highest peak', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    await conducted.prepare();
+    await conducted.phase(0);
+    run.arrive(10);
+    await conducted.phase(1);
+    run.leave(7);
+    run.status.failed = 7;
+    await conducted.phase(2);
+    run.arrive(4);
+    run.status.failed = 13;
+    run.status.started = 20;
+    await conducted.phase(3);
+    assert.deepEqual(run.codes, []);
+    assert.equal(run.facts.cpu.ramp.units, 14);
+    assert.equal(run.facts.peakConnections, 10);
+  });
+});
+
+describe('the finale', () => {
+  it('without idle time and broadcasts goes from the last plateau to the disconnect', async (t) => {
+    const conducted = new ConductedRun(t, { hold: 0, broadcasts: { count: 0 } }, [RAMP, PAUSE]);
+    await conducted.whole();
+    const { facts } = conducted.run;
+    assert.deepEqual(conducted.stages.slice(2), ['plateau', 'disconnect', 'end of the run', 'done']);
+    assert.deepEqual([facts.cpu.idle, facts.cpu.broadcast, facts.afterBroadcasts], [undefined, undefined, undefined]);
+    assert.deepEqual([facts.sent, facts.frozen], [[], []]);
+  });
+
+  it('measures the CPU of connections that only wait for as long as `hold`', async (t) => {
+    const conducted = new ConductedRun(t);
+    await conducted.whole();
+    assert.deepEqual(conducted.run.facts.cpu.idle, { seconds: 4, units: 0, cpuUs: { worker: 400_000 } });
+  });
+
+  it('releases nobody where virtual users do not hold', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run, conductor } = conducted;
+    run.context.holds = false;
+    await conducted.whole();
+    assert.deepEqual(conducted.stages.slice(-3), ['drain', 'end of the run', 'done']);
+    assert.ok(!run.asked.includes('tell release'));
+    assert.equal(conductor.released, false);
+    assert.equal(run.facts.afterDisconnect, undefined);
+  });
+
+  it('ends the last ramp and takes a plateau where no pause follows it', async (t) => {
+    const conducted = new ConductedRun(t, {}, [RAMP]);
+    await conducted.whole();
+    const { plateaus, cpu } = conducted.run.facts;
+    assert.deepEqual(
+      plateaus.map(({ connections }) => connections),
+      [0, 10],
+    );
+    assert.equal(cpu.ramp.units, 10);
+  });
+
+  it('knows no residual while connections stay', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { time, run } = conducted;
+    run.context.link.tell = () => run.leave(17);
+    await conducted.prepare();
+    await conducted.arriveAll();
+    const beganMs = time.nowMs;
+    await conducted.finale();
+    assert.ok(time.nowMs - beganMs >= 120_000);
+    assert.deepEqual(run.codes, ['NOT_GONE']);
+    assert.match(run.facts.remarks[0]?.message ?? '', /^3 connections/);
+    assert.equal(run.facts.afterDisconnect, undefined);
+  });
+
+  it('leaves the server a second to free what the last disconnect leaves behind', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { sampler, link } = conducted.run.context;
+    let bytes = 5000;
+    sampler.reading = async () => ({ workerPss: bytes });
+    const { tell } = link;
+    link.tell = (message) => {
+      setTimeout(() => (bytes = 1000), 900);
+      tell(message);
+    };
+    await conducted.whole();
+    assert.deepEqual(conducted.run.facts.afterDisconnect, { workerPss: 1000 });
+  });
+
+  it('notices that Redis is gone, and why', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.context.redis = { read: async () => undefined, lastFailure: 'ECONNREFUSED' };
+    await conducted.whole();
+    assert.deepEqual(run.codes, ['REDIS_GONE']);
+    assert.match(run.facts.remarks[0]?.message ?? '', /ECONNREFUSED/);
+  });
+});
