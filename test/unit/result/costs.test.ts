@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { cpuFigures } from '../../../plugin/result/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory.ts';
-import { LAYERS, type SampleRow } from '../../../plugin/samplers/index.ts';
+import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
 import { facts } from '../../helpers/facts.ts';
 
 const plateaus = [0, 100, 200].map((connections) => ({
@@ -15,6 +15,7 @@ const plateaus = [0, 100, 200].map((connections) => ({
   },
 }));
 
+const row = (t: number, layers: Record<string, LayerSample>): SampleRow => Object.assign({ t, connections: 1 }, layers);
 const sampled = (samples: SampleRow[] = []) => ({ layers: LAYERS, samples });
 
 it('a layer that one plateau does not have is no line', () => {
@@ -25,9 +26,9 @@ it('a layer that one plateau does not have is no line', () => {
 it('peaks are the highest of plateaus, of after the broadcasts, and of the series where it has a figure', () => {
   const afterBroadcasts = { workerPss: 2.1e6, systemUsed: 5.5e6 };
   const series = [
-    { t: 1, connections: 1, worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } },
-    { t: 2, connections: 1, worker: { rssBytes: 3e6 }, system: {} },
-  ] as SampleRow[];
+    row(1, { worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } }),
+    row(2, { worker: { rssBytes: 3e6 }, system: {} }),
+  ];
   const peak = (rows: SampleRow[]) => memoryFigures(facts({ plateaus, afterBroadcasts }), sampled(rows)).peakBytes;
   assert.deepEqual(peak([]), { workerPss: 2.1e6, systemUsed: 5.5e6, nginxPss: 1 });
   assert.deepEqual(peak(series), { workerPss: 2.5e6, workerRss: 3e6, systemUsed: 6e6, nginxPss: 1 });
