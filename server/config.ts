@@ -1,14 +1,8 @@
 /** What a worker is told by its environment. Read once, at the start; all problems are reported together. */
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
+import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import { type Tunings, entries as tuningEntries } from './tunings.ts';
-
-export const TOKEN_MIN_LENGTH = 16;
-
-/** A worker's id is the first part of its Engine.IO session ids, by which nginx finds the worker: no dash in it. */
-export const workerSchema = z.string().regex(/^[a-z0-9]+$/, 'must be lower-case letters and digits, such as w0');
-export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
-export const portSchema = z.coerce.number().int().min(0).max(65_535);
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const TRANSPORTS = ['websocket', 'polling'] as const;

@@ -10,29 +10,34 @@ import { monotonicUs } from '../protocol/clock.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import type { WorkerStats } from '../protocol/events.ts';
 import { thisHost } from '../protocol/host.ts';
-import { portSchema, tokenSchema, workerSchema } from './config.ts';
 import { publish, serveContract } from './contract.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { listen } from './listen.ts';
 import { answerMembers, countMembers } from './members.ts';
 import { countRooms, createMetrics, currentValue, type Metrics } from './metrics.ts';
+import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
 import { versionsOf } from './versions.ts';
 import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
 
+export interface InstrumentOptions {
+  /** At least 16 characters; who knows it may publish and read statistics. */
+  token: string;
+  /** A number, also as text, as environment variables are; 0, the default, takes a free port. */
+  controlPort?: number | string | undefined;
+  /** Default 127.0.0.1. */
+  controlHost?: string | undefined;
+  /** This process's name in every report: lower-case letters and digits. Default `p<pid>`. */
+  worker?: string | undefined;
+}
+
+/** @internal not among the types of the published packages */
 export const optionsSchema = z.strictObject({
   token: tokenSchema,
   controlPort: portSchema.default(0),
   controlHost: z.string().min(1).default('127.0.0.1'),
   worker: workerSchema.default(() => `p${process.pid}`),
-});
-
-/**
- * `token`: at least 16 characters; who knows it may publish and read statistics.
- * `controlPort`: 0, the default, takes a free one. `controlHost`: default 127.0.0.1.
- * `worker`: this process's name in every report; default `p<pid>`.
- */
-export type InstrumentOptions = z.input<typeof optionsSchema>;
+} satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
 export interface Instrumentation {
   controlPort: number;
@@ -47,7 +52,11 @@ export interface Instrumentation {
  *   `join_room` itself, its handler decides who joins, and we only send the acknowledgement if it sends none.
  * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_TAKEN, LISTEN_FAILED
  */
-export async function instrument(io: AnyServer, options: InstrumentOptions): Promise<Instrumentation> {
+export async function instrument(
+  // biome-ignore lint/suspicious/noExplicitAny: AnyServer, written out so that the published types are a single file
+  io: Server<any, any, any, any>,
+  options: InstrumentOptions,
+): Promise<Instrumentation> {
   const { token, controlPort, controlHost, worker } = parseOptions(options);
   if (!io.engine) {
     throw new CapacityError(

@@ -1,0 +1,9 @@
+/** Settings that the server's environment and the options of `instrument()` have in common. */
+import { z } from 'zod';
+
+const TOKEN_MIN_LENGTH = 16;
+
+/** A worker's id is the first part of its Engine.IO session ids, by which nginx finds the worker: no dash in it. */
+export const workerSchema = z.string().regex(/^[a-z0-9]+$/, 'must be lower-case letters and digits, such as w0');
+export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
+export const portSchema = z.coerce.number().int().min(0).max(65_535);
