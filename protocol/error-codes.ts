@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   // Settings
   SCRIPT: "the flow or the engine's options have mistakes; all are listed",
   SCENARIO_UNREADABLE: '`socketio-capacity doctor` cannot read the scenario',
+  ARTILLERY_MISSING: '`socketio-capacity doctor` or `repeat` finds no Artillery beside the plugin',
   CONFIG_INVALID:
     "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes; all are listed",
   RATE_IMPOSSIBLE: 'the arrivals of a phase cannot be spread over whole seconds at about `RATE`',
@@ -48,6 +49,7 @@ export const ERROR_CODES = {
   // Stack
   NGINX_MISSING: 'nginx is not installed',
   REDIS_MISSING: 'redis-server is not installed',
+  PM2_MISSING: 'pm2 is not installed beside the plugin',
   NGINX_FAILED: 'nginx refuses its configuration, or did not start',
   REDIS_FAILED: 'redis-server did not start, or the server at `REDIS_URL` does not answer',
   PM2_FAILED: 'a PM2 command failed',

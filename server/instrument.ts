@@ -20,21 +20,27 @@ import type { AnyServer } from './types.ts';
 import { versionsOf } from './versions.ts';
 import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
 
+export interface InstrumentOptions {
+  /** At least 16 characters; who knows it may publish and read statistics. */
+  token: string;
+  /** A number, also as text, as environment variables are; 0, the default, takes a free port. */
+  controlPort?: number | string | undefined;
+  /** Default 127.0.0.1. */
+  controlHost?: string | undefined;
+  /** This process's name in every report: lower-case letters and digits. Default `p<pid>`. */
+  worker?: string | undefined;
+  /** Name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized. */
+  webSocketEngine?: string | undefined;
+}
+
+/** @internal not among the types of the published packages */
 export const optionsSchema = z.strictObject({
   token: tokenSchema,
   controlPort: portSchema.default(0),
   controlHost: z.string().min(1).default('127.0.0.1'),
   worker: workerSchema.default(() => `p${process.pid}`),
   webSocketEngine: z.string().min(1).optional(),
-});
-
-/**
- * `token`: at least 16 characters; who knows it may publish and read statistics.
- * `controlPort`: 0, the default, takes a free one. `controlHost`: default 127.0.0.1.
- * `worker`: this process's name in every report; default `p<pid>`.
- * `webSocketEngine`: name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized.
- */
-export type InstrumentOptions = z.input<typeof optionsSchema>;
+} satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
 export interface Instrumentation {
   controlPort: number;
@@ -49,7 +55,11 @@ export interface Instrumentation {
  *   `join_room` itself, its handler decides who joins, and we only send the acknowledgement if it sends none.
  * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_TAKEN, LISTEN_FAILED
  */
-export async function instrument(io: AnyServer, options: InstrumentOptions): Promise<Instrumentation> {
+export async function instrument(
+  // biome-ignore lint/suspicious/noExplicitAny: AnyServer, written out so that the published types are a single file
+  io: Server<any, any, any, any>,
+  options: InstrumentOptions,
+): Promise<Instrumentation> {
   const { token, controlPort, controlHost, worker, webSocketEngine } = parseOptions(options);
   if (!io.engine) {
     throw new CapacityError(

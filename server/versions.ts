@@ -14,7 +14,7 @@ export function versionsOf(io: AnyServer, webSocketEngine = webSocketEngineOf(io
   return {
     node: process.versions.node,
     // Another copy of the package than ours has a version that we cannot ask for.
-    socketIo: io instanceof Server ? requireHere('socket.io/package.json').version : 'unknown',
+    socketIo: io instanceof Server ? requireInSocketIo('../package.json').version : 'unknown',
     adapter: adapter === 'Adapter' ? 'in-memory' : adapter,
     webSocketEngine,
   };

@@ -1,6 +1,5 @@
 /** Runs a scenario several times, one run after the other, and keeps what they say together in repeat.json. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -10,6 +9,7 @@ import type { Result } from '../../protocol/result.ts';
 import { figureSpreads } from '../../report/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
 import { runId, scenarioName } from '../run/measurements.ts';
+import { resolveArtillery } from './artillery.ts';
 
 export interface RepeatOptions {
   /** Path of the scenario. */
@@ -32,10 +32,11 @@ const MEASURED: number[] = [0, EXIT_CODES.worse, EXIT_CODES.suspect, EXIT_CODES.
 
 /**
  * @returns the series as far as it came: a run that was refused, crashed or stopped is its last; and the results
- * @throws CapacityError RESULTS_UNWRITABLE
+ * @throws CapacityError ARTILLERY_MISSING, RESULTS_UNWRITABLE
  */
 export async function repeat(options: RepeatOptions): Promise<{ path: string; series: Repeat; results: Result[] }> {
   const { scenario, times, signal } = options;
+  const artillery = join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
   const startedAt = new Date();
   const id = `${runId(startedAt, scenarioName(scenario))}-x${times}`;
   const folder = join(options.results, id);
@@ -55,7 +56,7 @@ export async function repeat(options: RepeatOptions): Promise<{ path: string; se
     options.onRun(series.runs.length);
     makeFolder(folder);
     const known = runsIn(folder);
-    const exitCode = await runArtillery(folder, options);
+    const exitCode = await runArtillery(artillery, folder, options);
     const name = runsIn(folder).find((found) => !known.includes(found));
     const result = name === undefined ? undefined : readResult(join(folder, name));
     if (result) results.push(result);
@@ -74,11 +75,11 @@ export async function repeat(options: RepeatOptions): Promise<{ path: string; se
 
 /** @returns its exit code; of a run that a signal killed, 128 and more, as in a shell */
 async function runArtillery(
+  artillery: string,
   folder: string,
   { scenario, artilleryArgs, stdout, signal }: RepeatOptions,
 ): Promise<number> {
-  const package_ = createRequire(import.meta.url).resolve('artillery/package.json');
-  const child = execa(process.execPath, [join(dirname(package_), 'bin/run'), 'run', ...artilleryArgs, scenario], {
+  const child = execa(process.execPath, [artillery, 'run', ...artilleryArgs, scenario], {
     stdio: ['inherit', stdout, 'inherit'],
     env: { CAPACITY_RESULTS: folder },
     reject: false,

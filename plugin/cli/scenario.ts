@@ -1,6 +1,7 @@
 /** Reads a scenario as `artillery run` would, without running it. */
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Script } from '../script/script.ts';
+import { resolveArtillery } from './artillery.ts';
 
 /** Of Artillery's `artillery/util`, which comes without types. */
 interface ArtilleryUtil {
@@ -14,17 +15,14 @@ interface Flags {
   environment: string | undefined;
 }
 
-/** A variable, so that the compiler does not look for types. */
-const UTIL = 'artillery/util';
-
 /**
  * @param environment of `config.environments`
- * @throws CapacityError SCENARIO_UNREADABLE
+ * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE
  */
 export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
   // Artillery's templates ask it for the run's id.
   Object.assign(globalThis, { artillery: { testRunId: 'doctor' } });
-  const util = (await import(UTIL)) as ArtilleryUtil;
+  const util = (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
   const flags = { environment };
   try {
     const script = await util.parseScript(await util.readScript(path));

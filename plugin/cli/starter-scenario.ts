@@ -77,7 +77,7 @@ function head({ controlUrls }: Starter, connections: number): string[] {
     `${size}, with all figures.`,
     '#',
     '# In each process of the server, with a port and a name of its own:',
-    "#   import { instrument } from 'artillery-plugin-socketio-capacity/instrument';",
+    "#   import { instrument } from 'socketio-capacity-instrument';",
     "#   await instrument(io, { token: process.env.CAPACITY_TOKEN, controlPort: 3200, worker: 'w0' });",
     '#',
     '# Then, with the same CAPACITY_TOKEN of at least 16 characters on both sides:',

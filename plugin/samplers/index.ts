@@ -2,5 +2,5 @@ export { LAYERS } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
 export type { LayerPids } from './process-memory.ts';
 export { RedisReader } from './redis.ts';
-export { type SampleRow, Sampler } from './sampler.ts';
+export { type LayerSample, type SampleRow, Sampler } from './sampler.ts';
 export { type ClockOffset, ControlClients } from './workers.ts';

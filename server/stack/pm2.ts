@@ -12,8 +12,25 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
 import { type ProcessRef, processRef } from './processes.ts';
 
-const PM2 = createRequire(import.meta.url).resolve('pm2/bin/pm2');
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
+
+/**
+ * Only our own stack needs PM2, so who measures a server of their own need not install it.
+ * @returns the path of its start script
+ * @throws CapacityError `PM2_MISSING`
+ */
+export function requirePm2(): string {
+  try {
+    return createRequire(import.meta.url).resolve('pm2/bin/pm2');
+  } catch (cause) {
+    throw new CapacityError(
+      'PM2_MISSING',
+      'pm2, which runs the Socket.IO workers of the stack, is not installed.',
+      'npm install pm2',
+      { cause },
+    );
+  }
+}
 
 /** What ecosystem.config.js reads. */
 export interface WorkerSettings {
@@ -113,7 +130,7 @@ function pidIn(file: string): number | undefined {
 }
 
 async function pm2(pm2Home: string, args: string[], env: Record<string, string | undefined>): Promise<string> {
-  const { stdout, all, failed } = await execa(process.execPath, [PM2, ...args], {
+  const { stdout, all, failed } = await execa(process.execPath, [requirePm2(), ...args], {
     all: true,
     reject: false,
     timeout: 120_000,

@@ -40,9 +40,9 @@ export type FoundStack =
 
 /**
  * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned first.
- * @throws CapacityError `PORT_TAKEN`, `NGINX_MISSING`, `NGINX_FAILED`, `REDIS_MISSING`, `REDIS_FAILED`, `WORKER_FAILED`,
- *   `PM2_FAILED`, `STACK_RUNNING`, `TOO_MANY_CONNECTIONS`, `STATE_DIR_…`, or the signal's reason; nothing of the stack is
- *   left then
+ * @throws CapacityError `PM2_MISSING`, `NGINX_MISSING`, `REDIS_MISSING`, `TOO_MANY_CONNECTIONS`, `PORT_TAKEN`,
+ *   `STACK_RUNNING`, `STATE_DIR_…`, `REDIS_FAILED`, `PM2_FAILED`, `WORKER_FAILED`, `NGINX_FAILED`, or the signal's reason;
+ *   nothing of the stack is left then
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
   await makeRoom(options.stateDir);

@@ -6,7 +6,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
 import { startNginx, statusUrl } from './nginx.ts';
 import { planStack, readMachine } from './plan.ts';
-import { daemonPid, type Pm2Worker, startWorkers } from './pm2.ts';
+import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { processRef } from './processes.ts';
 import { assertRedisAnswers, localRedisUrl, startRedis } from './redis.ts';
@@ -52,6 +52,7 @@ export async function bringUp(
 ): Promise<StackState> {
   const { profile, stateDir, connections } = options;
   const plan = planStack({ connections, profile, workers: options.workers }, await readMachine());
+  requirePm2();
   const nginx = profile === 'full' ? requireTool('nginx') : undefined;
   const redisServer = profile === 'full' && !options.redisUrl ? requireTool('redis-server') : undefined;
   if (options.port) await assertFree(options.port);

@@ -1,135 +1,227 @@
-/** Both npm packages as a user gets them: packed, installed into an empty project beside artillery, and run there. */
+/** The npm packages as users get them: packed, installed into empty projects, and run there. */
 import assert from 'node:assert/strict';
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { once } from 'node:events';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { execa } from 'execa';
+import type { WorkerStats } from '../../protocol/events.ts';
 import { freePorts } from '../../server/stack/ports.ts';
+import { ask, connectControl, TOKEN } from '../helpers/app.ts';
+import {
+  dependencyTree,
+  ENGINE,
+  HOOK,
+  INSTRUMENT,
+  install,
+  packAll,
+  packagesOf,
+  place,
+  withInstallScripts,
+} from '../helpers/packages.ts';
+import { ROOT } from '../helpers/pages.ts';
 import { goodResult, quickScript, startRun, strays } from '../helpers/run.ts';
+import { tempStateDir } from '../helpers/stack.ts';
 
-const root = join(import.meta.dirname, '../..');
-const ENGINE = 'artillery-engine-socketio-capacity';
-const HOOK = 'artillery-plugin-socketio-capacity';
-
-let project = '';
-const modules = () => join(project, 'node_modules');
-const artillery = () => join(modules(), 'artillery/bin/run');
+let folder = '';
+let tarballs: Record<string, string> = {};
+const project = (name: string) => join(folder, `beside-${name}`);
+const installed = (name: string) => join(project(name), 'node_modules', name);
+const manifestOf = (name: string) => JSON.parse(readFileSync(join(installed(name), 'package.json'), 'utf8'));
 
 before(async () => {
-  project = mkdtempSync(join(tmpdir(), 'package-'));
-  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  await execa('npm', ['pack', '-w', 'plugin/engine', '-w', 'plugin/hook', '--pack-destination', project, ...quiet], {
-    cwd: root,
-  });
-  const tarballs = readdirSync(project).filter((name) => name.endsWith('.tgz'));
-  assert.equal(tarballs.length, 2);
-  writeFileSync(join(project, 'package.json'), '{"private": true}');
-  await execa('npm', ['install', '--prefer-offline', '--legacy-peer-deps', '--ignore-scripts', ...quiet, ...tarballs], {
-    cwd: project,
-  });
-  installArtillery();
+  ({ folder, tarballs } = await packAll());
+  for (const [name, tarball] of Object.entries(tarballs)) await install(project(name), tarball);
 });
-after(() => rmSync(project, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true }));
 
-/**
- * Artillery as `npm install artillery` would place it, without the download of its 500 packages: a copy of its own
- * files, and below them links to what it needs. Only it sees those: our packages have what they brought themselves.
- */
-function installArtillery(): void {
-  const source = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
-  const target = join(modules(), 'artillery');
-  cpSync(source, target, { recursive: true });
-  const nested = join(target, 'node_modules');
-  mkdirSync(nested, { recursive: true });
-  const installed = dirname(source);
-  const present = new Set(readdirSync(nested));
-  for (const name of readdirSync(installed)) {
-    if ([ENGINE, HOOK, 'artillery', '.bin'].includes(name) || present.has(name)) continue;
-    symlinkSync(join(installed, name), join(nested, name));
-  }
-}
-
-/** Names of the packages that a file's code imports. */
-function packagesOf(path: string): string[] {
-  const text = readFileSync(path, 'utf8');
-  const imports = text.matchAll(
-    /^\s*(?:import|export)\b[^;]*?\bfrom\s+['"]([^'"]+)['"]|(?:import|createRequire\(import\.meta\.url\)\.resolve)\(['"]([^'"]+)['"]\)/gm,
-  );
-  return [...imports]
-    .map((match) => match[1] ?? match[2] ?? '')
-    .filter((name) => !/^(\.|node:|$)/.test(name))
-    .map((name) =>
-      name
-        .split('/')
-        .slice(0, name.startsWith('@') ? 2 : 1)
-        .join('/'),
-    );
-}
-
-describe('the packed packages', () => {
-  for (const name of [ENGINE, HOOK]) {
-    it(`${name} asks for what it imports, and for nothing else`, () => {
-      const folder = join(modules(), name);
-      const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-      const found = globSync('dist/**/*.js', { cwd: folder }).flatMap((file) => packagesOf(join(folder, file)));
-      const used = new Set(found.filter((imported) => !(imported in (peerDependencies ?? {}))));
+for (const name of [ENGINE, HOOK, INSTRUMENT]) {
+  describe(`${name}, packed`, () => {
+    it('asks for what it imports, and for nothing else', () => {
+      const { dependencies, peerDependencies } = manifestOf(name);
+      const found = globSync('dist/**/*.js', { cwd: installed(name) }).flatMap((file) =>
+        packagesOf(join(installed(name), file)),
+      );
+      const used = new Set(found.filter((imported) => !(imported in peerDependencies)));
       assert.deepEqual([...used].sort(), Object.keys(dependencies).sort());
     });
 
-    it(`${name} has types and no TypeScript sources`, () => {
-      const sources = globSync('**/*.ts', { cwd: join(modules(), name), exclude: ['node_modules/**'] });
+    it('runs nobody’s script when it is installed, which could download something', () => {
+      assert.deepEqual(withInstallScripts(project(name)), []);
+    });
+
+    it('has types and no TypeScript sources', () => {
+      const sources = globSync('**/*.{ts,cts,mts}', { cwd: installed(name), exclude: ['node_modules/**'] });
       assert.deepEqual(
-        sources.filter((file) => !file.endsWith('.d.ts')),
+        sources.filter((file) => !/\.d\.c?ts$/.test(file)),
         [],
       );
       assert.ok(sources.length > 0);
     });
-  }
 
-  it('bring what the stack and the scenarios need', () => {
+    it('says what it is', () => {
+      const { description, keywords, license, engines, exports } = manifestOf(name);
+      assert.ok(description && keywords.length > 3 && engines.node && exports['.'], JSON.stringify(manifestOf(name)));
+      assert.equal(license, 'MIT');
+      assert.match(readFileSync(join(installed(name), 'LICENSE'), 'utf8'), /^MIT License/);
+      const readme = readFileSync(join(installed(name), 'README.md'), 'utf8');
+      assert.ok(readme.startsWith(`# ${name}\n`) && readme.includes('npm install'));
+    });
+  });
+}
+
+describe('the plugin in a project', () => {
+  const cli = (env: Record<string, string>, ...args: string[]) =>
+    execa(process.execPath, [join(installed(HOOK), 'cli.js'), ...args], { env, reject: false });
+
+  it('brings what the stack and the scenarios need', () => {
     const files = [
       'dist/nginx/nginx.conf.template',
       'dist/ecosystem.config.js',
       'dist/server/main.js',
       'dist/server/stack/keeper.js',
       'dist/server/stack/setup.js',
-      'dist/plugin/hook/live-view/page/index.html',
+      'dist/plugin/live/page/index.html',
       'scenarios/1k.yml',
     ];
-    const folder = join(modules(), HOOK);
     assert.deepEqual(
-      files.filter((file) => globSync(file, { cwd: folder }).length === 0),
+      files.filter((file) => globSync(file, { cwd: installed(HOOK) }).length === 0),
       [],
     );
   });
 
-  for (const profile of ['embedded', 'full'] as const) {
-    it(`run, with the ${profile} profile`, async (t) => {
-      const [port] = await freePorts(1);
-      const script = quickScript({ target: `http://127.0.0.1:${port}` }, { profile });
-      const run = startRun(t, { script, artillery: artillery() });
-      await run.reached('hold');
-      const state = run.stack();
-      const command = readFileSync(`/proc/${state?.workers[0]?.pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-      assert.ok(command.includes(join(HOOK, 'dist/server/main.js')), `a worker of the package: ${command}`);
-      const result = await goodResult(run);
-      assert.equal(result.run.profile, profile);
-      assert.equal(result.connections.peak, 10);
-      assert.equal(result.delivery?.coverage, 1);
-      assert.doesNotMatch(run.output(), /warning/i);
-      assert.deepEqual(strays(run), []);
+  it('still has instrument, which has a package of its own now', async () => {
+    const code = `import { instrument } from '${HOOK}/instrument'; console.log(typeof instrument);`;
+    const { stdout } = await execa(process.execPath, ['--input-type=module', '-e', code], { cwd: project(HOOK) });
+    assert.equal(stdout, 'function');
+  });
+
+  it('says that PM2 is missing before it starts anything', async (t) => {
+    const stateDir = tempStateDir(t);
+    const env = { SOCKETIO_CAPACITY_HOME: stateDir };
+    const { exitCode, stderr } = await cli(env, 'stack', 'up', '--profile', 'embedded', '--port', '0');
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /PM2_MISSING.*fix: npm install pm2/s);
+    assert.deepEqual(globSync(stateDir), []);
+  });
+
+  it('says that Artillery is missing where it is needed', async () => {
+    const scenario = join(installed(HOOK), 'scenarios/1k.yml');
+    for (const command of ['doctor', 'repeat']) {
+      const { exitCode, stderr } = await cli({}, command, scenario);
+      assert.equal(exitCode, 2);
+      assert.match(stderr, /ARTILLERY_MISSING.*fix: npm install artillery/s);
+    }
+  });
+
+  describe('with all that a run needs', () => {
+    before(async () => {
+      await install(project(HOOK), tarballs[ENGINE] as string);
+      for (const name of ['artillery', 'pm2']) place(project(HOOK), name);
+    });
+
+    for (const profile of ['embedded', 'full'] as const) {
+      it(`runs, with the ${profile} profile`, async (t) => {
+        const [port] = await freePorts(1);
+        const script = quickScript({ target: `http://127.0.0.1:${port}` }, { profile });
+        const run = startRun(t, { script, artillery: join(project(HOOK), 'node_modules/artillery/bin/run') });
+        await run.reached('hold');
+        const state = run.stack();
+        const command = readFileSync(`/proc/${state?.workers[0]?.pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        assert.ok(command.includes(join(HOOK, 'dist/server/main.js')), `a worker of the package: ${command}`);
+        const result = await goodResult(run);
+        assert.equal(result.run.profile, profile);
+        assert.equal(result.connections.peak, 10);
+        assert.equal(result.delivery?.coverage, 1);
+        assert.doesNotMatch(run.output(), /warning/i);
+        assert.deepEqual(strays(run), []);
+      });
+    }
+  });
+});
+
+describe('instrument in a project', () => {
+  const serving = `
+    const io = new Server(createServer().listen(0, '127.0.0.1'));
+    instrument(io, { token: '${TOKEN}', worker: 'w0' }).then(({ controlPort }) => console.log(controlPort));`;
+  const servers = {
+    'server.mjs': `
+      import { createServer } from 'node:http';
+      import { Server } from 'socket.io';
+      import { instrument } from '${INSTRUMENT}'; ${serving}`,
+    'server.cjs': `
+      const { createServer } = require('node:http');
+      const { Server } = require('socket.io');
+      const { instrument } = require('${INSTRUMENT}'); ${serving}`,
+  };
+  const oldest = { node: '18.2.0', socketIo: '4.6.0' };
+
+  it('brings two libraries and what they need', () => {
+    const expected = ['@opentelemetry/api', 'bintrees', 'prom-client', 'tdigest', 'zod'];
+    assert.deepEqual(dependencyTree(project(INSTRUMENT), INSTRUMENT), expected);
+  });
+
+  it('names the oldest Node and Socket.IO that it is tested with', async () => {
+    const { engines, peerDependencies } = manifestOf(INSTRUMENT);
+    assert.equal(engines.node, `>=${oldest.node}`);
+    assert.equal(peerDependencies['socket.io'], `^${oldest.socketIo}`);
+  });
+
+  for (const age of ['newest', 'oldest'] as const) {
+    describe(`with the ${age} Node and Socket.IO`, () => {
+      const home = () => (age === 'newest' ? project(INSTRUMENT) : join(folder, 'oldest'));
+      const node = () => (age === 'newest' ? process.execPath : join(home(), 'node_modules/.bin/node'));
+      before(async () => {
+        const old = [`node@${oldest.node}`, `socket.io@${oldest.socketIo}`];
+        if (age === 'oldest') await install(home(), tarballs[INSTRUMENT] as string, ...old);
+      });
+
+      for (const [file, code] of Object.entries(servers)) {
+        it(`works in ${file}`, async (t) => {
+          writeFileSync(join(home(), file), code);
+          const server = execa(node(), [file], { cwd: home(), reject: false });
+          t.after(async () => {
+            server.kill();
+            await server;
+          });
+          const [line] = await once(createInterface(server.stdout), 'line');
+          const health = await fetch(`http://127.0.0.1:${line}/healthz`);
+          assert.deepEqual(await health.json(), { status: 'ok', worker: 'w0' });
+          const control = await connectControl(Number(line));
+          t.after(() => control.disconnect());
+          assert.ok((await ask<{ durationMs: number }>(control, 'gc')).durationMs > 0);
+          const { versions } = await ask<WorkerStats>(control, 'stats');
+          if (age === 'oldest') assert.partialDeepStrictEqual(versions, oldest);
+          else assert.equal(versions.node, process.versions.node);
+          assert.match(versions.webSocketEngine, /^ws \d/);
+        });
+      }
+    });
+  }
+
+  for (const module of ['nodenext', 'node16']) {
+    it(`has types for import and require under ${module}`, async () => {
+      const code = `
+        import { createServer } from 'node:http';
+        import { Server } from 'socket.io';
+        import { type Instrumentation, type InstrumentOptions, instrument } from '${INSTRUMENT}';
+        const io = new Server<{ hello: (name: string) => void }>(createServer());
+        const options: InstrumentOptions = { token: '${TOKEN}', controlPort: process.env.PORT };
+        export const done: Promise<Instrumentation> = instrument(io, options);
+        done.then(({ controlPort, registry, close }) => [controlPort.toFixed(), registry.metrics(), close()]);
+        // @ts-expect-error a token is text
+        instrument(io, { token: 1 });`;
+      const files = ['types.mts', 'types.cts'];
+      for (const file of files) writeFileSync(join(project(INSTRUMENT), file), code);
+      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+      const options = ['--noEmit', '--strict', '--target', 'es2022', '--types', 'node', '--module', module];
+      const { all } = await execa(process.execPath, [tsc, ...options, ...files], {
+        cwd: project(INSTRUMENT),
+        all: true,
+        reject: false,
+      });
+      assert.equal(all, '');
     });
   }
 });

@@ -9,7 +9,7 @@ import { validateScript } from '../../plugin/script/validate.ts';
 import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
 
 describe('all pages', () => {
-  const paths = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
+  const paths = globSync(['*.md', 'plugin/*/README.md', 'server/*/README.md', 'docs/**/*.md'], { cwd: ROOT });
   const yaml = createRequire(createRequire(import.meta.url).resolve('artillery/package.json'))('js-yaml') as {
     safeLoad(text: string): unknown;
   };

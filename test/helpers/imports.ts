@@ -30,12 +30,21 @@ export function readImports(folders: string[]): Map<string, Import[]> {
  * @throws Error for text that does not parse
  */
 export function importsOf(path: string, text: string): Import[] {
+  return specifiersOf(path, text)
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier, ...kind }) => ({ target: posix.join(posix.dirname(path), specifier), ...kind }));
+}
+
+/**
+ * @returns what the file imports, as it is written there: relative paths, and names of packages
+ * @throws Error for text that does not parse
+ */
+export function specifiersOf(path: string, text: string): { specifier: string; typeOnly: boolean; dynamic: boolean }[] {
   const { program, errors } = parseSync(path, text);
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`);
-  const found: Import[] = [];
+  const found: ReturnType<typeof specifiersOf> = [];
   const add = (specifier: unknown, typeOnly: boolean, dynamic = false) => {
-    if (typeof specifier !== 'string' || !specifier.startsWith('.')) return;
-    found.push({ target: posix.join(posix.dirname(path), specifier), typeOnly, dynamic });
+    if (typeof specifier === 'string') found.push({ specifier, typeOnly, dynamic });
   };
   new Visitor({
     ImportDeclaration: ({ source, importKind }) => add(source.value, importKind === 'type'),

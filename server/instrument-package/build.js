@@ -1,0 +1,22 @@
+/** Builds the package out of `../instrument.ts`: a file for `import`, one for `require`, and the types of both. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, rmSync } from 'node:fs';
+import { build } from 'esbuild';
+
+rmSync('dist', { recursive: true, force: true });
+
+const options = {
+  // What the types have too, and no more.
+  stdin: { contents: "export { instrument } from './instrument.ts';", resolveDir: '..' },
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  target: 'node18',
+};
+await build({ ...options, format: 'esm', outfile: 'dist/instrument.js' });
+// There is no import.meta in CommonJS; where the code uses it, a path does as well as a URL.
+await build({ ...options, format: 'cjs', outfile: 'dist/instrument.cjs', define: { 'import.meta.url': '__filename' } });
+
+execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+for (const ending of ['ts', 'cts']) copyFileSync('dist/types/server/instrument.d.ts', `dist/instrument.d.${ending}`);
+rmSync('dist/types', { recursive: true });

@@ -1,0 +1,43 @@
+/** `npm install` in a checkout is quiet on every Node that npm runs on, and what it installs runs on the Node it brings. */
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { satisfies } from 'semver';
+import { ROOT } from '../helpers/pages.ts';
+
+interface Manifest {
+  version: string;
+  engines?: { node?: string };
+  /** Only in the lockfile. */
+  optional?: boolean;
+}
+
+const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+const locked = Object.entries(read('package-lock.json').packages as Record<string, Manifest>);
+
+function accepts({ engines }: Manifest, node: string): boolean {
+  return satisfies(node, engines?.node ?? '*');
+}
+
+it('npm has nothing to warn of, from Node 20.19 on', () => {
+  const own = globSync(['package.json', 'plugin/*/package.json', 'server/*/package.json'], { cwd: ROOT });
+  const manifests = [...locked, ...own.map((path): [string, Manifest] => [path, read(path)])];
+  const warned = manifests.filter(([, manifest]) => !manifest.optional && !accepts(manifest, '20.19.0'));
+  const message = 'the right Node comes as a dependency: take the `engines` of these out of package-lock.json';
+  assert.deepEqual(
+    warned.map(([path]) => path),
+    [],
+    message,
+  );
+});
+
+it('every installed package accepts the Node that is installed with it', () => {
+  const { version } = read('node_modules/node/package.json') as Manifest;
+  const installed = locked.map(([path]) => join(path, 'package.json')).filter((path) => existsSync(join(ROOT, path)));
+  assert.ok(installed.length > 100);
+  assert.deepEqual(
+    installed.filter((path) => !accepts(read(path), version)),
+    [],
+  );
+});
