@@ -48,7 +48,7 @@ export function render(template: string, values: Record<string, string | number>
 export function templateValues(options: NginxOptions): Record<string, string | number> {
   const { plan, workers, dir } = options;
   // A master that is root would run its workers as `nobody`, who cannot enter the state folder.
-  const asRoot = userInfo().uid === 0;
+  const asRoot = process.getuid?.() === 0;
   return {
     USER: asRoot ? `user ${userInfo().username};` : '',
     DIR: dir,

@@ -10,15 +10,8 @@ import { daemonPid, type Pm2Worker, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { processRef } from './processes.ts';
 import { assertRedisAnswers, localRedisUrl, startRedis } from './redis.ts';
-import {
-  claimState,
-  noteNginxWorkers,
-  prepareStateDir,
-  remember,
-  type StackState,
-  type WorkerState,
-  writeState,
-} from './state.ts';
+import { claimState, noteNginxWorkers, remember, type StackState, type WorkerState, writeState } from './state.ts';
+import { prepareStateDir } from './state-dir.ts';
 import { requireTool } from './tools.ts';
 
 export interface StackOptions {
