@@ -39,7 +39,7 @@ export const stackStateSchema = z.strictObject({
   nginxPid: pid.optional(),
   nginxWorkerPids: z.array(pid),
   nginxStatusUrl: z.url().optional(),
-  /** Absent when embedded. */
+  /** With its password. Absent when embedded. */
   redisUrl: z.string().optional(),
   /** Absent when Redis is not ours. */
   redisPid: pid.optional(),
