@@ -63,7 +63,8 @@ export const ERROR_CODES = {
   STACK_IN_USE: 'another run is using the stack that it started',
   STACK_STUCK: 'processes of the stack do not end',
   STACK_FAILED: 'the stack did not start, for an unexpected reason',
-  STATE_DIR_UNSAFE: 'the state folder belongs to another user',
+  STATE_DIR_UNSAFE: 'the state folder belongs to another user, is a symbolic link, or is writable for others',
+  STATE_DIR_UNWRITABLE: 'the state folder cannot be created',
   STATE_DIR_TOO_LONG: "the path of the state folder is too long for PM2's sockets",
 
   // Server

@@ -103,9 +103,14 @@ function describe(state: StackState): string {
   ].join('\n');
 }
 
-/** Without the control's token, and without a password that the user's REDIS_URL may hold. */
+/** Without the control's token and the password of Redis. */
 function publicState({ token: _token, redisUrl, ...state }: StackState) {
-  return { ...state, ...(redisUrl && { redisUrl: `redis://${new URL(redisUrl).host}` }) };
+  return { ...state, ...(redisUrl && { redisUrl: withoutPassword(redisUrl) }) };
+}
+
+function withoutPassword(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
 }
 
 function parseOptions(given: Record<string, string>): z.infer<typeof optionsSchema> {

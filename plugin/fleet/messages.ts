@@ -22,6 +22,14 @@ export interface FleetSettings {
   fleet: { index: number; of: number };
 }
 
+/** To a fleet process, before any command. Not as its arguments: headers and keys are secrets, which `ps` would show. */
+export interface FleetStart {
+  settings: FleetSettings;
+  /** Which of how many processes of its fleet it is. */
+  index: number;
+  processes: number;
+}
+
 export interface Emission {
   event: string;
   args: unknown[];

@@ -5,7 +5,7 @@ import { monotonicUs } from '../../protocol/clock.ts';
 import { endChild } from '../../protocol/end-child.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
 import { FleetError } from './fleet-error.ts';
-import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from './messages.ts';
 import { Outbox } from './outbox.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
@@ -52,16 +52,14 @@ export class ProcessLink {
 
   constructor(settings: FleetSettings, index: number, processes: number) {
     this.index = index;
-    this.#child = fork(
-      fileURLToPath(new URL(`./process${moduleSuffix}`, import.meta.url)),
-      [JSON.stringify(settings), String(index), String(processes)],
-      {
-        serialization: 'advanced',
-        // Connections live long, so that a larger nursery than this is only memory.
-        execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
-        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      },
-    );
+    this.#child = fork(fileURLToPath(new URL(`./process${moduleSuffix}`, import.meta.url)), {
+      serialization: 'advanced',
+      // Connections live long, so that a larger nursery than this is only memory.
+      execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const start: FleetStart = { settings, index, processes };
+    this.#child.send(start, () => {}); // a failed send shows as the child's exit
     this.ready = new Promise((resolve, reject) => {
       this.#pending.set(0, {
         ...{ resolve: () => resolve(), reject },

@@ -1,19 +1,19 @@
 /** A fleet process: holds its share of the connections. Started by fleet.ts, ends with its parent. */
 
+import { once } from 'node:events';
 import { EventLoopWatch } from './health.ts';
-import type { FleetAnswer, FleetCommand, FleetSettings } from './messages.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from './messages.ts';
 import { Outbox } from './outbox.ts';
 import { Pacer } from './pacer.ts';
 import { ProcessState } from './process-state.ts';
 
 const STATUS_INTERVAL_MS = 100;
 
-const settings = JSON.parse(process.argv[2] ?? '{}') as FleetSettings;
+const [{ settings, index, processes }] = (await once(process, 'message')) as [FleetStart];
 const clients = await loadClients(settings);
 const pacer = new Pacer(settings.disconnectRatePerSec);
 const eventLoop = new EventLoopWatch();
-const index = Number(process.argv[3]);
-const share = shareOf(settings, index, Number(process.argv[4]));
+const share = shareOf(settings, index, processes);
 const newState = () => new ProcessState({ settings, share, createClient: clients.create, pacer, answer });
 let state = newState();
 
@@ -52,7 +52,8 @@ process.on('disconnect', close);
 // Ctrl-C reaches the whole group of a terminal; the parent decides when its fleet ends.
 process.on('SIGINT', () => {});
 
-answer({ op: 'ready', pid: process.pid });
+if (process.connected) answer({ op: 'ready', pid: process.pid });
+else close(); // The parent was killed while the client was still being loaded.
 
 function close(): void {
   clearInterval(statusTimer);

@@ -21,6 +21,8 @@ interface Failure {
   cause?: string;
 }
 
+// What it starts inherits this, so that every file and socket of the stack is its user's alone.
+process.umask(0o077);
 const leaving = new AbortController();
 const leave = (): void => leaving.abort();
 process.once('disconnect', leave);

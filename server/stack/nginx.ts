@@ -48,11 +48,11 @@ export function render(template: string, values: Record<string, string | number>
 export function templateValues(options: NginxOptions): Record<string, string | number> {
   const { plan, workers, dir } = options;
   // A master that is root would run its workers as `nobody`, who cannot enter the state folder.
-  const asRoot = userInfo().uid === 0;
+  const asRoot = process.getuid?.() === 0;
   return {
     USER: asRoot ? `user ${userInfo().username};` : '',
-    DIR: dir,
-    ERROR_LOG: join(options.logDir, 'nginx.log'),
+    DIR: quotable(dir),
+    ERROR_LOG: quotable(join(options.logDir, 'nginx.log')),
     WORKERS: plan.workers,
     OPEN_FILES: plan.openFilesPerWorker,
     CONNECTIONS: plan.connectionsPerWorker,
@@ -65,6 +65,11 @@ export function templateValues(options: NginxOptions): Record<string, string | n
     // One listening queue per nginx worker, perWorkerCapacity by the kernel. Only Linux deals evenly.
     LISTEN_OPTIONS: process.platform === 'linux' ? 'backlog=4096 reuseport' : 'backlog=4096',
   };
+}
+
+/** @returns the path as it is between double quotes in nginx's configuration */
+function quotable(path: string): string {
+  return path.replace(/["\\]/g, '\\$&');
 }
 
 /** Equal shares; the last line takes what is left over. */

@@ -1,6 +1,6 @@
 /**
  * Processes that outlive their parent. A pid alone names nobody, because the system gives it away again: a process is
- * known by its pid and its start time, and is never signalled unless both still fit.
+ * known by its pid and its start time, and is never signalled unless both still fit and it runs as this user.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -19,20 +19,28 @@ export interface DetachedProcess extends ProcessRef {
 
 const POLL_INTERVAL_MS = 25;
 
-/** @returns the start time of a living process; undefined when there is none, or only a zombie */
+/** @returns the start time of a living process of this user; undefined when there is none, or only a zombie */
 export function startTimeOf(pid: number): string | undefined {
   try {
-    if (process.platform === 'linux') return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-    const [state = 'Z', ...startedAt] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+    if (process.platform === 'linux') {
+      // Not the owner of the folder in /proc: that is root where a program has capabilities.
+      const [, uid] = /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+      return isOurs(uid) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
+    }
+    const [uid, state = 'Z', ...startedAt] = execFileSync('ps', ['-o', 'ruid=,stat=,lstart=', '-p', String(pid)], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     })
       .trim()
       .split(/\s+/);
-    return state.startsWith('Z') ? undefined : startedAt.join(' ');
+    return state.startsWith('Z') || !isOurs(uid) ? undefined : startedAt.join(' ');
   } catch {
     return undefined;
   }
+}
+
+function isOurs(uid: string | undefined): boolean {
+  return Number(uid) === process.getuid?.();
 }
 
 /** Fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`; field 2, the name, may hold spaces and brackets. */
@@ -41,7 +49,7 @@ export function parseStat(stat: string): string | undefined {
   return fromField3[0] === 'Z' || fromField3[0] === 'X' ? undefined : fromField3[22 - 3];
 }
 
-/** @returns the process as it is now, or undefined when it does not live */
+/** @returns this user's process as it is now, or undefined when it does not live */
 export function processRef(pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? startTimeOf(pid) : undefined;
   return pid && startTime ? { pid, startTime } : undefined;

@@ -1,4 +1,6 @@
 /** Redis for the adapter: one of our own, or somebody's. */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
@@ -8,27 +10,39 @@ import { type DetachedProcess, spawnDetached, terminate } from './processes.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
+/** @returns the address of a Redis that is still to be started, with a password of its own */
+export function newRedisUrl(port: number): string {
+  return `redis://:${randomBytes(24).toString('base64url')}@127.0.0.1:${port}`;
+}
+
 /**
  * Starts a Redis that keeps nothing on disk: it only passes messages on. Resolves when it answers.
+ * @param url port and password
+ * @param dir gets its configuration
  * @throws CapacityError `REDIS_FAILED`
  */
 export async function startRedis(
   redisServer: string,
-  port: number,
+  url: string,
   dir: string,
   logDir: string,
 ): Promise<DetachedProcess> {
+  const { port, password } = new URL(url);
+  // In a file: everybody can read a command line. And with a password, as every user of this machine can connect.
+  const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no', daemonize: 'no' };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} ${JSON.stringify(value)}\n`);
+  const configFile = join(dir, 'redis.conf');
+  writeFileSync(configFile, lines.join(''), { mode: 0o600 });
+
   const logFile = join(logDir, 'redis.log');
-  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'no', daemonize: 'no' };
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const redis = await spawnDetached(redisServer, args, logFile);
+  const redis = await spawnDetached(redisServer, [configFile], logFile);
   let ended = false;
   redis.exited.then(() => {
     ended = true;
   });
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (!ended && performance.now() < deadline) {
-    if ((await pingRedis(localRedisUrl(port))) === undefined) return redis;
+    if ((await pingRedis(url)) === undefined) return redis;
     await sleep(25);
   }
   await terminate([redis], 2_000);
@@ -37,10 +51,6 @@ export async function startRedis(
     `redis-server did not start:\n${logTail(logFile)}`,
     'The lines above are its own.',
   );
-}
-
-export function localRedisUrl(port: number): string {
-  return `redis://127.0.0.1:${port}`;
 }
 
 /** @throws CapacityError `REDIS_FAILED` when the Redis that the user named does not answer */

@@ -2,13 +2,15 @@
  * `npm run setup`: sees to nginx and redis-server. Exit codes: 0 both are there; 4 they are not and cannot be installed
  * from here.
  */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { execa } from 'execa';
+import { execa, type ResultPromise } from 'execa';
+import { banServiceStarts, liftLeftover } from './service-ban.ts';
 import { findTool, searchDirs, type Tool, toolVersion } from './tools.ts';
 
 /** In Debian and Ubuntu the package, the program and the service have the same name. */
 const TOOLS: Tool[] = ['nginx', 'redis-server'];
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface SetupSystem {
   /** Folders where programs are looked for. */
@@ -21,6 +23,9 @@ export interface SetupSystem {
 
 /** Finds or installs both programs; prints one line for each. @returns the exit code */
 export async function setup(system: SetupSystem): Promise<0 | 4> {
+  if (system.isRoot && liftLeftover(system.policyFile)) {
+    system.print(`Removed ${system.policyFile}, with which a setup that was killed kept services from starting.`);
+  }
   const missing: Tool[] = [];
   for (const tool of TOOLS) {
     const path = findTool(tool, system.dirs);
@@ -52,29 +57,40 @@ export async function setup(system: SetupSystem): Promise<0 | 4> {
   return still.length === 0 ? 0 : 4;
 }
 
+/** On a signal, apt-get gets it too, and ends in its own order; nothing is left half-way and no ban behind. */
 async function install(aptGet: string, tools: Tool[], system: SetupSystem): Promise<void> {
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  await execa(aptGet, ['update', '-q'], { env });
-  await withoutServiceStarts(system.policyFile, () =>
-    execa(aptGet, ['install', '-y', '-q', '--no-install-recommends', ...tools], { env }),
-  );
-  // They would otherwise start with the next boot. Only what was missing until now, so nobody's own service.
-  const systemctl = findTool('systemctl', system.dirs);
-  if (systemctl) await execa(systemctl, ['disable', ...tools], { reject: false });
+  let running: ResultPromise | undefined;
+  let interruption: NodeJS.Signals | undefined;
+  const interrupt = (signal: NodeJS.Signals) => {
+    interruption = signal;
+    running?.kill(signal);
+  };
+  const apt = async (...args: string[]) => {
+    // No SIGKILL after a while: dpkg may be in the middle of a package.
+    running = execa(aptGet, args, { env: { DEBIAN_FRONTEND: 'noninteractive' }, forceKillAfterDelay: false });
+    await running;
+    if (interruption) throw new Error(`interrupted by ${interruption}`);
+  };
+  for (const signal of SIGNALS) process.on(signal, interrupt);
+  try {
+    await apt('update', '-q');
+    const lift = banServiceStarts(system.policyFile);
+    try {
+      await apt('install', '-y', '-q', '--no-install-recommends', ...tools);
+    } finally {
+      lift();
+      await disable(tools, system);
+    }
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+  }
 }
 
-/** Exit code 101 of `policy-rc.d` forbids packages to start services. One that is there already (containers) stays. */
-async function withoutServiceStarts(policyFile: string, action: () => Promise<unknown>): Promise<void> {
-  if (existsSync(policyFile)) {
-    await action();
-    return;
-  }
-  writeFileSync(policyFile, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  try {
-    await action();
-  } finally {
-    rmSync(policyFile, { force: true });
-  }
+/** They would otherwise start with the next boot. Only what was missing until now, so nobody's own service. */
+async function disable(tools: Tool[], { dirs }: SetupSystem): Promise<void> {
+  const systemctl = findTool('systemctl', dirs);
+  const installed = tools.filter((tool) => findTool(tool, dirs));
+  if (systemctl && installed.length > 0) await execa(systemctl, ['disable', ...installed], { reject: false });
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {

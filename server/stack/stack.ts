@@ -14,7 +14,8 @@ import { lives, noteNginxWorkers, readState, refOf, type StackState, writeState 
 import { removeFiles, takeDown } from './takedown.ts';
 
 export type { StackOptions } from './start.ts';
-export { defaultStateDir, type StackState, type WorkerState } from './state.ts';
+export type { StackState, WorkerState } from './state.ts';
+export { defaultStateDir } from './state-dir.ts';
 
 const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
 

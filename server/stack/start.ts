@@ -9,16 +9,9 @@ import { planStack, readMachine } from './plan.ts';
 import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { processRef } from './processes.ts';
-import { assertRedisAnswers, localRedisUrl, startRedis } from './redis.ts';
-import {
-  claimState,
-  noteNginxWorkers,
-  prepareStateDir,
-  remember,
-  type StackState,
-  type WorkerState,
-  writeState,
-} from './state.ts';
+import { assertRedisAnswers, newRedisUrl, startRedis } from './redis.ts';
+import { claimState, noteNginxWorkers, remember, type StackState, type WorkerState, writeState } from './state.ts';
+import { prepareStateDir } from './state-dir.ts';
 import { requireTool } from './tools.ts';
 
 export interface StackOptions {
@@ -95,8 +88,8 @@ export async function bringUp(
 
   signal.throwIfAborted();
   if (redisServer) {
-    state.redisPid = remember(state, await startRedis(redisServer, redisPort, join(stateDir, 'redis'), logDir));
-    state.redisUrl = localRedisUrl(redisPort);
+    state.redisUrl = newRedisUrl(redisPort);
+    state.redisPid = remember(state, await startRedis(redisServer, state.redisUrl, join(stateDir, 'redis'), logDir));
     writeState(stateDir, state);
   } else if (profile === 'full' && options.redisUrl) {
     await assertRedisAnswers(options.redisUrl);

@@ -2,12 +2,11 @@
  * What a stack writes down about itself, so that any process can find it, measure it and take it down. The file is
  * written before the first process starts and again after each one: whatever is killed when, it names what runs.
  */
-import { linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
 import { childrenOf, isAlive, type ProcessRef, processRef } from './processes.ts';
+import { isTrusted } from './state-dir.ts';
 
 const pid = z.number().int().positive();
 
@@ -40,7 +39,7 @@ export const stackStateSchema = z.strictObject({
   nginxPid: pid.optional(),
   nginxWorkerPids: z.array(pid),
   nginxStatusUrl: z.url().optional(),
-  /** Absent when embedded. */
+  /** With its password. Absent when embedded. */
   redisUrl: z.string().optional(),
   /** Absent when Redis is not ours. */
   redisPid: pid.optional(),
@@ -57,45 +56,7 @@ export const stackStateSchema = z.strictObject({
 export type StackState = z.infer<typeof stackStateSchema>;
 export type WorkerState = StackState['workers'][number];
 
-/** Named entries of the state folder; nothing else in it is ever touched. */
 export const STATE_FILE = 'state.json';
-export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
-
-export const environmentSchema = z.object({
-  /** Folder for state and logs. */
-  SOCKETIO_CAPACITY_HOME: z.string().optional(),
-});
-
-/** `SOCKETIO_CAPACITY_HOME`, or a folder of this user's in the temporary folder. */
-export function defaultStateDir(): string {
-  const { SOCKETIO_CAPACITY_HOME } = environmentSchema.parse(process.env);
-  return SOCKETIO_CAPACITY_HOME || join(tmpdir(), `socketio-capacity-${userInfo().username}`);
-}
-
-/**
- * Makes the folder and its parts, readable by this user only, because the state holds a token.
- * @throws CapacityError `STATE_DIR_UNSAFE` when somebody else made it, `STATE_DIR_TOO_LONG`
- */
-export function prepareStateDir(stateDir: string): void {
-  // A unix socket's path ends at 104 bytes on macOS, 108 on Linux; PM2's longest is this one.
-  if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > 103) {
-    throw new CapacityError(
-      'STATE_DIR_TOO_LONG',
-      `The state folder's path is too long for PM2's sockets: ${stateDir}`,
-      'Name a shorter one: SOCKETIO_CAPACITY_HOME=/tmp/capacity',
-    );
-  }
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  const stat = lstatSync(stateDir);
-  if (!stat.isDirectory() || stat.uid !== userInfo().uid) {
-    throw new CapacityError(
-      'STATE_DIR_UNSAFE',
-      `The state folder ${stateDir} belongs to another user.`,
-      'Name one of your own: SOCKETIO_CAPACITY_HOME=/path/to/folder',
-    );
-  }
-  for (const folder of STATE_FOLDERS) mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
-}
 
 /** Writes the first version; exactly one of several processes that try it succeeds. @returns false when one was there */
 export function claimState(stateDir: string, state: StackState): boolean {
@@ -122,8 +83,12 @@ function writeDraft(stateDir: string, state: StackState): string {
   return draft;
 }
 
-/** @returns the state, undefined when there is none, `unreadable` when the file is not one of ours */
+/**
+ * @returns the state, undefined when there is none, `unreadable` when the file is not one of ours
+ * @throws CapacityError `STATE_DIR_UNSAFE` when others could have written it; nothing is read then
+ */
 export function readState(stateDir: string): StackState | 'unreadable' | undefined {
+  if (!isTrusted(stateDir)) return undefined;
   let text: string;
   try {
     text = readFileSync(join(stateDir, STATE_FILE), 'utf8');

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { pm2Processes, stopPm2 } from './pm2.ts';
 import { terminate } from './processes.ts';
-import { lives, refsOf, STATE_FILE, STATE_FOLDERS, type StackState, writeState } from './state.ts';
+import { lives, refsOf, STATE_FILE, type StackState, writeState } from './state.ts';
+import { STATE_FOLDERS } from './state-dir.ts';
 
 const GRACE_MS = 5_000;
 

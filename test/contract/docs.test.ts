@@ -27,7 +27,7 @@ import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
-import { environmentSchema as stackEnvironment } from '../../server/stack/state.ts';
+import { environmentSchema as stackEnvironment } from '../../server/stack/state-dir.ts';
 import { entries as tunings } from '../../server/tunings.ts';
 import { WEBSOCKETS } from '../../server/websockets/index.ts';
 import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';

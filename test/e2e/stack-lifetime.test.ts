@@ -130,6 +130,16 @@ test('a process that got a dead one’s pid is left alone', async (t) => {
   assert.ok(real.length > 0);
 });
 
+test('a state folder may have a space in its path', async (t) => {
+  const stateDir = tempStateDir(t, 'a "b" c');
+  const stack = await startStack(full(stateDir));
+  assert.equal(processesOf(stack.state).length, living(stack.state).length);
+  assert.equal((await fetch(`${stack.state.target}/socket.io/?EIO=4&transport=polling`)).status, 200);
+  await stack.close();
+  assert.deepEqual(living(stack.state), []);
+  assert.equal(existsSync(stateDir), false);
+});
+
 test('a taken port is said before anything starts', async (t) => {
   const stateDir = tempStateDir(t);
   const server = createServer().listen(0, '127.0.0.1');

@@ -1,8 +1,9 @@
 /** nginx, two workers under PM2 and Redis, as clients see them. */
 import assert from 'node:assert/strict';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { execa } from 'execa';
 import type { Socket } from 'socket.io-client';
 import type { Broadcast, BroadcastSent, Joined } from '../../protocol/events.ts';
 import { findStack, type Stack, startStack } from '../../server/stack/stack.ts';
@@ -11,6 +12,7 @@ import { eventually } from '../helpers/poll.ts';
 import { living, tempStateDir } from '../helpers/stack.ts';
 
 const CLIENTS = 24;
+const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
 
 suite('a full stack', () => {
   const stateDir = tempStateDir({ after });
@@ -58,9 +60,35 @@ suite('a full stack', () => {
     assert.match(status, /^Active connections: \d+/);
   });
 
-  test('keeps its token from other users', () => {
-    assert.equal(statSync(join(stateDir, 'state.json')).mode & 0o777, 0o600);
-    assert.equal(statSync(stateDir).mode & 0o777, 0o700);
+  test('keeps its secrets in two files, and all of its files from other users', () => {
+    const { token, redisUrl = '' } = stack.state;
+    const paths = readdirSync(stateDir, { recursive: true, encoding: 'utf8' }).map((path) => join(stateDir, path));
+    const open = [stateDir, ...paths].filter((path) => statSync(path).mode & 0o077);
+    // PM2 opens its sockets to its group; nobody else can enter their folder.
+    assert.deepEqual(
+      open.sort(),
+      ['pub', 'rpc'].map((name) => join(stateDir, `pm2/${name}.sock`)),
+    );
+    const files = paths.filter((path) => statSync(path).isFile());
+    const holders = (secret: string) => files.filter((path) => readFileSync(path, 'utf8').includes(secret)).sort();
+    const { password } = new URL(redisUrl);
+    assert.ok(token.length >= 32 && password.length >= 32);
+    assert.deepEqual(holders(token), [join(stateDir, 'state.json')]);
+    assert.deepEqual(holders(password), [join(stateDir, 'redis/redis.conf'), join(stateDir, 'state.json')]);
+    for (const commandLine of commandLines()) {
+      assert.ok(!commandLine.includes(token) && !commandLine.includes(password), commandLine);
+    }
+  });
+
+  test('is shown without its secrets', async () => {
+    const env = { SOCKETIO_CAPACITY_HOME: stateDir };
+    const { token, redisUrl = '', redisPid } = stack.state;
+    const { password, host } = new URL(redisUrl);
+    for (const args of [['status'], ['status', '--json']]) {
+      const { all } = await execa(process.execPath, [CLI, 'stack', ...args], { env, all: true });
+      assert.ok(all.includes(String(redisPid)) && all.includes(`redis://${host}`), all);
+      assert.ok(!all.includes(token) && !all.includes(password));
+    }
   });
 
   test('does not proxy the control namespace', async () => {
@@ -141,3 +169,16 @@ suite('a full stack', () => {
     await assert.rejects(fetch(state.target));
   });
 });
+
+/** Of all processes of this machine: what `ps` shows to everybody. */
+function commandLines(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      } catch {
+        return '';
+      }
+    });
+}

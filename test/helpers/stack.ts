@@ -7,9 +7,9 @@ import { findStack } from '../../server/stack/stack.ts';
 import { refsOf, type StackState } from '../../server/stack/state.ts';
 
 /** A state folder that does not exist yet; whatever stack is left in it after the test is taken down. */
-export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }): string {
+export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, name = 's'): string {
   const parent = mkdtempSync(join(tmpdir(), 'stack-'));
-  const stateDir = join(parent, 's');
+  const stateDir = join(parent, name);
   t.after(async () => {
     const found = await findStack(stateDir);
     if (found.status === 'up') await found.stack.close();

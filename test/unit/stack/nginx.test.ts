@@ -77,7 +77,7 @@ function options(dir: string, port: number, statusPort: number): NginxOptions {
 }
 
 function tempDir(t: TestContext): string {
-  const dir = mkdtempSync(join(tmpdir(), 'nginx-'));
+  const dir = mkdtempSync(join(tmpdir(), 'nginx with spaces "and quotes" '));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }

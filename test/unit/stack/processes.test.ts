@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
 import { childrenOf, isAlive, parseStat, processRef, startTimeOf, terminate } from '../../../server/stack/processes.ts';
 
@@ -11,6 +12,13 @@ async function child(t: TestContext, script: string) {
   const ref = processRef(process.pid);
   assert.ok(ref);
   return { process, ref };
+}
+
+/** As root has them. */
+function anotherUsersProcess(t: TestContext): { pid: number } {
+  const child = spawn('sleep', ['60'], { uid: 65_534, gid: 65_534 });
+  t.after(() => child.kill('SIGKILL'));
+  return { pid: child.pid ?? 0 };
 }
 
 suite('processes', () => {
@@ -33,6 +41,14 @@ suite('processes', () => {
     assert.deepEqual(await terminate([{ ...ref, startTime: '1' }], 100), []);
     assert.equal(isAlive(ref), true);
     assert.equal(process.exitCode ?? process.signalCode, null);
+  });
+
+  test('another user’s process is not ours to signal', async (t) => {
+    const { pid } = process.getuid?.() === 0 ? anotherUsersProcess(t) : { pid: 1 };
+    assert.equal(processRef(pid), undefined);
+    const startTime = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '';
+    assert.deepEqual(await terminate([{ pid, startTime }], 100), []);
+    assert.equal(parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')), startTime, 'it lives');
   });
 
   test('SIGTERM first', async (t) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { claimState, prepareStateDir, readState, type StackState, writeState } from '../../../server/stack/state.ts';
+import { claimState, readState, type StackState, writeState } from '../../../server/stack/state.ts';
 
 function tempDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'state-'));
@@ -52,7 +52,10 @@ suite('state', () => {
     assert.equal(readState(dir), 'unreadable');
   });
 
-  test('a path that PM2’s sockets do not fit into is refused', (t) => {
-    assert.throws(() => prepareStateDir(join(tempDir(t), 'x'.repeat(100))), { code: 'STATE_DIR_TOO_LONG' });
+  test('is not read from a folder that others can write to', (t) => {
+    const dir = tempDir(t);
+    writeState(dir, someState('planted'));
+    chmodSync(dir, 0o777);
+    assert.throws(() => readState(dir), { code: 'STATE_DIR_UNSAFE' });
   });
 });

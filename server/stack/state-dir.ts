@@ -1,0 +1,107 @@
+/**
+ * The folder of a stack's state, logs and sockets. Whoever could write there could name any process to be killed and
+ * any address to be measured, so the folder must belong to this user, and to nobody else, before anything in it counts.
+ */
+import { lstatSync, mkdirSync, type Stats } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+
+/** What a stack makes in the folder, beside its state file; nothing else in it is ever touched. */
+export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
+
+const NAME = 'socketio-capacity';
+const WRITABLE_FOR_OTHERS = 0o022;
+const OPEN_TO_OTHERS = 0o077;
+/** A unix socket's path ends at 104 bytes on macOS, 108 on Linux, with a zero byte at its end. */
+const SOCKET_PATH_MAX_BYTES = 103;
+
+export const environmentSchema = z.object({
+  /** Folder for state and logs. */
+  SOCKETIO_CAPACITY_HOME: z.string().optional(),
+  /** Of this user's session: private, and in memory. */
+  XDG_RUNTIME_DIR: z.string().optional(),
+  XDG_STATE_HOME: z.string().optional(),
+});
+
+/**
+ * @returns `SOCKETIO_CAPACITY_HOME`, or a folder in `XDG_RUNTIME_DIR`, or else in `XDG_STATE_HOME`, by default
+ *   `~/.local/state`. Never one in a shared folder, where others could make it first
+ */
+export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): string {
+  const { SOCKETIO_CAPACITY_HOME, XDG_RUNTIME_DIR, XDG_STATE_HOME } = environmentSchema.parse(environment);
+  // Absolute and without a slash at its end, behind which a symbolic link would not be seen.
+  if (SOCKETIO_CAPACITY_HOME) return resolve(SOCKETIO_CAPACITY_HOME);
+  // `su` and `sudo` may leave another user's.
+  if (XDG_RUNTIME_DIR && isPrivate(XDG_RUNTIME_DIR)) return join(XDG_RUNTIME_DIR, NAME);
+  return join(XDG_STATE_HOME && isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), '.local/state'), NAME);
+}
+
+/**
+ * @returns false when there is no such folder
+ * @throws CapacityError `STATE_DIR_UNSAFE` when anybody else could have written what is in it
+ */
+export function isTrusted(stateDir: string): boolean {
+  const stat = statOf(stateDir);
+  const problem = stat && whyUnsafe(stat);
+  if (!problem) return stat !== undefined;
+  throw new CapacityError(
+    'STATE_DIR_UNSAFE',
+    `The state folder ${stateDir} ${problem}. Nothing in it was read.`,
+    'Remove it, as a stack makes it again, or name another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+  );
+}
+
+/**
+ * Makes the folder and its parts, which only this user can read.
+ * @throws CapacityError `STATE_DIR_UNSAFE`, `STATE_DIR_TOO_LONG`, `STATE_DIR_UNWRITABLE`
+ */
+export function prepareStateDir(stateDir: string): void {
+  // The longest path of PM2's sockets.
+  if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > SOCKET_PATH_MAX_BYTES) {
+    throw new CapacityError(
+      'STATE_DIR_TOO_LONG',
+      `The state folder's path is too long for PM2's sockets: ${stateDir}`,
+      'Name a shorter one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+    );
+  }
+  for (const folder of [stateDir, ...STATE_FOLDERS.map((name) => join(stateDir, name))]) {
+    if (isTrusted(folder)) continue;
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    } catch (cause) {
+      throw new CapacityError(
+        'STATE_DIR_UNWRITABLE',
+        `The state folder ${folder} cannot be made.`,
+        'Name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+        { cause },
+      );
+    }
+    isTrusted(folder);
+  }
+}
+
+function isPrivate(folder: string): boolean {
+  const stat = statOf(folder);
+  return stat !== undefined && whyUnsafe(stat) === undefined && (stat.mode & OPEN_TO_OTHERS) === 0;
+}
+
+/** Of the path itself, not of what a symbolic link leads to. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(resolve(path));
+  } catch {
+    return undefined;
+  }
+}
+
+function whyUnsafe(stat: Stats): string | undefined {
+  if (stat.isSymbolicLink()) return 'is a symbolic link';
+  if (!stat.isDirectory()) return 'is not a folder';
+  if (stat.uid !== process.getuid?.()) return `belongs to another user (uid ${stat.uid})`;
+  if (stat.mode & WRITABLE_FOR_OTHERS) {
+    return `can be written to by other users (mode ${(stat.mode & 0o777).toString(8)})`;
+  }
+  return undefined;
+}

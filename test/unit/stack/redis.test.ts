@@ -1,0 +1,60 @@
+/** The stack's own Redis: who can use it, and where its password can be read. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { createClient } from 'redis';
+import { freePorts } from '../../../server/stack/ports.ts';
+import { terminate } from '../../../server/stack/processes.ts';
+import { newRedisUrl, startRedis } from '../../../server/stack/redis.ts';
+import { findTool } from '../../../server/stack/tools.ts';
+
+const redisServer = findTool('redis-server') ?? 'redis-server';
+
+async function started(t: TestContext) {
+  const dir = mkdtempSync(join(tmpdir(), 'redis "quoted" '));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const [port = 0] = await freePorts(1);
+  const url = newRedisUrl(port);
+  const redis = await startRedis(redisServer, url, dir, dir);
+  t.after(() => terminate([redis], 2_000));
+  return { redis, dir, url, port };
+}
+
+async function ping(url: string): Promise<string> {
+  const client = createClient({ url, socket: { reconnectStrategy: false } });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await client.ping();
+  } finally {
+    if (client.isOpen) client.destroy();
+  }
+}
+
+suite('Redis', { skip: findTool('redis-server') ? false : 'redis-server is not installed' }, () => {
+  test('answers to its password, and to nobody without it', async (t) => {
+    const { url, port } = await started(t);
+    assert.equal(await ping(url), 'PONG');
+    await assert.rejects(ping(`redis://127.0.0.1:${port}`), /NOAUTH/);
+    await assert.rejects(ping(newRedisUrl(port)), /WRONGPASS/);
+  });
+
+  test('has its password in one file, for this user only, and in no command line', async (t) => {
+    const { redis, dir, url } = await started(t);
+    const { password } = new URL(url);
+    const files = readdirSync(dir).filter((file) => readFileSync(join(dir, file), 'utf8').includes(password));
+    assert.deepEqual(files, ['redis.conf']);
+    assert.equal(statSync(join(dir, 'redis.conf')).mode & 0o777, 0o600);
+    assert.doesNotMatch(readFileSync(`/proc/${redis.pid}/cmdline`, 'utf8'), new RegExp(password));
+  });
+
+  test('reports in its own words why it did not start', async (t) => {
+    const { dir, url } = await started(t);
+    await assert.rejects(startRedis(redisServer, url.replace(/:[^:@]+@/, ':other@'), dir, dir), {
+      code: 'REDIS_FAILED',
+      message: /Address already in use/,
+    });
+  });
+});
