@@ -233,7 +233,7 @@ export const resultSchema = z.strictObject({
     })
     .nullable()
     .default(null),
-  /** Artillery's `ensure`: what was expected of the metrics, and whether it was so. Empty where it judged nothing. */
+  /** Artillery's `ensure`: what was expected of the metrics, and whether it was so. Empty where it evaluated nothing. */
   thresholds: z
     .array(
       z.strictObject({

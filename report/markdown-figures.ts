@@ -59,7 +59,7 @@ export function cpu(result: Result): string {
   return markdownTable(['Layer', 's per 1,000 connects', '% of a core, idle', 'µs per message'], rows);
 }
 
-export function walls({ capacity: { memoryLimited, limits, lowest } }: Result): string {
+export function limits({ capacity: { memoryLimited, limits, lowest } }: Result): string {
   const rows: string[][] = [];
   if (memoryLimited) {
     const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;

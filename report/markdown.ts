@@ -3,7 +3,7 @@ import type { Batch, Result } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from './format.ts';
 import { GRADES, gradeOf } from './grade.ts';
 import { layerTitle, mainLayers } from './layers.ts';
-import { cpu, latency, optional, perConnection, walls } from './markdown-figures.ts';
+import { cpu, latency, limits, optional, perConnection } from './markdown-figures.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
 
 const BATCH_ROWS = 10;
@@ -78,7 +78,7 @@ function performance(result: Result): string[] {
     cpu(result),
     '### System Capacity',
     capacity(result),
-    walls(result),
+    limits(result),
   ];
 }
 

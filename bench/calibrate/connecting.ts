@@ -93,7 +93,7 @@ function rows(stage: ConnectStage, truthUs: number[], measured: Summary | null, 
 }
 
 async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promise<Comparison[]> {
-  const mapLimit: (Refusal | null)[] = [
+  const refusals: (Refusal | null)[] = [
     null,
     'http_503',
     null,
@@ -103,14 +103,14 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
     'timeout_upgrade',
     'timeout_open',
   ];
-  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals: mapLimit }, async (server, fleet) => {
+  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals }, async (server, fleet) => {
     const nobody = await freePort();
     await Promise.all([
-      openAtRate(fleet, mapLimit.length * times, ratePerSec),
+      openAtRate(fleet, refusals.length * times, ratePerSec),
       openAtRate(fleet, times, ratePerSec, `http://127.0.0.1:${nobody}`),
     ]);
     const [{ opened, attemptFailures }, truth] = [await fleet.snapshot(), await server.truth()];
-    const causes = mapLimit.filter((refusal) => refusal !== null);
+    const causes = refusals.filter((refusal) => refusal !== null);
     const others = Object.keys(attemptFailures).filter(
       (cause) => cause !== 'ECONNREFUSED' && !causes.includes(cause as Refusal),
     );

@@ -28,11 +28,11 @@ export async function latency(size: LatencySize): Promise<Section> {
       'Otherwise, if the fleet had to wait until the server is done, its first receivers would be late by up to one time ' +
       `slice of the kernel (4 ms), which no event loop metric shows. The first ${WARM_UP} broadcasts, which run code that ` +
       'is not compiled yet, are left out.',
-    rows: (await mapLimit(size)).flat(),
+    rows: (await runsOfSize(size)).flat(),
   };
 }
 
-async function mapLimit(size: LatencySize): Promise<Comparison[][]> {
+async function runsOfSize(size: LatencySize): Promise<Comparison[][]> {
   const rows: Comparison[][] = [];
   for (const name of size.cases) rows.push(await CASES[name](size));
   return rows;
@@ -66,10 +66,10 @@ async function measure({ receivers, broadcasts }: LatencySize, delaysMs: [number
     await join(setup.fleet, receivers);
     await pinApart(setup);
     const count = broadcasts + WARM_UP;
-    const facts = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
-    facts.frozen = facts.frozen.filter(({ seq }) => seq > WARM_UP);
+    const measurements = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    measurements.frozen = measurements.frozen.filter(({ seq }) => seq > WARM_UP);
     const { copies } = await setup.server.truth();
-    return { figures: latencyFigures(facts), copies: copies.filter(({ seq }) => seq > WARM_UP) };
+    return { figures: latencyFigures(measurements), copies: copies.filter(({ seq }) => seq > WARM_UP) };
   });
 }
 

@@ -85,13 +85,13 @@ async function slopes(
     await warmUp(setup, warmUps);
     // As in a run, where the probe is there from the beginning.
     await join(fleet, 1);
-    const facts = emptyFacts();
+    const measurements = emptyFacts();
     for (let step = 0; step < plateaus; step++) {
       if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
       const layers = await readAtRest(control, sampler);
-      facts.plateaus.push({ connections: fleet.status().connected, layers });
+      measurements.plateaus.push({ connections: fleet.status().connected, layers });
     }
-    return memoryFigures(facts, sampler).perConnectionBytes;
+    return memoryFigures(measurements, sampler).perConnectionBytes;
   });
 }
 

@@ -60,10 +60,10 @@ async function measure(setup: Setup, relay: Relay, size: RoundTripSize, link: Li
   try {
     const trips: number[] = [];
     probe.onRoundTrip = (_seq, us) => trips.push(us);
-    const facts = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    const measurements = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
     await until(() => trips.length >= count, ANSWER_TIMEOUT_MS, new AbortController().signal);
-    facts.roundTripsUs.underLoad = trips;
-    return rows(link, await relay.truth(), latencyFigures(facts), bound);
+    measurements.roundTripsUs.underLoad = trips;
+    return rows(link, await relay.truth(), latencyFigures(measurements), bound);
   } finally {
     probe.close();
   }

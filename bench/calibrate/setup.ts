@@ -1,7 +1,7 @@
 /** A known server, the product's fleet connected to it, and the product's line to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { publish, type SentBroadcast } from '../../plugin/run/broadcasts.ts';
-import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
+import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients } from '../../plugin/samplers/index.ts';
 import { ONE_CONNECTION } from '../../plugin/script/flow.ts';
@@ -86,28 +86,28 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
 
 /**
  * Publishes as the hook does, and closes the books when all receipts are in.
- * @returns facts as a run has them, for the hook's own figures
+ * @returns measurements as a run has them, for the hook's own figures
  */
 export async function broadcast(
   { control, fleet }: Setup,
   plan: { count: number; intervalMs: number; receipts: number },
-): Promise<Facts> {
-  const facts = emptyFacts();
+): Promise<Measurements> {
+  const measurements = emptyFacts();
   const before = fleet.status().received;
   const schedule = { room: ROOM, count: plan.count, intervalMs: plan.intervalMs, bytes: 1000, workers: 1 };
-  const sent: SentBroadcast[] = facts.sent;
+  const sent: SentBroadcast[] = measurements.sent;
   const unsent = (_seq: number, error: Error) => {
     throw error;
   };
   await publish(control, schedule, (one) => sent.push(one), unsent, never);
   await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, never);
-  facts.frozen = await fleet.freeze(
+  measurements.frozen = await fleet.freeze(
     sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, sentAtUs, intendedAtUs })),
   );
-  return facts;
+  return measurements;
 }
 
-export function emptyFacts(): Facts {
+export function emptyFacts(): Measurements {
   const load = { connections: 0, connectionsAtOnce: 0, stays: false, ratePerSec: null, perUser: ONE_CONNECTION };
-  return newFacts('calibration', { engine: 'socketio-capacity', target: '', load });
+  return newMeasurements('calibration', { engine: 'socketio-capacity', target: '', load });
 }

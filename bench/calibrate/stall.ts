@@ -79,12 +79,12 @@ async function broadcastWhileStopped(setup: Setup, sentinel: SentinelFacts, pid:
     process.kill(pid, 'SIGCONT');
   }
   const stoppedMs = performance.now() - beginMs;
-  const facts = await ended;
+  const measurements = await ended;
   await until(() => sentinel.receivedAtUs.size > 0, ANSWER_TIMEOUT_MS, never);
   const [stats] = await setup.control.stats();
   return {
     stoppedMs,
-    latency: latencyFigures({ ...facts, sentinel }),
+    latency: latencyFigures({ ...measurements, sentinel }),
     serverSawMs: known(stats?.eventLoop.delayMaxMs),
   };
 }

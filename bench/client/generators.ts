@@ -26,7 +26,7 @@ const HOLD_SECONDS = 34;
 export const GENERATORS: Generator[] = [
   { name: 'floor', label: 'bare epoll client in C', start: startFloor },
   { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity(oneEach) },
-  { name: 'crowd', label: 'socketio-capacity in Artillery, one virtual user', start: startCapacity(oneForAll) },
+  { name: 'one-for-all', label: 'socketio-capacity in Artillery, one virtual user', start: startCapacity(oneForAll) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
   { name: 'ws', label: 'ws', start: startScript('ws') },
   { name: 'socket.io-client', label: 'socket.io-client', start: startScript('socket-io-client') },

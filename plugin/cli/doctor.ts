@@ -25,7 +25,7 @@ export function addDoctor(program: Command): void {
   addHelp(withJson(command), {
     examples: {
       'doctor scenarios/32k.yml': 'does it fit, and if not, what binds first?',
-      'doctor scenarios/100k.yml --json': 'all limits, warnings and the facts behind them',
+      'doctor scenarios/100k.yml --json': 'all limits, warnings and the measurements behind them',
     },
     exitCodes: { 0: 'the scenario fits', 2: 'it does not, or nothing could be told' },
   });

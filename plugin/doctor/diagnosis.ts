@@ -12,8 +12,8 @@ export interface Diagnosis {
   fits: boolean;
   /** Highest number of connections that all limits let through; null without any limit. */
   highest: number | null;
-  /** Name of the limit that binds first. */
-  binds: string | null;
+  /** Name of the lowest limit. */
+  bottleneck: string | null;
   /** The lowest first. */
   limits: Limit[];
   warnings: Warning[];
@@ -32,7 +32,7 @@ export function diagnose(situation: Situation): Diagnosis {
     connections,
     fits: highest === null || highest >= connections,
     highest,
-    binds: lowest?.name ?? null,
+    bottleneck: lowest?.name ?? null,
     limits,
     warnings: findWarnings(situation),
     missing: programs.filter((program) => situation.machine.missing.includes(program)),
@@ -41,7 +41,7 @@ export function diagnose(situation: Situation): Diagnosis {
 
 /**
  * For a run, before anything is started. Says what does not stop it; that a program is missing, the stack says itself.
- * @throws CapacityError TARGET_TOO_LARGE with the highest number that fits, what binds, and the lines that raise it
+ * @throws CapacityError TARGET_TOO_LARGE with the highest number that fits, the bottleneck, and the lines that raise it
  */
 export async function requireFit(settings: Settings, log: (text: string) => void): Promise<void> {
   const { connections, fits, highest, limits, warnings } = diagnose(await readSituation(settings));
@@ -50,10 +50,10 @@ export async function requireFit(settings: Settings, log: (text: string) => void
     return;
   }
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);
-  const walls = exceeded.map(({ name, max }) => `${name} (${integer(max ?? 0)})`);
+  const named = exceeded.map(({ name, max }) => `${name} (${integer(max ?? 0)})`);
   throw new CapacityError(
     'TARGET_TOO_LARGE',
-    `${integer(connections)} connections do not fit: ${integer(highest ?? 0)} at most here, for ${walls.join(', then ')}`,
+    `${integer(connections)} connections do not fit: ${integer(highest ?? 0)} at most here, for ${named.join(', then ')}`,
     exceeded.map(({ raise }) => raise).join('\n       '),
   );
 }

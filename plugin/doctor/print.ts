@@ -8,11 +8,11 @@ const INDENT = '  ';
 
 /** @param width columns of the terminal */
 export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width: number): string {
-  const { limits, warnings, binds, missing } = diagnosis;
+  const { limits, warnings, bottleneck, missing } = diagnosis;
   const rows = limits.map(({ name, max, raise }) => [
     spaced(name),
     max === null ? 'no limit' : integer(max),
-    name === binds ? 'binds first' : '',
+    name === bottleneck ? 'binds first' : '',
     raise ?? '',
   ]);
   const aligns: ('left' | 'right')[] = ['left', 'right', 'left', 'left'];
@@ -42,7 +42,8 @@ function describe({ load, deployment, machine }: Situation): string {
   return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${machine.cores} cores`;
 }
 
-function closing({ fits, connections, highest, binds }: Diagnosis): string {
-  const limit = highest === null ? 'nothing here limits it' : `at most ${integer(highest)}, for ${spaced(binds ?? '')}`;
+function closing({ fits, connections, highest, bottleneck }: Diagnosis): string {
+  const limit =
+    highest === null ? 'nothing here limits it' : `at most ${integer(highest)}, for ${spaced(bottleneck ?? '')}`;
   return fits ? `${integer(connections)} connections fit (${limit}).` : `${integer(connections)} do not fit: ${limit}.`;
 }

@@ -6,9 +6,9 @@ import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
 import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import { type Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
+import { FleetProcess, type RequestLimits } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, OpenOptions, ProcessSnapshot } from './messages.ts';
-import { ProcessLink, type RequestLimits } from './process-link.ts';
 
 export { FleetError };
 
@@ -45,14 +45,14 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const NO_LATENCIES = encodeHistogram(createHistogram());
 
 export class Fleet {
-  readonly #processes: ProcessLink[] = [];
+  readonly #processes: FleetProcess[] = [];
   readonly #connections = new Map<number, Connection>();
   /** The last word of processes that have died: what they had counted is not forgotten. */
-  readonly #lastSnapshots = new Map<ProcessLink, ProcessSnapshot>();
+  readonly #lastSnapshots = new Map<FleetProcess, ProcessSnapshot>();
   #accounts = new Accounts();
   #nextId = 0;
   /** The process that the last connection went to, and how many in a row have. */
-  #filling: ProcessLink | undefined;
+  #filling: FleetProcess | undefined;
   #inBatch = 0;
   readonly #answerLimits: RequestLimits;
 
@@ -68,7 +68,7 @@ export class Fleet {
   static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
     const fleet = new Fleet(answerTimeoutMs);
     for (let index = 0; index < processes; index++) {
-      const link = new ProcessLink(settings, index, processes);
+      const link = new FleetProcess(settings, index, processes);
       link.onAnswer = (answer) => fleet.#receive(answer);
       link.onExit = () => fleet.#onProcessExit(link);
       fleet.#processes.push(link);
@@ -95,13 +95,13 @@ export class Fleet {
   }
 
   /** Connections that come together go to the same process, so that their orders share a message; then to the emptiest. */
-  #nextLink(): ProcessLink {
+  #nextLink(): FleetProcess {
     const current = this.#filling;
     if (current?.alive && current.isGathering && this.#inBatch < BATCH_SIZE) {
       this.#inBatch++;
       return current;
     }
-    let emptiest = this.#processes[0] as ProcessLink;
+    let emptiest = this.#processes[0] as FleetProcess;
     for (const link of this.#processes) {
       if (link.alive && (!emptiest.alive || link.connections < emptiest.connections)) emptiest = link;
     }
@@ -180,7 +180,7 @@ export class Fleet {
     }
   }
 
-  #onProcessExit(link: ProcessLink): void {
+  #onProcessExit(link: FleetProcess): void {
     for (const connection of this.#connections.values()) {
       if (connection.link === link) connection.dropped('fleet process died', undefined);
     }
@@ -191,7 +191,7 @@ export class Fleet {
  * What a process had received is gone with it, or cannot be asked for while it stands still: its members count as lost,
  * not as never expected.
  */
-function rowsOfDeadProcess({ index, death, status }: ProcessLink, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+function rowsOfDeadProcess({ index, death, status }: FleetProcess, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
   const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };
   if (joined === 0) return [];
   return broadcasts
@@ -216,7 +216,7 @@ type Listener = (args: unknown[]) => void;
 
 class Connection implements FleetConnection {
   readonly id: number;
-  readonly link: ProcessLink;
+  readonly link: FleetProcess;
   readonly #accounts: Accounts;
   readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
@@ -226,7 +226,7 @@ class Connection implements FleetConnection {
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(id: number, link: ProcessLink, accounts: Accounts, forget: () => void) {
+  constructor(id: number, link: FleetProcess, accounts: Accounts, forget: () => void) {
     this.id = id;
     this.link = link;
     this.#accounts = accounts;

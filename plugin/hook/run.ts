@@ -18,7 +18,7 @@ import { Closers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { EngineLink } from '../run/link.ts';
-import { type Facts, newFacts, scenarioName } from '../run/measurements.ts';
+import { type Measurements, newMeasurements, scenarioName } from '../run/measurements.ts';
 import { RunRecord } from '../run/record.ts';
 import { openResources } from '../run/resources.ts';
 import { succeed, within } from '../run/wait.ts';
@@ -50,7 +50,7 @@ interface Opened {
 export class Run {
   readonly #script: Script;
   readonly #config: Settings;
-  readonly #facts: Facts;
+  readonly #measurements: Measurements;
   readonly #link: EngineLink;
   readonly #record: RunRecord;
   readonly #closers = new Closers((error) => console.error(describeError(error)));
@@ -67,8 +67,8 @@ export class Run {
     this.#script = script;
     this.#config = readSettings(script, STEPS, process.env);
     const { phases, results } = this.#config;
-    this.#facts = newFacts(scenarioName(scriptPath ?? 'scenario'), this.#config);
-    this.#record = new RunRecord(results, this.#facts.id);
+    this.#measurements = newMeasurements(scenarioName(scriptPath ?? 'scenario'), this.#config);
+    this.#record = new RunRecord(results, this.#measurements.id);
     replacePhases(phases);
     // Another engine is measured as it is.
     if (!this.#config.external) tuneWorkerHeaps();
@@ -80,7 +80,7 @@ export class Run {
       if (index === phases.length - 1) this.#then((opened) => this.#finale(opened));
     });
     artillery().globalEvents.on('checks', (checks) => {
-      this.#facts.thresholds = checks.map(({ original, result, strict }) => ({
+      this.#measurements.thresholds = checks.map(({ original, result, strict }) => ({
         expression: original,
         met: result === 1,
         strict,
@@ -110,7 +110,7 @@ export class Run {
       if (!earlyStop && opened.conductor.released) await within(this.#queue, RESIDUAL_TIMEOUT_MS);
       if (earlyStop || opened.conductor.stage !== 'done') await this.#stop(opened, earlyStop);
       opened.live?.close();
-      // Artillery asks all plugins for their last word at once: `ensure` has judged when it is our turn again.
+      // Artillery asks all plugins for their last word at once: `ensure` has evaluated when it is our turn again.
       await setImmediate();
       await this.#publish(opened, this.#result(opened));
     } catch (error) {
@@ -128,17 +128,17 @@ export class Run {
   /** To be called when all reports are out, since others set the exit code, too. */
   setExitCode(earlyStop: boolean): void {
     const run = artillery();
-    // A stop has its own exit code; figures that cannot be trusted go before thresholds, which are judged by them.
+    // A stop has its own exit code; figures that cannot be trusted go before thresholds, which are evaluated by them.
     if (earlyStop || this.#exitCode === 0) return;
     if (this.#exitCode === EXIT_CODES.invalid || !run.suggestedExitCode) run.suggestedExitCode = this.#exitCode;
   }
 
   async #prepare(): Promise<void> {
-    const [facts, config, record, link] = [this.#facts, this.#config, this.#record, this.#link];
+    const [measurements, config, record, link] = [this.#measurements, this.#config, this.#record, this.#link];
     await requireFit(config, log);
     const { context, target, workers } = await openResources({
       config,
-      facts,
+      measurements,
       record,
       link,
       closers: this.#closers,
@@ -201,12 +201,12 @@ export class Run {
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
     const message = `${this.#opened?.conductor.stage}: ${error instanceof Error ? error.message : String(error)}`;
-    this.#facts.aborted = {
+    this.#measurements.aborted = {
       code: 'RUN_INCOMPLETE',
       message,
       ...(error instanceof CapacityError && { fix: error.fix }),
     };
-    this.#record.append('aborted', this.#facts.aborted);
+    this.#record.append('aborted', this.#measurements.aborted);
     // Not awaited: the shutdown waits for the queue that this is part of.
     void artillery().shutdown({ earlyStop: true, exitCode: EXIT_CODES.invalid });
   }
@@ -223,21 +223,22 @@ export class Run {
 
   /** Ends the measurement under way, and collects what is known so far. */
   async #stop({ conductor, context }: Opened, earlyStop: boolean): Promise<void> {
-    const { facts, control, link, population } = context;
-    facts.aborted ??= earlyStop
+    const { measurements, control, link, population } = context;
+    measurements.aborted ??= earlyStop
       ? { code: 'RUN_INCOMPLETE', message: `stopped by the user: ${conductor.stage}` }
       : {
           code: 'RUN_INCOMPLETE',
           message: `the virtual users were gone before the measurement was over: ${conductor.stage}`,
           fix: 'let them stay until then: end the flow with `hold: true`',
         };
-    facts.peakConnections = Math.max(facts.peakConnections, population.connections());
+    measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
     await within(this.#queue, STOP_TIMEOUT_MS);
-    if (facts.snapshots.length === 0) facts.snapshots = (await within(link.snapshots(), STOP_TIMEOUT_MS)) ?? [];
-    if (facts.workersAtEnd.length === 0) {
+    if (measurements.snapshots.length === 0)
+      measurements.snapshots = (await within(link.snapshots(), STOP_TIMEOUT_MS)) ?? [];
+    if (measurements.workersAtEnd.length === 0) {
       const workers = await succeed(() => control.stats(), RESTART_TIMEOUT_MS);
-      facts.workersAtEnd = workers?.map(({ worker, pid }) => ({ worker, pid })) ?? [];
+      measurements.workersAtEnd = workers?.map(({ worker, pid }) => ({ worker, pid })) ?? [];
     }
   }
 
@@ -249,11 +250,13 @@ export class Run {
       code: 'RUN_INCOMPLETE',
       message: `the run was killed, or still goes on: ${conductor.stage}`,
     };
-    this.#record.write(this.#result(this.#opened, { ...this.#facts, aborted: this.#facts.aborted ?? killed }));
+    this.#record.write(
+      this.#result(this.#opened, { ...this.#measurements, aborted: this.#measurements.aborted ?? killed }),
+    );
   }
 
-  #result({ environment, context }: Opened, facts = this.#facts): Result {
-    return assembleResult(facts, this.#config, environment, context.sampler);
+  #result({ environment, context }: Opened, measurements = this.#measurements): Result {
+    return assembleResult(measurements, this.#config, environment, context.sampler);
   }
 }
 

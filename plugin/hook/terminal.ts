@@ -22,9 +22,9 @@ export function logResult(result: Result, path: string, files: string[]): void {
 }
 
 /** @returns undefined where nobody would see it, or it would spoil a log */
-export function openLiveLine(facts: ConstructorParameters<typeof LiveLine>[1]): LiveLine | undefined {
+export function openLiveLine(measurements: ConstructorParameters<typeof LiveLine>[1]): LiveLine | undefined {
   if (quiet() || !hasLiveTerminal(process.stderr, process.env)) return undefined;
-  const live = new LiveLine(process.stderr, facts);
+  const live = new LiveLine(process.stderr, measurements);
   artillery().globalEvents.prependListener('log', () => live.clear());
   live.start();
   return live;

@@ -67,20 +67,22 @@ export class LiveReader {
 
   /** Asks each worker for its event loop; what does not answer is left out. Never throws. */
   async read(): Promise<LiveFigures> {
-    const { facts, link, sampler, ledger } = this.#context;
+    const { measurements, link, sampler, ledger } = this.#context;
     const loops = await this.#loops();
     const { connected, target, ratePerSec, broadcasts } = this.#line();
     const sample = sampler.samples.at(-1);
     return {
-      run: facts.id,
-      scenario: facts.scenario,
+      run: measurements.id,
+      scenario: measurements.scenario,
       seconds: Math.round((performance.now() - this.#startedMs) / 100) / 10,
       stage: this.#conductor.stage,
       connections: { now: connected, target, failed: link.status.failed, ratePerSec },
       broadcasts: {
         planned: broadcasts.planned,
         sent: broadcasts.sent,
-        expected: ledger ? facts.sent.reduce((sum, one) => sum + otherReceivers(one, facts.sentinel), 0) : null,
+        expected: ledger
+          ? measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements.sentinel), 0)
+          : null,
         received: ledger ? broadcasts.delivered : null,
       },
       lastBroadcasts: this.#lastBroadcasts(),
@@ -95,17 +97,17 @@ export class LiveReader {
   }
 
   #lastBroadcasts(): LiveBroadcast[] {
-    const { facts } = this.#context;
-    return facts.sent
+    const { measurements } = this.#context;
+    return measurements.sent
       .slice(-LAST_BROADCASTS)
       .reverse()
       .map((one) => {
         const { seq, worker, sentAtUs, intendedAtUs } = one;
-        const receivedAtUs = facts.sentinel?.receivedAtUs.get(seq);
+        const receivedAtUs = measurements.sentinel?.receivedAtUs.get(seq);
         return {
           seq,
           worker,
-          members: otherReceivers(one, facts.sentinel),
+          members: otherReceivers(one, measurements.sentinel),
           sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
           sentinelMs: receivedAtUs === undefined ? null : (receivedAtUs - intendedAtUs) / 1000,
         };

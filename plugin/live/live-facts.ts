@@ -9,7 +9,10 @@ const MEASURING_SECONDS = 12;
 /** The rate is taken over this long. */
 const RATE_WINDOW_MS = 900;
 
-export function liveFacts(conductor: Conductor, { facts, config, link, population }: RunContext): () => LiveFacts {
+export function liveFacts(
+  conductor: Conductor,
+  { measurements, config, link, population }: RunContext,
+): () => LiveFacts {
   const startedMs = performance.now();
   const { count, interval } = config.broadcasts;
   const planSeconds = totalSeconds(config.phases) + config.hold + count * interval + MEASURING_SECONDS;
@@ -25,9 +28,9 @@ export function liveFacts(conductor: Conductor, { facts, config, link, populatio
     return {
       stage: conductor.stage,
       connected,
-      target: facts.targetConnections,
+      target: measurements.targetConnections,
       ratePerSec: conductor.stage === 'ramp' ? ratePerSec : 0,
-      broadcasts: { sent: facts.sent.length, planned: count, delivered: link.status.received },
+      broadcasts: { sent: measurements.sent.length, planned: count, delivered: link.status.received },
       secondsLeft: planSeconds - (nowMs - startedMs) / 1000,
     };
   };

@@ -18,13 +18,13 @@ export interface LiveFacts {
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
-  readonly #facts: () => LiveFacts;
+  readonly #measurements: () => LiveFacts;
   #timer: NodeJS.Timeout | undefined;
   #drawn = false;
 
-  constructor(stream: NodeJS.WriteStream, facts: () => LiveFacts) {
+  constructor(stream: NodeJS.WriteStream, measurements: () => LiveFacts) {
     this.#stream = stream;
-    this.#facts = facts;
+    this.#measurements = measurements;
   }
 
   start(): void {
@@ -46,7 +46,7 @@ export class LiveLine {
 
   #draw(): void {
     // A pseudo terminal without a size says 0.
-    const text = renderLive(this.#facts()).slice(0, (this.#stream.columns || 80) - 1);
+    const text = renderLive(this.#measurements()).slice(0, (this.#stream.columns || 80) - 1);
     this.#stream.write(`\n${CLEAR_LINE}${text}${UP}\r`);
     this.#drawn = true;
   }

@@ -1,7 +1,7 @@
-/** Facts to result document; nothing is measured here. */
+/** Measurements to result document; nothing is measured here. */
 import type { Result } from '../../protocol/result.ts';
 import { computeCapacity } from '../../report/capacity.ts';
-import type { Facts } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
@@ -12,41 +12,41 @@ import { generatorFigures } from './generator.ts';
 import { latencyFigures } from './latency.ts';
 import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory.ts';
-import { judge } from './verdict.ts';
+import { evaluate } from './verdict.ts';
 
 export function assembleResult(
-  facts: Facts,
+  measurements: Measurements,
   config: Settings,
   environment: Result['environment'],
   sampler: Pick<Sampler, 'layers' | 'samples' | 'health' | 'swapped'>,
 ): Result {
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
-  const batches = batchRows(facts);
+  const batches = batchRows(measurements);
   const measured: Omit<Result, 'verdict' | 'capacity'> = {
     schemaVersion: 1,
     run: {
-      id: facts.id,
-      scenario: facts.scenario,
-      startedAt: facts.startedAt.toISOString(),
+      id: measurements.id,
+      scenario: measurements.scenario,
+      startedAt: measurements.startedAt.toISOString(),
       endedAt: new Date().toISOString(),
-      target: facts.target,
-      profile: facts.profile,
-      engine: facts.engine,
-      complete: facts.aborted === undefined && facts.workersAtEnd.length > 0,
+      target: measurements.target,
+      profile: measurements.profile,
+      engine: measurements.engine,
+      complete: measurements.aborted === undefined && measurements.workersAtEnd.length > 0,
     },
-    connections: connectionFigures(facts),
-    delivery: facts.engine === ENGINE ? deliveryFigures(facts, batches, config) : null,
-    latency: latencyFigures(facts),
-    memory: memoryFigures(facts, sampler),
-    cpu: cpuFigures(facts, sampler.layers),
-    generator: generatorFigures(facts),
-    machine: machineFigures(facts, sampler, environment.cpuCount),
+    connections: connectionFigures(measurements),
+    delivery: measurements.engine === ENGINE ? deliveryFigures(measurements, batches, config) : null,
+    latency: latencyFigures(measurements),
+    memory: memoryFigures(measurements, sampler),
+    cpu: cpuFigures(measurements, sampler.layers),
+    generator: generatorFigures(measurements),
+    machine: machineFigures(measurements, sampler, environment.cpuCount),
     sampling: { intervalMs, taken, missed, longestGapMs: Math.round(longestGapMs), failures },
-    thresholds: facts.thresholds,
-    stages: facts.stages,
+    thresholds: measurements.thresholds,
+    stages: measurements.stages,
     samples: sampler.samples,
     environment,
   };
   const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
-  return { ...result, verdict: judge(facts, result) };
+  return { ...result, verdict: evaluate(measurements, result) };
 }

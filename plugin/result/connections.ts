@@ -3,7 +3,7 @@ import { summaryMs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES } from '../../protocol/link.ts';
 import type { Result } from '../../protocol/result.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
-import type { Facts } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements.ts';
 import { ENGINE } from '../script/script.ts';
 import { achievedRate } from './rate.ts';
 import { merged, sum } from './sums.ts';
@@ -11,8 +11,8 @@ import { merged, sum } from './sums.ts';
 /** Socket.IO's reason for the end of a connection that its own client has closed. */
 const OWN_DOING = 'io client disconnect';
 
-export function connectionFigures(facts: Facts): Result['connections'] {
-  const { snapshots } = facts;
+export function connectionFigures(measurements: Measurements): Result['connections'] {
+  const { snapshots } = measurements;
   const stages = Object.fromEntries(
     CONNECT_STAGES.flatMap((stage) => {
       const summary = summaryMs(merged(snapshots.map(({ connectUs }) => connectUs[stage])));
@@ -21,19 +21,22 @@ export function connectionFigures(facts: Facts): Result['connections'] {
   );
   const { total = null, ...stagesMs } = stages;
   const failures = sumCounts(snapshots.map((snapshot) => snapshot.failures));
-  const rate = achievedRate(snapshots, facts.configuredRatePerSec);
+  const rate = achievedRate(snapshots, measurements.configuredRatePerSec);
   return {
-    target: facts.targetConnections,
-    peak: facts.peakConnections,
+    target: measurements.targetConnections,
+    peak: measurements.peakConnections,
     failed: sum(Object.values(failures)),
     failures,
     asked: sum(snapshots.map(({ accounts }) => accounts.asked)),
     opened: sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended)))),
-    held: facts.engine === ENGINE && snapshots.length > 0 ? sum(snapshots.map(({ accounts }) => accounts.alive)) : null,
+    held:
+      measurements.engine === ENGINE && snapshots.length > 0
+        ? sum(snapshots.map(({ accounts }) => accounts.alive))
+        : null,
     lost: lostOf(snapshots),
     retries: sum(snapshots.map(({ retries }) => retries)),
     disconnects: sumCounts(snapshots.map(({ disconnects }) => disconnects)),
-    configuredRatePerSec: facts.configuredRatePerSec,
+    configuredRatePerSec: measurements.configuredRatePerSec,
     achievedRatePerSec: rate?.perSec ?? null,
     rampSeconds: rate?.seconds ?? null,
     connectMs: total,
@@ -43,7 +46,7 @@ export function connectionFigures(facts: Facts): Result['connections'] {
 }
 
 /** By reason; what a virtual user closed itself is not lost. */
-function lostOf(snapshots: Facts['snapshots']): Record<string, number> {
+function lostOf(snapshots: Measurements['snapshots']): Record<string, number> {
   const { [OWN_DOING]: _, ...lost } = sumCounts(snapshots.map(({ accounts }) => accounts.ended));
   return lost;
 }

@@ -1,10 +1,10 @@
 /** What the connections and the messages cost in CPU. */
 import type { Result } from '../../protocol/result.ts';
-import type { CpuWindow, Facts } from '../run/measurements.ts';
+import type { CpuWindow, Measurements } from '../run/measurements.ts';
 import type { Layer } from '../samplers/index.ts';
 
 export function cpuFigures(
-  { sharedHost, cpu: { ramp, idle, broadcast } }: Facts,
+  { sharedHost, cpu: { ramp, idle, broadcast } }: Measurements,
   layers: readonly Layer[],
 ): Result['cpu'] {
   const seen = new Set([ramp, idle, broadcast].flatMap((window) => Object.keys(window?.cpuUs ?? {})));

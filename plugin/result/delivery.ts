@@ -1,6 +1,6 @@
 /** Who got each broadcast. */
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount, type Result } from '../../protocol/result.ts';
-import type { Facts } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements.ts';
 import { isMember } from '../run/receivers/sentinel.ts';
 import type { Settings } from '../script/settings.ts';
 import { merged, sum } from './sums.ts';
@@ -11,13 +11,17 @@ function totals(rows: Receipts[]): Receipts {
   return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
 }
 
-export function deliveryFigures(facts: Facts, batches: Batch[], config: Settings): NonNullable<Result['delivery']> {
+export function deliveryFigures(
+  measurements: Measurements,
+  batches: Batch[],
+  config: Settings,
+): NonNullable<Result['delivery']> {
   const receipts = totals(batches);
   return {
     payloadBytes: config.broadcasts.bytes,
     broadcasts: batches.length,
     ...receipts,
-    late: sum(facts.snapshots.map((snapshot) => snapshot.receipts.late)),
+    late: sum(measurements.snapshots.map((snapshot) => snapshot.receipts.late)),
     coverage: receipts.expected > 0 ? receipts.received / receipts.expected : null,
     batches,
   };
@@ -25,13 +29,13 @@ export function deliveryFigures(facts: Facts, batches: Batch[], config: Settings
 
 /** By the server's count. The probe and the sentinel are members, too, and keep no ledger. */
 export function otherReceivers(
-  { expected, sentAtUs }: Pick<Facts['sent'][number], 'expected' | 'sentAtUs'>,
-  sentinel: Facts['sentinel'],
+  { expected, sentAtUs }: Pick<Measurements['sent'][number], 'expected' | 'sentAtUs'>,
+  sentinel: Measurements['sentinel'],
 ): number {
   return Math.max(0, expected - 1 - (isMember(sentinel, sentAtUs) ? 1 : 0));
 }
 
-export function batchRows({ sent, frozen, sentinel }: Facts): Batch[] {
+export function batchRows({ sent, frozen, sentinel }: Measurements): Batch[] {
   const pages = Map.groupBy(frozen, ({ seq }) => seq);
   return sent
     .toSorted((a, b) => a.seq - b.seq)

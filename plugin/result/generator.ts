@@ -1,9 +1,9 @@
 /** The event loops of the load generator, one row each. */
 import type { Result } from '../../protocol/result.ts';
-import type { Facts } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements.ts';
 
 /** Rows of a window and part are numbered through, over all engines: no two loops share a number. */
-export function generatorFigures({ generator }: Pick<Facts, 'generator'>): Result['generator'] {
+export function generatorFigures({ generator }: Pick<Measurements, 'generator'>): Result['generator'] {
   const counted = new Map<string, number>();
   return generator.map(({ from: { engine }, process: _, ...loop }) => {
     const kind = `${loop.window} ${loop.part}`;

@@ -1,12 +1,12 @@
 /** How long the broadcasts took. */
 import { encodeHistogram, mergeHistograms, summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result.ts';
-import type { Facts } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements.ts';
 import { sentinelFigures } from './sentinel.ts';
 import { histogramOf, merged } from './sums.ts';
 
-export function latencyFigures(facts: Facts): Result['latency'] {
-  const { frozen, sent, roundTripsUs, clocks, workersAtStart } = facts;
+export function latencyFigures(measurements: Measurements): Result['latency'] {
+  const { frozen, sent, roundTripsUs, clocks, workersAtStart } = measurements;
   const local = merged(frozen.map(({ latencyUs }) => latencyUs.local));
   const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
@@ -23,7 +23,7 @@ export function latencyFigures(facts: Facts): Result['latency'] {
     crossWorkerMs: summaryMs(cross),
     completionMs: summaryMs(histogramOf(completions)),
     sendDelayMs: summaryMs(histogramOf(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))),
-    ...sentinelFigures(facts),
+    ...sentinelFigures(measurements),
     roundTripHalfMs: {
       underLoad: summaryMs(underLoad),
       single: summaryMs(single),

@@ -1,10 +1,10 @@
 /** What the machine that the run was made on had left. */
 import type { Result } from '../../protocol/result.ts';
-import type { CpuWindow, Facts } from '../run/measurements.ts';
+import type { CpuWindow, Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 
 export function machineFigures(
-  { cpu }: Facts,
+  { cpu }: Measurements,
   sampler: Pick<Sampler, 'swapped'>,
   cpuCount: number,
 ): NonNullable<Result['machine']> {

@@ -1,22 +1,24 @@
 /** What the connections cost in memory. */
 import type { Result, Slope } from '../../protocol/result.ts';
 import { fitLine } from '../../report/statistics.ts';
-import type { Facts, LayerBytes } from '../run/measurements.ts';
+import type { LayerBytes, Measurements } from '../run/measurements.ts';
 import { describeLayers, type Sampler } from '../samplers/index.ts';
 import { memorySum } from './memory-sum.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'>;
 
-export function memoryFigures(facts: Facts, sampled: Sampled): Result['memory'] {
-  const { plateaus, afterBroadcasts, afterDisconnect, absentLayers } = facts;
+export function memoryFigures(measurements: Measurements, sampled: Sampled): Result['memory'] {
+  const { plateaus, afterBroadcasts, afterDisconnect, absentLayers } = measurements;
   const baseline = plateaus[0]?.layers ?? {};
-  const peakBytes = peaks(facts, sampled);
+  const peakBytes = peaks(measurements, sampled);
   const known = Object.keys(baseline).filter((layer) => plateaus.every((plateau) => layer in plateau.layers));
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of known) {
     const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
     const naive =
-      facts.peakConnections > 0 ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / facts.peakConnections : 0;
+      measurements.peakConnections > 0
+        ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / measurements.peakConnections
+        : 0;
     const line = fitLine(points);
     if (!line) continue;
     const { slope, low95, high95, r2 } = line;
@@ -35,7 +37,7 @@ export function memoryFigures(facts: Facts, sampled: Sampled): Result['memory'] 
 }
 
 /** The highest reading of each figure; the time series knows the peaks between the readings of some. */
-function peaks({ plateaus, afterBroadcasts, sharedHost }: Facts, { layers, samples }: Sampled): LayerBytes {
+function peaks({ plateaus, afterBroadcasts, sharedHost }: Measurements, { layers, samples }: Sampled): LayerBytes {
   const peak: LayerBytes = {};
   const raise = (layer: string, bytes: number | undefined) => {
     if (bytes !== undefined) peak[layer] = Math.max(peak[layer] ?? 0, bytes);

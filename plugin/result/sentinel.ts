@@ -1,11 +1,13 @@
-/** What the sentinel saw, and how far behind it the crowd of its worker was. */
+/** What the sentinel saw, and how far the other receivers of its worker lagged behind it. */
 import { summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result.ts';
-import type { Facts } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements.ts';
 import { histogramOf, merged } from './sums.ts';
 
-export function sentinelFigures(facts: Facts): Pick<Result['latency'], 'sentinelMs' | 'behindSentinelMs'> {
-  const seen = sightings(facts);
+export function sentinelFigures(
+  measurements: Measurements,
+): Pick<Result['latency'], 'sentinelMs' | 'behindSentinelMs'> {
+  const seen = sightings(measurements);
   return {
     sentinelMs: summaryMs(histogramOf(seen.map(({ latencyUs }) => latencyUs))),
     behindSentinelMs: summaryMs(
@@ -25,7 +27,7 @@ interface Sighting {
   othersP99Us: number | null;
 }
 
-function sightings({ sentinel, sent, frozen }: Facts): Sighting[] {
+function sightings({ sentinel, sent, frozen }: Measurements): Sighting[] {
   if (!sentinel) return [];
   const pages = Map.groupBy(frozen, ({ seq }) => seq);
   return sent.flatMap(({ seq, worker, intendedAtUs }) => {

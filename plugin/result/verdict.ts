@@ -1,7 +1,7 @@
 /** Whether the figures can be trusted, and if not, why. */
 import type { Result } from '../../protocol/result.ts';
 import { type Reason, VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
-import type { Facts } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements.ts';
 import { ceilings } from './reasons/ceilings.ts';
 import { connectionProblems } from './reasons/connections.ts';
 import { generatorProblems } from './reasons/generator.ts';
@@ -13,20 +13,27 @@ type Status = Result['verdict']['status'];
 const RATE_TOLERANCE = 0.05;
 
 /** @param result everything but the verdict */
-export function judge(facts: Facts, result: Omit<Result, 'verdict'>): { status: Status; reasons: Reason[] } {
-  const reasons = [...(facts.aborted ? [facts.aborted] : []), ...facts.remarks, ...suspicions(facts, result)];
+export function evaluate(
+  measurements: Measurements,
+  result: Omit<Result, 'verdict'>,
+): { status: Status; reasons: Reason[] } {
+  const reasons = [
+    ...(measurements.aborted ? [measurements.aborted] : []),
+    ...measurements.warnings,
+    ...checks(measurements, result),
+  ];
   const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates);
   return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
 }
 
-function* suspicions(facts: Facts, result: Omit<Result, 'verdict'>): Generator<Reason> {
+function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): Generator<Reason> {
   const { connections, delivery } = result;
-  yield* connectionProblems(facts, result);
-  const [unsent] = facts.unsent;
+  yield* connectionProblems(measurements, result);
+  const [unsent] = measurements.unsent;
   if (unsent) {
     yield {
       code: 'BROADCAST_NOT_SENT',
-      message: `${facts.unsent.length} of ${facts.unsent.length + facts.sent.length} broadcasts; the first: ${unsent.message}`,
+      message: `${measurements.unsent.length} of ${measurements.unsent.length + measurements.sent.length} broadcasts; the first: ${unsent.message}`,
       fix: 'see the worker logs',
     };
   }
@@ -40,12 +47,12 @@ function* suspicions(facts: Facts, result: Omit<Result, 'verdict'>): Generator<R
   }
   if (delivery) yield* ledgerProblems(delivery);
   yield* clockProblems(result.latency);
-  yield* generatorProblems(facts, result);
+  yield* generatorProblems(measurements, result);
   yield* machineProblems(result);
-  yield* ceilings(facts, result);
-  yield* plateauProblems(facts);
-  const restarted = facts.workersAtEnd.filter(
-    ({ worker, pid }) => facts.workersAtStart.find((before) => before.worker === worker)?.pid !== pid,
+  yield* ceilings(measurements, result);
+  yield* plateauProblems(measurements);
+  const restarted = measurements.workersAtEnd.filter(
+    ({ worker, pid }) => measurements.workersAtStart.find((before) => before.worker === worker)?.pid !== pid,
   );
   if (restarted.length > 0) {
     yield {
@@ -116,7 +123,7 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
 
-function* plateauProblems({ plateaus, aborted }: Facts): Generator<Reason> {
+function* plateauProblems({ plateaus, aborted }: Measurements): Generator<Reason> {
   const different = new Set(plateaus.map(({ connections }) => connections));
   if (aborted || different.size === 0 || different.size >= MIN_PLATEAUS) return;
   yield {

@@ -1,13 +1,13 @@
 /**
  * Conducts a run around Artillery's arrivals: warm-up, baseline and single round trips before them, a plateau in each pause
  * between ramps, and when all have arrived: idle window, broadcasts, drain, disconnect, residual.
- * Writes what it sees into the context's facts.
+ * Writes what it sees into the context's measurements.
  */
 
 import { arrivalsOf } from '../script/phases.ts';
 import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
 import { readClocks } from './clocks.ts';
-import { type RunContext, remark } from './context.ts';
+import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { readAtRest } from './readings.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
@@ -55,17 +55,17 @@ export class Conductor {
 
   /** Warm-up, baseline at zero connections, then the probe's round trips with nobody else there. */
   async prepare(): Promise<void> {
-    const { control, facts, sampler, sentinel, population, here, signal } = this.#context;
+    const { control, measurements, sampler, sentinel, population, here, signal } = this.#context;
     const stats = await control.stats();
-    facts.workersAtStart = stats.map(({ worker, pid }) => ({ worker, pid }));
+    measurements.workersAtStart = stats.map(({ worker, pid }) => ({ worker, pid }));
     // The probe's and the sentinel's; control connections are not among them.
     const ours = sentinel ? 2 : 1;
     const others = sum(stats.map(({ connections }) => connections)) - ours;
     if (others > 0) {
       const message = `${others} connections were there before the run, and are in its baseline`;
-      remark(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
+      addWarning(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
     }
-    facts.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
+    measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
     await warmUp(this.#context);
     // A number that the server told during the warm-up would be taken for connections that left meanwhile.
     await population.gone(NUMBER_AGE_MS, signal);
@@ -94,45 +94,45 @@ export class Conductor {
 
   /** After the last phase: everything that needs the full population. Ends quickly when the run is aborted. */
   async finale(): Promise<void> {
-    const { facts, config, population, link, control, holds } = this.#context;
+    const { measurements, config, population, link, control, holds } = this.#context;
     await this.#endRamp();
-    if (facts.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
+    if (measurements.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
     if (config.hold > 0) await this.#during('hold', () => measureIdle(this.#context));
     if (config.broadcasts.count > 0) {
       await this.#during('broadcasts', () => measureBroadcasts(this.#context, () => this.#enter('drain')));
     }
     await this.#checkRedis();
-    facts.snapshots = await link.snapshots();
+    measurements.snapshots = await link.snapshots();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');
     const stats = await control.stats();
-    facts.workersAtEnd = stats.map(({ worker, pid }) => ({ worker, pid }));
+    measurements.workersAtEnd = stats.map(({ worker, pid }) => ({ worker, pid }));
     this.#enter('done');
   }
 
   async #endRamp(): Promise<void> {
     const context = this.#context;
-    const { population, facts, signal } = context;
+    const { population, measurements, signal } = context;
     const settled = await population.settled(this.#arrived, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      remark(context, 'NOT_SETTLED', `not all of ${this.#arrived} virtual users connected and joined in time`);
+      addWarning(context, 'NOT_SETTLED', `not all of ${this.#arrived} virtual users connected and joined in time`);
     }
     const connections = population.connections();
-    facts.peakConnections = Math.max(facts.peakConnections, connections);
+    measurements.peakConnections = Math.max(measurements.peakConnections, connections);
     const begin = this.#rampBegin;
     this.#rampBegin = undefined;
     if (!begin) return;
-    addWindow(facts.cpu.ramp, await windowSince(context, begin, connections - begin.connections));
+    addWindow(measurements.cpu.ramp, await windowSince(context, begin, connections - begin.connections));
     await noteGenerator(context, 'ramp');
   }
 
   async #plateau(): Promise<void> {
-    const { control, sampler, population, record, facts, signal } = this.#context;
+    const { control, sampler, population, record, measurements, signal } = this.#context;
     if (signal.aborted) return;
     const connections = population.connections();
     const layers = await readAtRest(control, sampler);
     if (population.connections() !== connections) {
-      remark(
+      addWarning(
         this.#context,
         'PLATEAU_MOVED',
         `connections changed from ${connections} to ${population.connections()} while memory was read`,
@@ -140,8 +140,8 @@ export class Conductor {
       );
       return;
     }
-    facts.absentLayers = sampler.absent();
-    facts.plateaus.push({ connections, layers });
+    measurements.absentLayers = sampler.absent();
+    measurements.plateaus.push({ connections, layers });
     record.append('plateau', { connections, layers });
   }
 
@@ -150,7 +150,7 @@ export class Conductor {
     const { redis, signal } = this.#context;
     if (!redis || signal.aborted || (await redis.read())) return;
     const why = redis.lastFailure ?? 'no answer';
-    remark(
+    addWarning(
       this.#context,
       'REDIS_GONE',
       `Redis stopped answering during the run: ${why}`,
@@ -159,18 +159,18 @@ export class Conductor {
   }
 
   async #disconnect(): Promise<void> {
-    const { control, sampler, population, link, record, facts, signal } = this.#context;
+    const { control, sampler, population, link, record, measurements, signal } = this.#context;
     this.released = true;
     link.tell({ type: 'release' });
     if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {
       if (signal.aborted) return;
       const left = population.connections();
-      remark(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is not known`);
+      addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is not known`);
       return;
     }
     await pause(RESIDUAL_SETTLE_MS, signal);
-    facts.afterDisconnect = await readAtRest(control, sampler);
-    record.append('after-disconnect', { layers: facts.afterDisconnect });
+    measurements.afterDisconnect = await readAtRest(control, sampler);
+    record.append('after-disconnect', { layers: measurements.afterDisconnect });
   }
 
   /** A stage that is left out when the run is aborted. */
@@ -182,8 +182,8 @@ export class Conductor {
 
   #enter(stage: Stage): void {
     this.#stage = stage;
-    const { facts, sampler } = this.#context;
-    facts.stages.push({ name: stage, t: sampler.seconds() });
+    const { measurements, sampler } = this.#context;
+    measurements.stages.push({ name: stage, t: sampler.seconds() });
     this.onStage();
   }
 }

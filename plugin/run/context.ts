@@ -8,7 +8,7 @@ import type { ControlClients, RedisReader, Sampler } from '../samplers/index.ts'
 import type { Connection } from '../script/connection.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
-import type { Facts } from './measurements.ts';
+import type { Measurements } from './measurements.ts';
 import type { Population } from './population.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
@@ -17,13 +17,13 @@ import type { RunRecord } from './record.ts';
 export interface RunContext {
   config: Settings;
   /** Written as the run goes on. */
-  facts: Facts;
+  measurements: Measurements;
   record: Pick<RunRecord, 'append'>;
   link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'tell'>;
   control: Pick<ControlClients, 'stats' | 'gc' | 'time' | 'broadcast'>;
   sampler: Omit<Sampler, 'close'>;
   probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip'>;
-  /** Where there is a crowd's latency to compare with its own. */
+  /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join'> | undefined;
   /** How a connection to the target is made. */
   connection: Connection;
@@ -41,7 +41,12 @@ export interface RunContext {
 }
 
 /** Notes something that a reader of the result has to know; it makes the verdict SUSPECT at least. */
-export function remark({ facts, record }: RunContext, code: ReasonCode, message: string, fix?: string): void {
-  facts.remarks.push(fix === undefined ? { code, message } : { code, message, fix });
-  record.append('remark', { code, message });
+export function addWarning(
+  { measurements, record }: RunContext,
+  code: ReasonCode,
+  message: string,
+  fix?: string,
+): void {
+  measurements.warnings.push(fix === undefined ? { code, message } : { code, message, fix });
+  record.append('warning', { code, message });
 }

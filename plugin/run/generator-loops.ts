@@ -8,7 +8,10 @@ export async function resetGenerator({ link, ledger }: RunContext): Promise<void
 }
 
 /** Ends it. Of several ramps each loop's worst one stays. */
-export async function noteGenerator({ link, ledger, facts }: RunContext, window: GeneratorWindow): Promise<void> {
+export async function noteGenerator(
+  { link, ledger, measurements }: RunContext,
+  window: GeneratorWindow,
+): Promise<void> {
   if (!ledger) return;
   const snapshots = await link.snapshots();
   const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [
@@ -18,9 +21,9 @@ export async function noteGenerator({ link, ledger, facts }: RunContext, window:
       .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, from, process: index, ...eventLoop })),
   ]);
   for (const loop of loops) {
-    const before = facts.generator.findIndex((one) => isSameLoop(one, loop));
-    if (before < 0) facts.generator.push(loop);
-    else facts.generator[before] = worse(facts.generator[before] as GeneratorLoop, loop);
+    const before = measurements.generator.findIndex((one) => isSameLoop(one, loop));
+    if (before < 0) measurements.generator.push(loop);
+    else measurements.generator[before] = worse(measurements.generator[before] as GeneratorLoop, loop);
   }
 }
 

@@ -43,7 +43,7 @@ export interface WorkerIdentity {
   pid: number;
 }
 
-export interface Facts {
+export interface Measurements {
   readonly id: string;
   readonly scenario: string;
   readonly startedAt: Date;
@@ -82,16 +82,16 @@ export interface Facts {
   /** What Artillery's `ensure` made of the metrics. */
   thresholds: Result['thresholds'];
   /** What the conductor noticed on the way. */
-  remarks: Reason[];
+  warnings: Reason[];
   /** Set when the run ended early. */
   aborted: Reason | undefined;
 }
 
 /** @param scenario as of `scenarioName` */
-export function newFacts(
+export function newMeasurements(
   scenario: string,
   { engine, target, load }: Pick<Settings, 'engine' | 'target' | 'load'>,
-): Facts {
+): Measurements {
   const startedAt = new Date();
   return {
     id: runId(startedAt, scenario),
@@ -122,7 +122,7 @@ export function newFacts(
     workersAtStart: [],
     workersAtEnd: [],
     thresholds: [],
-    remarks: [],
+    warnings: [],
     aborted: undefined,
   };
 }

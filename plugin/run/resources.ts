@@ -7,7 +7,7 @@ import type { Settings } from '../script/settings.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import type { EngineLink } from './link.ts';
-import type { Facts } from './measurements.ts';
+import type { Measurements } from './measurements.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { Probe } from './receivers/probe.ts';
 import { Sentinel } from './receivers/sentinel.ts';
@@ -16,7 +16,7 @@ import { openTarget, type Target } from './target.ts';
 
 export interface ResourceOptions {
   config: Settings;
-  facts: Facts;
+  measurements: Measurements;
   record: RunRecord;
   link: EngineLink;
   closers: Closers;
@@ -36,12 +36,12 @@ export interface RunResources {
  * @throws CapacityError of whatever cannot be opened, or the signal's reason
  */
 export async function openResources(options: ResourceOptions): Promise<RunResources> {
-  const { config, facts, record, link, closers, signal, log } = options;
-  const opening = openTarget(config, facts.targetConnections, log, signal);
+  const { config, measurements, record, link, closers, signal, log } = options;
+  const opening = openTarget(config, measurements.targetConnections, log, signal);
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
   const target = await opening;
-  facts.target = target.url;
-  facts.profile = target.profile;
+  measurements.target = target.url;
+  measurements.profile = target.profile;
   const connection = { ...config.connection, url: new URL(target.url).origin };
   const probe = await Probe.connect(connection, signal);
   closers.add(() => probe.close());
@@ -53,7 +53,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
 
   // The engines' processes are part of the baseline.
   await link.ready(signal);
-  const ledger = facts.engine === ENGINE;
+  const ledger = measurements.engine === ENGINE;
   const sentinel = ledger ? await Sentinel.start(connection, signal) : undefined;
   if (sentinel) closers.add(() => sentinel.close());
   const fleetPids = (await link.snapshots()).flatMap(({ processes }) => processes.map(({ pid }) => pid));
@@ -61,11 +61,11 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   closers.add(() => population.close());
   const workers = await control.stats();
   const here = workers.map(({ host }) => host.kernel === thisHost().kernel);
-  facts.sharedHost = here.every(Boolean);
+  measurements.sharedHost = here.every(Boolean);
   const sampler = new Sampler({
     redis,
     workers: control,
-    ownMachineOnly: !facts.sharedHost,
+    ownMachineOnly: !measurements.sharedHost,
     pids: async () => ({ ...(await target.pids(workers)), fleet: fleetPids, artillery: [process.pid] }),
     connections: () => population.connections(),
   });
@@ -73,5 +73,5 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   signal.throwIfAborted();
   const holds = ledger || config.external;
   const measuring = { link, control, sampler, probe, sentinel, connection, population, redis };
-  return { context: { config, facts, record, ...measuring, ledger, here, holds, signal }, target, workers };
+  return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
 }

@@ -2,7 +2,7 @@
 import { monotonicUs } from '../../protocol/clock.ts';
 import { publish } from './broadcasts.ts';
 import { offsetAt } from './clocks.ts';
-import { type RunContext, remark } from './context.ts';
+import { addWarning, type RunContext } from './context.ts';
 import { until } from './wait.ts';
 
 const INTERVAL_MS = 50;
@@ -12,8 +12,8 @@ const ANSWER_TIMEOUT_MS = 30_000;
  * Between the clock of the worker that answers the probe and the one that published: one and the same on one host.
  * @returns microseconds to add to what the worker said
  */
-export function clockDifference({ facts, probe }: RunContext, seq: number): number {
-  const { workersAtStart, clocks } = facts;
+export function clockDifference({ measurements, probe }: RunContext, seq: number): number {
+  const { workersAtStart, clocks } = measurements;
   const publisher = clocks[(seq - 1) % workersAtStart.length];
   const answering = clocks[workersAtStart.findIndex(({ worker }) => worker === probe.worker)];
   const nowUs = monotonicUs();
@@ -22,10 +22,10 @@ export function clockDifference({ facts, probe }: RunContext, seq: number): numb
 
 /** @returns when all are answered or given up; the probe is in the scenario's room then */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
-  const { control, probe, record, config, facts, signal } = context;
+  const { control, probe, record, config, measurements, signal } = context;
   const room = `${config.room}:single`;
   await probe.join(room);
-  const trips = facts.roundTripsUs.single;
+  const trips = measurements.roundTripsUs.single;
   const { singleRoundTrips: count } = config;
   probe.onRoundTrip = (seq, us) => trips.push(us + clockDifference(context, seq));
   const unsent: string[] = [];
@@ -36,8 +36,8 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
       count,
       intervalMs: INTERVAL_MS,
       bytes: config.broadcasts.bytes,
-      workers: facts.workersAtStart.length,
-      clocks: facts.clocks,
+      workers: measurements.workersAtStart.length,
+      clocks: measurements.clocks,
     },
     () => {},
     (_seq, error) => unsent.push(error.message),
@@ -46,7 +46,7 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   await until(() => trips.length + unsent.length >= count, ANSWER_TIMEOUT_MS, signal);
   if (trips.length < count && !signal.aborted) {
     const why = unsent[0] ?? 'sent, and not answered';
-    remark(context, 'ROUND_TRIPS_MISSING', `${count - trips.length} of ${count} single round trips: ${why}`);
+    addWarning(context, 'ROUND_TRIPS_MISSING', `${count - trips.length} of ${count} single round trips: ${why}`);
   }
   record.append('single-round-trips', { us: trips });
   await probe.join(config.room);

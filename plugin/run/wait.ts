@@ -1,4 +1,4 @@
-/** Waiting for facts that arrive as periodic reports of other processes, so that no event announces them. */
+/** Waiting for measurements that arrive as periodic reports of other processes, so that no event announces them. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 50;

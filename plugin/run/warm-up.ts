@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WarmUpOrder } from '../../protocol/link.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
-import { type RunContext, remark } from './context.ts';
+import { addWarning, type RunContext } from './context.ts';
 import { connectOfficial, joinRoom } from './receivers/official-client.ts';
 import { pause } from './wait.ts';
 
@@ -21,8 +21,8 @@ const LEAVE_POLL_MS = 50;
 
 /** @returns when they are gone and collected; does nothing for `warmUp: 0` */
 export async function warmUp(context: RunContext): Promise<void> {
-  const { config, control, facts, record, signal } = context;
-  const workers = facts.workersAtStart.length;
+  const { config, control, measurements, record, signal } = context;
+  const workers = measurements.workersAtStart.length;
   const count = config.warmUp * workers;
   if (count === 0) return;
   const startedMs = performance.now();
@@ -38,7 +38,7 @@ export async function warmUp(context: RunContext): Promise<void> {
   if (signal.aborted) return;
   record.append('warm-up', { connections: count, ms: performance.now() - startedMs, failure });
   if (failure === undefined) return;
-  remark(
+  addWarning(
     context,
     'WARM_UP_FAILED',
     `the short connections before the baseline had problems: ${failure}`,
@@ -74,10 +74,10 @@ function warmUpAlone({ connection, signal }: RunContext, { connections, together
 }
 
 /** By each worker; whoever is in the room then gets them. */
-async function broadcastUntil({ control, config, facts }: RunContext, signal: AbortSignal): Promise<void> {
+async function broadcastUntil({ control, config, measurements }: RunContext, signal: AbortSignal): Promise<void> {
   const order = { room: roomOf(config.room), bytes: config.broadcasts.bytes };
   for (let seq = 1; !signal.aborted; seq++) {
-    await control.broadcast({ ...order, seq }, seq % facts.workersAtStart.length);
+    await control.broadcast({ ...order, seq }, seq % measurements.workersAtStart.length);
     await pause(BROADCAST_INTERVAL_MS, signal);
   }
 }

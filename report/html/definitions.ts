@@ -116,7 +116,7 @@ export const DEFINITIONS = {
   capacity: {
     term: 'Capacity',
     anchor: 'capacity',
-    text: 'Where the fitted line reaches the memory budget, and the walls that are known. CPU is not among them.',
+    text: 'Where the fitted line reaches the memory budget, and the limits that are known. CPU is not among them.',
   },
   seedMax: {
     term: 'Theoretical max',

@@ -135,7 +135,7 @@ export function capacity({ capacity: found, verdict }: Result): Html | null {
   return section({
     id: 'capacity',
     title: 'Capacity',
-    lead: html`How far the line and the known walls would reach. ${term('capacity', 'What this cannot tell')}: CPU, and the time to reach everybody.`,
+    lead: html`How far the line and the known limits would reach. ${term('capacity', 'What this cannot tell')}: CPU, and the time to reach everybody.`,
     body: dataTable('Capacity in connections', ['', 'Connections', ''], rows),
   });
 }

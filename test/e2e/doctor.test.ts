@@ -57,8 +57,8 @@ it('a run refuses what the doctor does not pass, with the same numbers, and star
   const script = quickScript({ target: 'http://127.0.0.1:18080', phases }, { profile: 'embedded' });
   const run = startRun(t, { script, before: 'ulimit -n 600' });
   const { code, stdout } = await doctor('ulimit -n 600', [join(run.directory, 'quick.yml'), '--json']);
-  const { highest, binds } = JSON.parse(stdout) as Diagnosis;
-  assert.deepEqual({ code, highest, binds }, { code: 2, highest: 344, binds: 'workerFiles' });
+  const { highest, bottleneck } = JSON.parse(stdout) as Diagnosis;
+  assert.deepEqual({ code, highest, bottleneck }, { code: 2, highest: 344, bottleneck: 'workerFiles' });
   assert.equal(await run.ended, 2, run.output());
   assert.match(
     run.output(),
@@ -88,8 +88,8 @@ describe('source ports run out where the doctor said', { skip: whyNoNamespace(),
   ] as const) {
     it(title, async () => {
       const { diagnosis, counters, output } = await end(options);
-      const { fits, highest, binds } = diagnosis;
-      assert.deepEqual({ fits, highest, binds }, { fits: false, highest: ports, binds: 'generatorPorts' });
+      const { fits, highest, bottleneck } = diagnosis;
+      assert.deepEqual({ fits, highest, bottleneck }, { fits: false, highest: ports, bottleneck: 'generatorPorts' });
       const connected = counters['socketio.connects'] ?? 0;
       assert.ok(Math.abs(connected - ports) <= ports / 100, `${connected} connected\n${output}`);
       assert.equal(counters[`errors.${cause}`], arrivals - connected, output);

@@ -29,7 +29,7 @@ export class ConductedRun {
   }
 
   get stages(): string[] {
-    return this.run.facts.stages.map(({ name }) => name);
+    return this.run.measurements.stages.map(({ name }) => name);
   }
 
   prepare(): Promise<void> {

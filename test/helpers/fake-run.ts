@@ -3,14 +3,14 @@
  * Any function of the parts can be replaced by the test's own.
  */
 import type { RunContext } from '../../plugin/run/context.ts';
-import type { Facts } from '../../plugin/run/measurements.ts';
+import type { Measurements } from '../../plugin/run/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
 import type { FleetStatus } from '../../protocol/link.ts';
-import { facts, hookConfig, page, snapshot } from './facts.ts';
+import { frozenBroadcast, hookConfig, measurements, snapshot } from './measurements.ts';
 
 const ROUND_TRIP_US = 2000;
 const WARM_UP_MS = 300;
@@ -19,7 +19,7 @@ const CPU_PERCENT = 10;
 
 export class FakeRun {
   readonly context: RunContext;
-  readonly facts: Facts;
+  readonly measurements: Measurements;
   readonly stop = new AbortController();
   /** Connections that the server counts and the fleet does not. */
   others = 0;
@@ -46,11 +46,11 @@ export class FakeRun {
    */
   constructor(options: object = {}, scenario: object = {}) {
     const config = hookConfig(options, scenario);
-    this.facts = facts();
+    this.measurements = measurements();
     const link = this.#link();
     this.context = {
       config,
-      facts: this.facts,
+      measurements: this.measurements,
       record: { append: (type) => void this.recorded.push(type) },
       link,
       control: this.#control(),
@@ -72,7 +72,7 @@ export class FakeRun {
   }
 
   get codes(): string[] {
-    return this.facts.remarks.map(({ code }) => code);
+    return this.measurements.warnings.map(({ code }) => code);
   }
 
   /** Virtual users that connect, join and hold. */
@@ -107,7 +107,7 @@ export class FakeRun {
       },
       freeze: async (orders) => {
         this.asked.push(`freeze ${orders.map(({ seq }) => seq).join()}`);
-        return orders.map(({ seq }) => page(seq, Array<number>(this.status.joined).fill(ROUND_TRIP_US / 2)));
+        return orders.map(({ seq }) => frozenBroadcast(seq, Array<number>(this.status.joined).fill(ROUND_TRIP_US / 2)));
       },
       tell: ({ type }) => {
         this.asked.push(`tell ${type}`);

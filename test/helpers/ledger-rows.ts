@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { Fleet } from '../../plugin/fleet/fleet.ts';
 import { batchRows, deliveryFigures } from '../../plugin/result/delivery.ts';
 import { type Batch, RECEIPT_COUNTS } from '../../protocol/result.ts';
-import { facts, hookConfig } from './facts.ts';
 import type { Lies, LyingServer } from './lying-server.ts';
+import { hookConfig, measurements } from './measurements.ts';
 import { eventually } from './poll.ts';
 
 /** A broadcast's pages of all fleet processes, as the result document shows them. */
@@ -29,7 +29,7 @@ export async function ledgerRowsOf(
   });
   await eventually(`${receipts} receipts`, () => fleet.status().received - before >= receipts);
   const sent = orders.map((order) => ({ ...order, worker: 'w0', expected: server.members(), stampedAtUs: 0, via: 0 }));
-  const measured = facts({ sent, frozen: await fleet.freeze(orders) });
+  const measured = measurements({ sent, frozen: await fleet.freeze(orders) });
   const pages = batchRows(measured);
   const total = deliveryFigures(measured, pages, hookConfig());
   for (const key of RECEIPT_COUNTS) {

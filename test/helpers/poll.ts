@@ -1,4 +1,4 @@
-/** For facts of other processes that no event announces. */
+/** For measurements of other processes that no event announces. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**

@@ -1,7 +1,7 @@
 /** Limits that look like capacity: where connections stop at a number that somebody once configured. */
 import type { Result } from '../../../protocol/result.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
-import type { Facts } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
@@ -34,7 +34,7 @@ const LIMITS: Record<string, { limit: string; fix: string }> = {
   },
 };
 
-export function* ceilings({ snapshots }: Facts, { connections }: Omit<Result, 'verdict'>): Generator<Reason> {
+export function* ceilings({ snapshots }: Measurements, { connections }: Omit<Result, 'verdict'>): Generator<Reason> {
   const { target, peak, failed, failures } = connections;
   const enough = target * MIN_SHARE;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];

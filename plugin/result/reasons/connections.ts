@@ -1,7 +1,7 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 import type { Result } from '../../../protocol/result.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
-import type { Facts } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements.ts';
 import { sum } from '../sums.ts';
 
 type Measured = Omit<Result, 'verdict'>;
@@ -9,9 +9,9 @@ type Measured = Omit<Result, 'verdict'>;
 /** Failures that are the end of a connection which had been open. */
 const LOST = 'disconnected_';
 
-export function* connectionProblems(facts: Facts, { connections }: Measured): Generator<Reason> {
+export function* connectionProblems(measurements: Measurements, { connections }: Measured): Generator<Reason> {
   const { peak, target, failures, lost } = connections;
-  if (!facts.aborted && peak === 0) {
+  if (!measurements.aborted && peak === 0) {
     yield { code: 'NO_CONNECTIONS', message: 'no connection was made', fix: 'see connections.failures' };
   }
   const failed = Object.fromEntries(Object.entries(failures).filter(([cause]) => !cause.startsWith(LOST)));
@@ -22,8 +22,8 @@ export function* connectionProblems(facts: Facts, { connections }: Measured): Ge
     };
   }
   if (sum(Object.values(lost)) > 0) yield lostConnections(connections);
-  yield* missing(facts, connections);
-  yield* accounts(facts);
+  yield* missing(measurements, connections);
+  yield* accounts(measurements);
 }
 
 function lostConnections({ opened, held, lost }: Measured['connections']): Reason {
@@ -36,7 +36,10 @@ function lostConnections({ opened, held, lost }: Measured['connections']): Reaso
 }
 
 /** Where every virtual user is to stay, all that the scenario asks for must have been there together. */
-function* missing({ expectedAtOnce, aborted }: Facts, { peak, failed }: Measured['connections']): Generator<Reason> {
+function* missing(
+  { expectedAtOnce, aborted }: Measurements,
+  { peak, failed }: Measured['connections'],
+): Generator<Reason> {
   if (aborted || expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return;
   yield {
     code: 'TARGET_NOT_REACHED',
@@ -46,7 +49,7 @@ function* missing({ expectedAtOnce, aborted }: Facts, { peak, failed }: Measured
 }
 
 /** The engines' accounts against what the fleet's processes count themselves. */
-function* accounts({ snapshots }: Facts): Generator<Reason> {
+function* accounts({ snapshots }: Measurements): Generator<Reason> {
   for (const { accounts: account, connected, processes, from } of snapshots) {
     const sure = processes.every(({ answers }) => answers);
     if (!sure || account.alive === connected) continue;

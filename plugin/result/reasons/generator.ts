@@ -1,13 +1,13 @@
 /** The load generator itself: what it was late by is in every figure. */
 import type { Result } from '../../../protocol/result.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
-import type { Facts } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements.ts';
 
 /** Beyond this, latencies and rates are the generator's own. */
 const MAX_LOOP_DELAY_P99_MS = 50;
 
 export function* generatorProblems(
-  { snapshots }: Facts,
+  { snapshots }: Measurements,
   { generator, latency }: Omit<Result, 'verdict'>,
 ): Generator<Reason> {
   const dead = snapshots.flatMap(({ processes }) => processes).filter(({ alive }) => !alive);

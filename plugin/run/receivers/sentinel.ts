@@ -40,7 +40,7 @@ const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 export class Sentinel {
   readonly #child: ChildProcess;
   #asked = Promise.withResolvers<void>();
-  #facts: SentinelFacts | undefined;
+  #measurements: SentinelFacts | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(child: ChildProcess) {
@@ -79,7 +79,7 @@ export class Sentinel {
    */
   async join(room: string, signal: AbortSignal): Promise<SentinelFacts> {
     await this.#ask({ op: 'join', room }, signal);
-    return this.#facts as SentinelFacts;
+    return this.#measurements as SentinelFacts;
   }
 
   /** Idempotent; resolves when the process is gone. */
@@ -104,18 +104,18 @@ export class Sentinel {
     if (answer.op === 'failed') {
       this.#asked.reject(new CapacityError(answer.code, answer.message, answer.fix));
     } else if (answer.op === 'received') {
-      const seen = this.#facts?.receivedAtUs;
+      const seen = this.#measurements?.receivedAtUs;
       if (!seen?.has(answer.seq)) seen?.set(answer.seq, answer.atUs);
     } else if (answer.op === 'left') {
       this.#left(answer.atUs);
     } else {
-      if (answer.op === 'joined') this.#facts = factsOf(answer);
+      if (answer.op === 'joined') this.#measurements = factsOf(answer);
       this.#asked.resolve();
     }
   }
 
   #left(atUs: number): void {
-    if (this.#facts && !this.#closing) this.#facts.leftAtUs ??= atUs;
+    if (this.#measurements && !this.#closing) this.#measurements.leftAtUs ??= atUs;
   }
 }
 

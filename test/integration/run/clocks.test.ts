@@ -31,7 +31,7 @@ async function measure(t: TestContext, aheadUs: number) {
       await joinAll(fleet, RECEIVERS);
       const [stats] = await control.stats();
       assert.ok(stats);
-      const measured = run.facts;
+      const measured = run.measurements;
       measured.workersAtStart = [{ worker: stats.worker, pid: stats.pid }];
       const link = {
         ...run.context.link,
@@ -42,7 +42,7 @@ async function measure(t: TestContext, aheadUs: number) {
       };
       await measureBroadcasts({ ...run.context, control, probe, link, here: [true] }, () => {});
       const { copies } = await server.truth();
-      return { facts: measured, latency: latencyFigures(measured), batches: batchRows(measured), copies };
+      return { measurements: measured, latency: latencyFigures(measured), batches: batchRows(measured), copies };
     },
     undefined,
     movedClock(aheadUs),
@@ -56,7 +56,7 @@ describe('latencies of a worker', () => {
     ['five seconds behind', -5_000_000],
   ] as const) {
     it(what, async (t) => {
-      const { latency, batches, copies, facts } = await measure(t, aheadUs);
+      const { latency, batches, copies, measurements } = await measure(t, aheadUs);
       assert.equal(latency.oneWayMs?.count, RECEIVERS * BROADCASTS);
       assert.ok(batches.every(({ expected, received }) => expected === RECEIVERS && received === RECEIVERS));
       const [clock] = latency.clocks;
@@ -71,8 +71,8 @@ describe('latencies of a worker', () => {
       assert.ok(Math.abs(errorMs) < 1, `${errorMs} ms off`);
       assert.ok(batches.every(({ sendDelayMs }) => sendDelayMs > -1 && sendDelayMs < 50));
       // The probe's copy waits like all others, and comes back at once.
-      assert.equal(facts.roundTripsUs.underLoad.length, BROADCASTS);
-      assert.ok(facts.roundTripsUs.underLoad.every((us) => us >= DELAY_MS * 1000 && us < 200_000));
+      assert.equal(measurements.roundTripsUs.underLoad.length, BROADCASTS);
+      assert.ok(measurements.roundTripsUs.underLoad.every((us) => us >= DELAY_MS * 1000 && us < 200_000));
     });
   }
 });

@@ -12,9 +12,9 @@ import { ControlClients } from '../../../plugin/samplers/index.ts';
 import { openThreadCarrier } from '../../../protocol/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
-import { ENGINE_1 } from '../../helpers/facts.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
+import { ENGINE_1 } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 /** An engine with a fleet, and the hook's line to it. */
@@ -49,24 +49,24 @@ async function start(
   const [stats] = await control.stats();
   assert.ok(stats);
   const run = new FakeRun({ warmUp: warmUpConnections }, { target: app.url });
-  run.facts.workersAtStart = [{ worker: stats.worker, pid: stats.pid }];
+  run.measurements.workersAtStart = [{ worker: stats.worker, pid: stats.pid }];
   const { fleet, link } = ledger ? await startEngine(t, app.url) : {};
   const context = { ...run.context, control, link: link ?? run.context.link, ledger, signal };
   const connectionsNow = async () => (await control.stats())[0]?.connections;
-  return { app, context, seen, facts: run.facts, control, connectionsNow, fleet };
+  return { app, context, seen, measurements: run.measurements, control, connectionsNow, fleet };
 }
 
 for (const ledger of [true, false]) {
   describe(ledger ? 'by the engine and its fleet' : 'by the hook, for stock engines', () => {
     test('so many for each worker, a few at a time, in a room of their own, and all gone', async (t) => {
-      const { context, seen, facts, control, connectionsNow } = await start(t, ledger, 60);
+      const { context, seen, measurements, control, connectionsNow } = await start(t, ledger, 60);
       await warmUp(context);
       assert.equal(seen.connections, 60);
       assert.ok(seen.together <= 20, `${seen.together} at once`);
       assert.ok(seen.rooms.has('capacity:warm-up') && !seen.rooms.has('capacity'));
       assert.ok(((await control.stats())[0]?.broadcasts ?? 0) > 0);
       assert.equal(await connectionsNow(), 0);
-      assert.deepEqual(facts.remarks, []);
+      assert.deepEqual(measurements.warnings, []);
     });
 
     test('none when none are asked for', async (t) => {
@@ -76,10 +76,10 @@ for (const ledger of [true, false]) {
     });
 
     test('a server that refuses them makes the run SUSPECT, and is left alone', async (t) => {
-      const { app, context, seen, facts, connectionsNow } = await start(t, ledger, 1000);
+      const { app, context, seen, measurements, connectionsNow } = await start(t, ledger, 1000);
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
       await warmUp(context);
-      const [remark] = facts.remarks;
+      const [remark] = measurements.warnings;
       assert.equal(remark?.code, 'WARM_UP_FAILED');
       assert.match(remark.message, /enough/);
       assert.equal(seen.connections, 30);
@@ -88,13 +88,13 @@ for (const ledger of [true, false]) {
 
     test('Ctrl-C ends it, and nothing stays connected', async (t) => {
       const abort = new AbortController();
-      const { app, context, seen, facts } = await start(t, ledger, 100_000, abort.signal);
+      const { app, context, seen, measurements } = await start(t, ledger, 100_000, abort.signal);
       app.io.on('connection', () => {
         if (seen.connections === 30) abort.abort();
       });
       await warmUp(context);
       assert.ok(seen.connections < 60);
-      assert.deepEqual(facts.remarks, []);
+      assert.deepEqual(measurements.warnings, []);
       await eventually('all have left', () => app.io.engine.clientsCount === 0);
     });
   });

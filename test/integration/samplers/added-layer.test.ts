@@ -15,7 +15,7 @@ import { renderConsole } from '../../../report/console.ts';
 import { renderSamplesCsv } from '../../../report/csv.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { renderMarkdown } from '../../../report/markdown.ts';
-import { facts } from '../../helpers/facts.ts';
+import { measurements } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -51,7 +51,11 @@ describe('a layer that was added to the table', linux, () => {
     }
     const window = { seconds: 1, cpuUs: await sampler.cpu(), units: 100 };
     await sampler.close();
-    const measured = facts({ plateaus, peakConnections: 200, cpu: { ramp: window, idle: window, broadcast: window } });
+    const measured = measurements({
+      plateaus,
+      peakConnections: 200,
+      cpu: { ramp: window, idle: window, broadcast: window },
+    });
     result = resultSchema.parse({
       ...perfectResult(),
       memory: memoryFigures(measured, sampler),

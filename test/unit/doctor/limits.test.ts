@@ -169,8 +169,8 @@ describe('diagnosis', () => {
 
   it('names the lowest of several limits first', () => {
     const machine = { ...files(600), systemFiles: { max: 41_000, used: 1000 } };
-    const { fits, highest, binds, limits } = diagnose(situation({ machine }));
-    assert.deepEqual({ fits, highest, binds }, { fits: false, highest: 10_000, binds: 'systemFiles' });
+    const { fits, highest, bottleneck, limits } = diagnose(situation({ machine }));
+    assert.deepEqual({ fits, highest, bottleneck }, { fits: false, highest: 10_000, bottleneck: 'systemFiles' });
     assert.deepEqual(
       limits.slice(0, 2).map(({ name }) => name),
       ['systemFiles', 'generatorFiles'],

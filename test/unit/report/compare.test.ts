@@ -71,13 +71,13 @@ describe('compare', () => {
     assert.ok((difference.low ?? 1) < 0 && (difference.high ?? -1) > 0);
   });
 
-  it('a single run against repeats is judged by their spread', () => {
+  it('a single run against repeats is evaluated by their spread', () => {
     const baseline = latencyRuns('baseline', 49, 50, 51, 50, 50);
     assert.deepEqual(answers([baseline, latencyRuns('one', 50.5)], ONE_WAY), ['no-difference']);
     assert.deepEqual(answers([baseline, latencyRuns('one', 90)], ONE_WAY), ['worse']);
   });
 
-  it('one run each: only what has an interval of its own is judged', () => {
+  it('one run each: only what has an interval of its own is evaluated', () => {
     const [difference] = figure([latencyRuns('a', 10), latencyRuns('b', 1000)], ONE_WAY).differences;
     assert.deepEqual(difference, { answer: 'cannot-tell', value: 990, share: 99, low: null, high: null, noise: null });
   });

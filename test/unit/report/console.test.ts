@@ -139,7 +139,7 @@ test('colour only when asked for, and then the same text', () => {
 
 test('a narrow terminal gets fewer columns and wrapped sentences', () => {
   for (const line of render(imperfectResult(), 72).split('\n').slice(1)) {
-    // Two-column facts are not wrapped; they are short of themselves.
+    // Two-column measurements are not wrapped; they are short of themselves.
     assert.ok(line.length <= 80, `${line.length}: ${line}`);
   }
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connectionFigures } from '../../../plugin/result/connections.ts';
 import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
-import type { Facts } from '../../../plugin/run/measurements.ts';
+import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { ConnectionAccounts } from '../../../protocol/link.ts';
-import { facts, snapshot } from '../../helpers/facts.ts';
+import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {} };
@@ -12,16 +12,16 @@ const PROCESS = { pid: 1, index: 0, alive: true, answers: true, connections: 600
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
 /** A run of 600 virtual users that stay. */
-function judged(
+function evaluated(
   accounts: Partial<ConnectionAccounts>,
   failures = {},
-  changes: Partial<Facts> = {},
+  changes: Partial<Measurements> = {},
   connected?: number,
 ) {
   const all = { ...ACCOUNTS, ...accounts };
   const processes = [{ ...PROCESS, eventLoop }];
   const one = snapshot({ accounts: all, failures, connected: connected ?? all.alive, processes });
-  const measured = facts({
+  const measured = measurements({
     targetConnections: 600,
     expectedAtOnce: 600,
     peakConnections: 600,
@@ -37,7 +37,7 @@ describe('connections that are lost', () => {
   it('while idle, with a proxy worker, are in the verdict and not held', () => {
     const lost = { 'transport close': 300, 'ping timeout': 6 };
     const failures = { disconnected_transport_close: 300, disconnected_ping_timeout: 6 };
-    const { connections, codes, messages } = judged({ alive: 294, ended: lost }, failures);
+    const { connections, codes, messages } = evaluated({ alive: 294, ended: lost }, failures);
     assert.deepEqual([connections.asked, connections.opened, connections.held], [600, 600, 294]);
     assert.deepEqual(connections.lost, lost);
     assert.equal(connections.failed, 306);
@@ -46,7 +46,7 @@ describe('connections that are lost', () => {
   });
 
   it('are not those that their virtual users have closed', () => {
-    const { connections, codes } = judged(
+    const { connections, codes } = evaluated(
       { alive: 0, ended: { 'io client disconnect': 600 } },
       {},
       { expectedAtOnce: null },
@@ -56,7 +56,7 @@ describe('connections that are lost', () => {
   });
 
   it('stand apart from those that were never made', () => {
-    const { connections, codes, messages } = judged(
+    const { connections, codes, messages } = evaluated(
       { alive: 560, failed: { http_502: 10 }, ended: { 'io server disconnect': 30 } },
       { http_502: 10, disconnected_io_server_disconnect: 30 },
       { peakConnections: 590 },
@@ -70,23 +70,23 @@ describe('connections that are lost', () => {
 
 describe('a peak below the target', () => {
   it('is a reason of its own, whatever the failures say', () => {
-    assert.deepEqual(judged({ alive: 583 }, {}, { peakConnections: 583 }).codes, ['TARGET_NOT_REACHED']);
+    assert.deepEqual(evaluated({ alive: 583 }, {}, { peakConnections: 583 }).codes, ['TARGET_NOT_REACHED']);
   });
 
   it('is none where virtual users leave by themselves, or the run was stopped', () => {
-    assert.deepEqual(judged({}, {}, { peakConnections: 40, expectedAtOnce: null }).codes, []);
+    assert.deepEqual(evaluated({}, {}, { peakConnections: 40, expectedAtOnce: null }).codes, []);
     const aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
-    assert.deepEqual(judged({}, {}, { peakConnections: 40, aborted }).codes, []);
+    assert.deepEqual(evaluated({}, {}, { peakConnections: 40, aborted }).codes, []);
   });
 });
 
 describe('two counts of the same connections', () => {
   it('that differ invalidate the run', () => {
-    assert.deepEqual(judged({}, {}, {}, 599).codes, ['ACCOUNTS_MISMATCH']);
+    assert.deepEqual(evaluated({}, {}, {}, 599).codes, ['ACCOUNTS_MISMATCH']);
   });
 
   it('are not compared where a process did not answer', () => {
-    const measured = facts({ expectedAtOnce: null, peakConnections: 1 });
+    const measured = measurements({ expectedAtOnce: null, peakConnections: 1 });
     const processes = [{ ...PROCESS, eventLoop, answers: false }];
     measured.snapshots = [snapshot({ accounts: ACCOUNTS, connected: 300, processes })];
     const connections = connectionFigures(measured);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connectionFigures } from '../../../plugin/result/connections.ts';
 import { achievedRate } from '../../../plugin/result/rate.ts';
-import { encoded, facts, snapshot } from '../../helpers/facts.ts';
+import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 
 const openings = (startedAtUs: number, counts: number[]) => ({
   openings: { startedAtUs, intervalUs: 100_000, counts },
@@ -15,7 +15,7 @@ describe('connections of several engines', () => {
     ...openings(0, [5, 5, 5]),
   });
   const figures = connectionFigures(
-    facts({
+    measurements({
       configuredRatePerSec: 100,
       peakConnections: 3,
       snapshots: [
@@ -43,7 +43,7 @@ describe('connections of several engines', () => {
   });
 
   it('have no rate where nothing was opened', () => {
-    const { achievedRatePerSec, rampSeconds } = connectionFigures(facts({ snapshots: [snapshot()] }));
+    const { achievedRatePerSec, rampSeconds } = connectionFigures(measurements({ snapshots: [snapshot()] }));
     assert.deepEqual([achievedRatePerSec, rampSeconds], [null, null]);
   });
 });

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { cpuFigures } from '../../../plugin/result/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
-import { facts } from '../../helpers/facts.ts';
+import { measurements } from '../../helpers/measurements.ts';
 
 const plateaus = [0, 100, 200].map((connections) => ({
   connections,
@@ -19,7 +19,7 @@ const row = (t: number, layers: Record<string, LayerSample>): SampleRow => Objec
 const sampled = (samples: SampleRow[] = []) => ({ layers: LAYERS, samples });
 
 it('a layer that one plateau does not have is no line', () => {
-  const { perConnectionBytes } = memoryFigures(facts({ plateaus }), sampled());
+  const { perConnectionBytes } = memoryFigures(measurements({ plateaus }), sampled());
   assert.deepEqual(Object.keys(perConnectionBytes), ['workerPss', 'systemUsed']);
 });
 
@@ -29,20 +29,21 @@ it('peaks are the highest of plateaus, of after the broadcasts, and of the serie
     row(1, { worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } }),
     row(2, { worker: { rssBytes: 3e6 }, system: {} }),
   ];
-  const peak = (rows: SampleRow[]) => memoryFigures(facts({ plateaus, afterBroadcasts }), sampled(rows)).peakBytes;
+  const peak = (rows: SampleRow[]) =>
+    memoryFigures(measurements({ plateaus, afterBroadcasts }), sampled(rows)).peakBytes;
   assert.deepEqual(peak([]), { workerPss: 2.1e6, systemUsed: 5.5e6, nginxPss: 1 });
   assert.deepEqual(peak(series), { workerPss: 2.5e6, workerRss: 3e6, systemUsed: 6e6, nginxPss: 1 });
 });
 
 it('what is left after the broadcasts and after the disconnect stands beside it', () => {
   const after = { workerPss: 1.5e6, systemUsed: 4e6 };
-  const figures = memoryFigures(facts({ plateaus, afterBroadcasts: after, afterDisconnect: after }), sampled());
+  const figures = memoryFigures(measurements({ plateaus, afterBroadcasts: after, afterDisconnect: after }), sampled());
   assert.deepEqual(figures.afterBroadcastsBytes, after);
   assert.deepEqual(figures.residualBytes, { workerPss: 0.5e6, systemUsed: -1e6 });
 });
 
 it('without connections there is no naive figure', () => {
-  const { perConnectionBytes } = memoryFigures(facts({ plateaus, peakConnections: 0 }), sampled());
+  const { perConnectionBytes } = memoryFigures(measurements({ plateaus, peakConnections: 0 }), sampled());
   assert.equal(perConnectionBytes.workerPss?.naive, 0);
 });
 
@@ -50,7 +51,8 @@ it('CPU is counted by the thousand connects, and by the message that was deliver
   const cpuUs = { worker: 500_000 };
   const window = (units: number) => ({ seconds: 4, cpuUs, units });
   const figures = (units: number) =>
-    cpuFigures(facts({ cpu: { ramp: window(units), idle: undefined, broadcast: window(units) } }), LAYERS).worker;
+    cpuFigures(measurements({ cpu: { ramp: window(units), idle: undefined, broadcast: window(units) } }), LAYERS)
+      .worker;
   assert.deepEqual(figures(250), {
     rampSecondsPerThousandConnects: 2,
     idlePercent: null,

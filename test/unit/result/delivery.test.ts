@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
-import { encoded, facts, hookConfig, page, sent, snapshot } from '../../helpers/facts.ts';
+import { encoded, frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
 describe('a broadcast', () => {
   it('has the times of the receivers of all processes', () => {
     const [batch] = batchRows(
-      facts({ sent: [sent(1, 6)], frozen: [page(1, [1000, 2000, 3000]), page(1, [500, 9000])] }),
+      measurements({
+        sent: [sent(1, 6)],
+        frozen: [frozenBroadcast(1, [1000, 2000, 3000]), frozenBroadcast(1, [500, 9000])],
+      }),
     );
     const { firstMs, p50Ms, p99Ms, lastMs } = batch ?? {};
     assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), Math.round(p99Ms ?? 0), lastMs], [0.5, 2, 9, 9]);
@@ -15,7 +18,7 @@ describe('a broadcast', () => {
 
   it('that nobody got has no times', () => {
     const lost = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
-    const measured = facts({ sent: [sent(1, 3)], frozen: [page(1, [], lost)] });
+    const measured = measurements({ sent: [sent(1, 3)], frozen: [frozenBroadcast(1, [], lost)] });
     const { firstMs, p50Ms, p99Ms, lastMs } = batchRows(measured)[0] ?? {};
     assert.deepEqual([firstMs, p50Ms, p99Ms, lastMs], [null, null, null, null]);
     assert.equal(latencyFigures(measured).completionMs, null);
@@ -23,14 +26,17 @@ describe('a broadcast', () => {
 
   it('has no times of a process that got nothing', () => {
     const lost = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
-    const measured = facts({ sent: [sent(1, 5)], frozen: [page(1, [3000, 4000]), page(1, [], lost)] });
+    const measured = measurements({
+      sent: [sent(1, 5)],
+      frozen: [frozenBroadcast(1, [3000, 4000]), frozenBroadcast(1, [], lost)],
+    });
     const { expected, received, firstMs, lastMs } = batchRows(measured)[0] ?? {};
     assert.deepEqual([expected, received, firstMs, lastMs], [4, 2, 3, 4]);
     assert.equal(latencyFigures(measured).completionMs?.count, 1);
   });
 
   it('that no process has in its ledger stands beside the members that the server counted', () => {
-    const [batch] = batchRows(facts({ sent: [sent(1, 5)], frozen: [page(2, [1000])] }));
+    const [batch] = batchRows(measurements({ sent: [sent(1, 5)], frozen: [frozenBroadcast(2, [1000])] }));
     assert.deepEqual([batch?.serverMembers, batch?.expected, batch?.received], [4, 0, 0]);
   });
 });
@@ -38,13 +44,13 @@ describe('a broadcast', () => {
 describe('all broadcasts', () => {
   it('count what came late, over all engines', () => {
     const late = (count: number) => snapshot({ receipts: { received: 0, duplicates: 0, late: count, early: 0 } });
-    assert.equal(deliveryFigures(facts({ snapshots: [late(2), late(3)] }), [], hookConfig()).late, 5);
+    assert.equal(deliveryFigures(measurements({ snapshots: [late(2), late(3)] }), [], hookConfig()).late, 5);
   });
 
   it('are complete with the last receiver of all processes, and late by their send delay', () => {
-    const measured = facts({
+    const measured = measurements({
       sent: [sent(1, 5), { ...sent(2, 5), sentAtUs: 2000 + 4000 }],
-      frozen: [page(1, [1000, 8000]), page(1, [2000]), page(2, [20_000])],
+      frozen: [frozenBroadcast(1, [1000, 8000]), frozenBroadcast(1, [2000]), frozenBroadcast(2, [20_000])],
     });
     const { completionMs, sendDelayMs } = latencyFigures(measured);
     assert.deepEqual([completionMs?.count, Math.round(completionMs?.min ?? 0), completionMs?.max], [2, 8, 20]);
@@ -53,13 +59,17 @@ describe('all broadcasts', () => {
 
   it('keep receivers on the publishing worker apart from the others', () => {
     const latencyUs = { local: encoded([1000, 2000]), cross: encoded([30_000]) };
-    const { oneWayMs, localMs, crossWorkerMs } = latencyFigures(facts({ frozen: [page(1, [1], { latencyUs })] }));
+    const { oneWayMs, localMs, crossWorkerMs } = latencyFigures(
+      measurements({ frozen: [frozenBroadcast(1, [1], { latencyUs })] }),
+    );
     assert.deepEqual([oneWayMs?.count, localMs?.count, crossWorkerMs?.count], [3, 2, 1]);
     assert.equal(Math.round(crossWorkerMs?.p50 ?? 0), 30);
   });
 
   it('have round trips halved, each and in sum', () => {
-    const { roundTripHalfMs } = latencyFigures(facts({ roundTripsUs: { single: [2000, 4001], underLoad: [10_000] } }));
+    const { roundTripHalfMs } = latencyFigures(
+      measurements({ roundTripsUs: { single: [2000, 4001], underLoad: [10_000] } }),
+    );
     assert.deepEqual(roundTripHalfMs.eachMs, { single: [1, 2.001], underLoad: [5] });
     assert.deepEqual([roundTripHalfMs.single?.count, roundTripHalfMs.underLoad?.count], [2, 1]);
     assert.equal(Math.round(roundTripHalfMs.underLoad?.p50 ?? 0), 5);
@@ -68,7 +78,7 @@ describe('all broadcasts', () => {
   it('have clocks as uncertain as the worse of both readings; their difference is the drift', () => {
     const reading = (offsetUs: number, uncertaintyUs: number) => ({ atUs: 0, offsetUs, uncertaintyUs });
     const { clocks } = latencyFigures(
-      facts({
+      measurements({
         workersAtStart: [{ worker: 'w0', pid: 1 }],
         clocks: [{ begin: reading(100.4, 7), end: reading(80, 9.2) }, { begin: reading(5, 3) }],
       }),
@@ -90,7 +100,11 @@ describe('the sentinel', () => {
 
   it('has no latency of a broadcast that it did not get', () => {
     const figures = latencyFigures(
-      facts({ sent: [sent(1, 3), sent(2, 3)], frozen: [page(1, [100]), page(2, [100])], sentinel: seen([[2, 2500]]) }),
+      measurements({
+        sent: [sent(1, 3), sent(2, 3)],
+        frozen: [frozenBroadcast(1, [100]), frozenBroadcast(2, [100])],
+        sentinel: seen([[2, 2500]]),
+      }),
     );
     assert.deepEqual([figures.sentinelMs?.count, figures.sentinelMs?.max], [1, 0.5]);
     assert.equal(figures.behindSentinelMs?.count, 1);
@@ -99,7 +113,11 @@ describe('the sentinel', () => {
   it('is compared with nobody where its worker has no receivers of ours', () => {
     const latencyUs = { local: encoded([]), cross: encoded([9000]) };
     const figures = latencyFigures(
-      facts({ sent: [sent(1, 3)], frozen: [page(1, [9000], { latencyUs })], sentinel: seen([[1, 1500]]) }),
+      measurements({
+        sent: [sent(1, 3)],
+        frozen: [frozenBroadcast(1, [9000], { latencyUs })],
+        sentinel: seen([[1, 1500]]),
+      }),
     );
     assert.equal(figures.sentinelMs?.count, 1);
     assert.equal(figures.behindSentinelMs, null);

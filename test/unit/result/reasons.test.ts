@@ -4,19 +4,19 @@ import { describe, it } from 'node:test';
 import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
 import { generatorProblems } from '../../../plugin/result/reasons/generator.ts';
 import { machineProblems } from '../../../plugin/result/reasons/machine.ts';
-import type { Facts } from '../../../plugin/run/measurements.ts';
+import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { Result } from '../../../protocol/result.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
-import { facts, snapshot } from '../../helpers/facts.ts';
+import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
 function reasonsOf(
-  problems: (facts: Facts, result: Result) => Iterable<Reason>,
-  change: (result: Result, facts: Facts) => void,
+  problems: (measurements: Measurements, result: Result) => Iterable<Reason>,
+  change: (result: Result, measurements: Measurements) => void,
 ): string[] {
-  const [result, measured] = [perfectResult(), facts()];
+  const [result, measured] = [perfectResult(), measurements()];
   change(result, measured);
   return [...problems(measured, result)].map(({ code, message }) => `${code}: ${message}`);
 }
@@ -71,7 +71,7 @@ describe('the generator', () => {
 describe('the machine', () => {
   const busy = (result: Result, ramp: number | null, broadcasts: number | null) =>
     Object.assign(result.machine ?? {}, { cpuIdlePercent: { ramp, broadcasts } });
-  const machine = (_: Facts, result: Result) => machineProblems(result);
+  const machine = (_: Measurements, result: Result) => machineProblems(result);
 
   it('is saturated in the window in which least is idle, by those who waited in that window', () => {
     const waiting = (inRamp: number, inBroadcasts: number) =>

@@ -9,7 +9,7 @@ import { memoryFigures } from '../../../plugin/result/memory.ts';
 import { achievedRate } from '../../../plugin/result/rate.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
-import { facts, hookConfig, page, sent, snapshot } from '../../helpers/facts.ts';
+import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
 describe('achieved rate', () => {
   const openings = (startedAtUs: number, counts: number[]) => ({
@@ -48,7 +48,7 @@ describe('achieved rate', () => {
 describe('connections', () => {
   it('add up over engines', () => {
     const figures = connectionFigures(
-      facts({
+      measurements({
         snapshots: [
           snapshot({ failures: { ECONNREFUSED: 2 }, retries: 1, perWorker: { w0: 3 } }),
           snapshot({
@@ -68,13 +68,13 @@ describe('connections', () => {
 });
 
 describe('delivery', () => {
-  const measured = facts({
+  const measured = measurements({
     sent: [sent(2, 6), sent(1, 6)],
     frozen: [
-      page(1, [1000, 2000, 3000]),
-      page(1, [500, 9000]),
-      page(2, [1000, 2000], { expected: 3, lostConnected: 1, duplicates: 2 }),
-      page(2, [4000], { expected: 2, lostDisconnected: 1, unexpected: 1 }),
+      frozenBroadcast(1, [1000, 2000, 3000]),
+      frozenBroadcast(1, [500, 9000]),
+      frozenBroadcast(2, [1000, 2000], { expected: 3, lostConnected: 1, duplicates: 2 }),
+      frozenBroadcast(2, [4000], { expected: 2, lostDisconnected: 1, unexpected: 1 }),
     ],
   });
 
@@ -107,9 +107,9 @@ describe('delivery', () => {
   });
 
   it('of a broadcast that nobody got has no times', () => {
-    const lost = facts({
+    const lost = measurements({
       sent: [sent(1, 3)],
-      frozen: [page(1, [], { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 })],
+      frozen: [frozenBroadcast(1, [], { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 })],
     });
     const batches = batchRows(lost);
     assert.equal(batches[0]?.firstMs, null);
@@ -117,15 +117,19 @@ describe('delivery', () => {
   });
 
   it('of nothing has no coverage', () => {
-    assert.equal(deliveryFigures(facts(), [], hookConfig()).coverage, null);
+    assert.equal(deliveryFigures(measurements(), [], hookConfig()).coverage, null);
   });
 });
 
 describe('sentinel', () => {
-  // Broadcast 1 by its own worker: the crowd's p99 is 3 ms after it. 2 by another one. 3 by its own: it is behind all.
-  const measured = facts({
+  // Broadcast 1 by its own worker: the others' p99 is 3 ms after it. 2 by another one. 3 by its own: it is behind all.
+  const measured = measurements({
     sent: [sent(1, 4), { ...sent(2, 4), worker: 'w1' }, sent(3, 4)],
-    frozen: [page(1, [2000, 8000]), page(2, [], { expected: 2 }), page(3, [1000, 2000])],
+    frozen: [
+      frozenBroadcast(1, [2000, 8000]),
+      frozenBroadcast(2, [], { expected: 2 }),
+      frozenBroadcast(3, [1000, 2000]),
+    ],
     sentinel: {
       worker: 'w0',
       joinedAtUs: 1,
@@ -134,7 +138,7 @@ describe('sentinel', () => {
     },
   });
 
-  it('is one receiver, and the crowd is compared where its worker published', () => {
+  it('is one receiver, and the others are compared where its worker published', () => {
     const { sentinelMs, behindSentinelMs } = latencyFigures(measured);
     assert.equal(sentinelMs?.count, 3);
     assert.equal(Math.round(sentinelMs.p50), 5);
@@ -154,7 +158,9 @@ describe('sentinel', () => {
   });
 
   it('is nothing where there was none', () => {
-    const { sentinelMs, behindSentinelMs } = latencyFigures(facts({ sent: [sent(1, 2)], frozen: [page(1, [1000])] }));
+    const { sentinelMs, behindSentinelMs } = latencyFigures(
+      measurements({ sent: [sent(1, 2)], frozen: [frozenBroadcast(1, [1000])] }),
+    );
     assert.deepEqual([sentinelMs, behindSentinelMs], [null, null]);
   });
 });
@@ -166,12 +172,12 @@ describe('machine', () => {
       idle: undefined,
       broadcast: { seconds: 1, cpuUs: {}, units: 0 },
     };
-    assert.deepEqual(machineFigures(facts({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
+    assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
       cpuIdlePercent: { ramp: 25, broadcasts: null },
       swappedInBytes: 0,
       swappedOutBytes: 4096,
     });
-    assert.equal(machineFigures(facts(), { swapped: () => undefined }, 2).swappedInBytes, null);
+    assert.equal(machineFigures(measurements(), { swapped: () => undefined }, 2).swappedInBytes, null);
   });
 });
 
@@ -188,7 +194,7 @@ describe('memory', () => {
 
   it('is a line through the plateaus of layers that all of them have', () => {
     const figures = memoryFigures(
-      facts({ plateaus, peakConnections: 200, afterDisconnect: { workerRss: 1.1e6, other: 1 } }),
+      measurements({ plateaus, peakConnections: 200, afterDisconnect: { workerRss: 1.1e6, other: 1 } }),
       sampled({ worker: { rssBytes: 3e6 } }),
     );
     assert.deepEqual(Object.keys(figures.perConnectionBytes), ['workerRss']);
@@ -202,14 +208,14 @@ describe('memory', () => {
 
   it("takes no peak from a machine that is not the workers'", () => {
     const samples = sampled({ system: { usedBytes: 9e9 }, redisServer: { usedMemoryBytes: 5e6 } });
-    assert.equal(memoryFigures(facts({ plateaus, sharedHost: true }), samples).peakBytes.systemUsed, 9e9);
-    const { peakBytes } = memoryFigures(facts({ plateaus, sharedHost: false }), samples);
+    assert.equal(memoryFigures(measurements({ plateaus, sharedHost: true }), samples).peakBytes.systemUsed, 9e9);
+    const { peakBytes } = memoryFigures(measurements({ plateaus, sharedHost: false }), samples);
     assert.equal(peakBytes.systemUsed, undefined);
     assert.equal(peakBytes.redisUsedMemory, 5e6, 'Redis reports it itself, wherever it runs');
   });
 
   it('of a baseline alone has no slope', () => {
-    assert.deepEqual(memoryFigures(facts({ plateaus: plateaus.slice(0, 1) }), sampled()).perConnectionBytes, {});
+    assert.deepEqual(memoryFigures(measurements({ plateaus: plateaus.slice(0, 1) }), sampled()).perConnectionBytes, {});
   });
 });
 
@@ -220,7 +226,7 @@ describe('CPU', () => {
       idle: { seconds: 10, cpuUs: { worker: 100_000 }, units: 0 },
       broadcast: { seconds: 5, cpuUs: { worker: 250_000, redis: 1000 }, units: 10_000 },
     };
-    assert.deepEqual(cpuFigures(facts({ cpu }), LAYERS), {
+    assert.deepEqual(cpuFigures(measurements({ cpu }), LAYERS), {
       worker: {
         rampSecondsPerThousandConnects: 0.5,
         idlePercent: 1,
@@ -237,13 +243,13 @@ describe('CPU', () => {
       idle: undefined,
       broadcast: undefined,
     };
-    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu, sharedHost: false }), LAYERS)), ['worker']);
-    assert.deepEqual(Object.keys(cpuFigures(facts({ cpu }), LAYERS)), ['worker', 'system']);
+    assert.deepEqual(Object.keys(cpuFigures(measurements({ cpu, sharedHost: false }), LAYERS)), ['worker']);
+    assert.deepEqual(Object.keys(cpuFigures(measurements({ cpu }), LAYERS)), ['worker', 'system']);
   });
 
   it('is unknown where nothing happened', () => {
     const cpu = { ramp: { seconds: 0, cpuUs: { worker: 1 }, units: 0 }, idle: undefined, broadcast: undefined };
-    assert.deepEqual(cpuFigures(facts({ cpu }), LAYERS).worker, {
+    assert.deepEqual(cpuFigures(measurements({ cpu }), LAYERS).worker, {
       rampSecondsPerThousandConnects: null,
       idlePercent: null,
       broadcastMicrosecondsPerMessage: null,

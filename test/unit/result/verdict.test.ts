@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { judge } from '../../../plugin/result/verdict.ts';
-import type { Facts } from '../../../plugin/run/measurements.ts';
+import { evaluate } from '../../../plugin/result/verdict.ts';
+import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { Result } from '../../../protocol/result.ts';
-import { facts, sent, snapshot } from '../../helpers/facts.ts';
+import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult, summaryOf } from '../../helpers/results.ts';
 
 const worker = { worker: 'w0', pid: 10 };
@@ -19,11 +19,11 @@ const deadProcess = {
   eventLoop,
 };
 
-function verdictOf(change: (result: Result, facts: Facts) => void = () => {}) {
+function verdictOf(change: (result: Result, measurements: Measurements) => void = () => {}) {
   const result = perfectResult();
-  const measured = facts({ workersAtStart: [worker], workersAtEnd: [worker] });
+  const measured = measurements({ workersAtStart: [worker], workersAtEnd: [worker] });
   change(result, measured);
-  const { status, reasons } = judge(measured, result);
+  const { status, reasons } = evaluate(measured, result);
   return { status, codes: reasons.map(({ code }) => code), reasons };
 }
 
@@ -47,7 +47,7 @@ function saturate({ machine, generator }: Result, cpuWaitShare: number): void {
 
 /** Three fleet processes that hold so many connections each, of 5,000 that were asked for. */
 function stopAt(held: number[]) {
-  return (result: Result, measured: Facts) => {
+  return (result: Result, measured: Measurements) => {
     const processes = held.map((connections, index) => ({
       ...deadProcess,
       index,
@@ -65,13 +65,13 @@ describe('verdict', () => {
     assert.deepEqual(verdictOf(), { status: 'VALID', codes: [], reasons: [] });
   });
 
-  const cases: [string, string, (result: Result, facts: Facts) => void][] = [
+  const cases: [string, string, (result: Result, measurements: Measurements) => void][] = [
     ['RUN_INCOMPLETE', 'INVALID', (_, f) => (f.aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' })],
     ['NO_CONNECTIONS', 'INVALID', (r) => (r.connections.peak = 0)],
     ['LEDGER_MISMATCH', 'INVALID', (r) => batch(r).received--],
     ['COUNTS_DISAGREE', 'INVALID', (r) => (batch(r).serverMembers = 4990)],
     ['WORKER_RESTARTED', 'INVALID', (_, f) => (f.workersAtEnd = [{ ...worker, pid: 11 }])],
-    ['REDIS_GONE', 'INVALID', (_, f) => f.remarks.push({ code: 'REDIS_GONE', message: '' })],
+    ['REDIS_GONE', 'INVALID', (_, f) => f.warnings.push({ code: 'REDIS_GONE', message: '' })],
     ['CONNECTIONS_FAILED', 'SUSPECT', (r) => Object.assign(r.connections, { failed: 2, failures: { EMFILE: 2 } })],
     ['RATE_NOT_REACHED', 'SUSPECT', (r) => (r.connections.achievedRatePerSec = 474)],
     ['BROADCAST_NOT_SENT', 'SUSPECT', (_, f) => f.unsent.push({ seq: 1, message: 'no' })],
@@ -89,11 +89,11 @@ describe('verdict', () => {
       'SUSPECT',
       (_, f) => (f.plateaus = [0, 10, 10].map((connections) => ({ connections, layers: {} }))),
     ],
-    ['SENTINEL_MISSING', 'SUSPECT', (_, f) => f.remarks.push({ code: 'SENTINEL_MISSING', message: '' })],
+    ['SENTINEL_MISSING', 'SUSPECT', (_, f) => f.warnings.push({ code: 'SENTINEL_MISSING', message: '' })],
     ['FLEET_PROCESS_DIED', 'SUSPECT', (_, f) => f.snapshots.push(snapshot({ processes: [deadProcess] }))],
     ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ uncertaintyUs: 1500 }))],
     ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ driftUs: -1500 }))],
-    ['PLATEAU_MOVED', 'SUSPECT', (_, f) => f.remarks.push({ code: 'PLATEAU_MOVED', message: '' })],
+    ['PLATEAU_MOVED', 'SUSPECT', (_, f) => f.warnings.push({ code: 'PLATEAU_MOVED', message: '' })],
   ];
   for (const [code, status, change] of cases) {
     it(`${code} makes it ${status}`, () => {
@@ -113,7 +113,7 @@ describe('verdict', () => {
     );
   });
 
-  it('forgives a busy machine on which nobody waits, and a crowd close behind the sentinel', () => {
+  it('forgives a busy machine on which nobody waits, and receivers close behind the sentinel', () => {
     const { reasons } = verdictOf((r) => {
       saturate(r, 0.1);
       // The sentinel's median is 40 ms.
@@ -122,7 +122,7 @@ describe('verdict', () => {
     assert.deepEqual(reasons, []);
   });
 
-  it('takes a crowd behind the sentinel by its share of a long way', () => {
+  it('weighs a lag behind the sentinel by its share of a long way', () => {
     const behind = (sentinelMs: number) =>
       verdictOf((r) => {
         r.latency.sentinelMs = summaryOf(12, sentinelMs);

@@ -10,7 +10,7 @@ describe('the baseline', () => {
     run.others = 2;
     await conducted.prepare();
     assert.deepEqual(run.codes, ['BASELINE_NOT_EMPTY']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /^2 connections/);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /^2 connections/);
   });
 
   it("takes the probe's and the sentinel's connections for its own", async (t) => {
@@ -44,7 +44,7 @@ describe('the baseline', () => {
     run.context.link.warmUp = () => Promise.reject(new Error('http_502: no worker'));
     await conducted.prepare();
     assert.deepEqual(run.codes, ['WARM_UP_FAILED']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /http_502: no worker/);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /http_502: no worker/);
     assert.deepEqual(conducted.stages, ['baseline']);
   });
 
@@ -56,7 +56,7 @@ describe('the baseline', () => {
     };
     await conducted.prepare();
     assert.deepEqual(run.codes, ['WARM_UP_FAILED']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /did not leave within 10 s/);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /did not leave within 10 s/);
   });
 });
 
@@ -101,7 +101,7 @@ describe('single round trips', () => {
       run.asked.filter((what) => what.startsWith('probe')),
       ['probe joins capacity:single', 'probe joins capacity'],
     );
-    assert.deepEqual(run.facts.roundTripsUs.single, [2000, 2000]);
+    assert.deepEqual(run.measurements.roundTripsUs.single, [2000, 2000]);
     assert.ok(run.recorded.includes('single-round-trips'));
   });
 
@@ -115,7 +115,7 @@ describe('single round trips', () => {
     ];
     await conducted.prepare();
     // The probe is on w0, which answers; w0 publishes the first, w1 the second.
-    assert.deepEqual(run.facts.roundTripsUs.single, [2000, 2300]);
+    assert.deepEqual(run.measurements.roundTripsUs.single, [2000, 2300]);
   });
 
   it('that are not answered in time are a warning', async (t) => {
@@ -127,7 +127,7 @@ describe('single round trips', () => {
     await conducted.prepare();
     assert.ok(time.nowMs >= 30_000);
     assert.deepEqual(run.codes, ['ROUND_TRIPS_MISSING']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /^2 of 5 .*not answered$/);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /^2 of 5 .*not answered$/);
   });
 
   it('that no worker sent are a warning at once, with the reason', async (t) => {
@@ -137,6 +137,6 @@ describe('single round trips', () => {
     await conducted.prepare();
     assert.ok(time.nowMs < 10_000);
     assert.deepEqual(run.codes, ['ROUND_TRIPS_MISSING']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /^2 of 2 .*out of memory$/);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /^2 of 2 .*out of memory$/);
   });
 });

@@ -21,12 +21,12 @@ class Window {
     this.time = new VirtualTime(t);
     this.run = new FakeRun({ ...OPTIONS, ...options });
     this.context = this.run.context;
-    this.run.facts.workersAtStart = ['w0', 'w1'].map((worker, index) => ({ worker, pid: index + 1 }));
+    this.run.measurements.workersAtStart = ['w0', 'w1'].map((worker, index) => ({ worker, pid: index + 1 }));
     this.run.arrive(10);
   }
 
-  async measure(onDrain = () => {}): Promise<FakeRun['facts']> {
-    const { facts, context } = this.run;
+  async measure(onDrain = () => {}): Promise<FakeRun['measurements']> {
+    const { measurements, context } = this.run;
     let drainMs = 0;
     const { cpu } = context.sampler;
     context.sampler.cpu = () => {
@@ -38,7 +38,7 @@ class Window {
       onDrain();
     });
     await this.time.until(measured);
-    return facts;
+    return measurements;
   }
 }
 
@@ -79,7 +79,7 @@ describe('broadcasts', () => {
       return sent;
     };
     let sentAtDrain = 0;
-    const { sent } = await window.measure(() => (sentAtDrain = window.run.facts.sent.length));
+    const { sent } = await window.measure(() => (sentAtDrain = window.run.measurements.sent.length));
     assert.deepEqual([sentAtDrain, sent.length], [4, 4]);
   });
 
@@ -203,10 +203,10 @@ describe('the window', () => {
   });
 
   it('has round trips under load, and the load of the generator', async (t) => {
-    const facts = await new Window(t).measure();
-    assert.deepEqual(facts.roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
+    const measurements = await new Window(t).measure();
+    assert.deepEqual(measurements.roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
     assert.deepEqual(
-      facts.generator.map(({ window, part }) => [window, part]),
+      measurements.generator.map(({ window, part }) => [window, part]),
       [['broadcasts', 'artillery']],
     );
   });
@@ -280,7 +280,7 @@ describe('the sentinel', () => {
     window.context.sentinel = {
       join: async (room) => {
         rooms.push(room);
-        assert.equal(window.run.facts.sent.length, 0);
+        assert.equal(window.run.measurements.sent.length, 0);
         return seen();
       },
     };
@@ -296,7 +296,7 @@ describe('the sentinel', () => {
     refused.context.sentinel = { join: () => Promise.reject(new Error('no answer')) };
     assert.equal((await refused.measure()).sentinel, undefined);
     assert.deepEqual(refused.run.codes, ['SENTINEL_MISSING']);
-    assert.match(refused.run.facts.remarks[0]?.message ?? '', /could not join: no answer/);
+    assert.match(refused.run.measurements.warnings[0]?.message ?? '', /could not join: no answer/);
   });
 
   it('that leaves during the broadcasts is missing, too', async (t) => {
@@ -304,7 +304,7 @@ describe('the sentinel', () => {
     window.context.sentinel = { join: async () => seen(5) };
     await window.measure();
     assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
-    assert.match(window.run.facts.remarks[0]?.message ?? '', /ended during the broadcasts/);
+    assert.match(window.run.measurements.warnings[0]?.message ?? '', /ended during the broadcasts/);
   });
 
   it('is missed by nobody in a run that is stopped', async (t) => {
@@ -316,6 +316,6 @@ describe('the sentinel', () => {
       },
     };
     await window.measure();
-    assert.deepEqual([window.run.codes, window.run.facts.sent], [[], []]);
+    assert.deepEqual([window.run.codes, window.run.measurements.sent], [[], []]);
   });
 });

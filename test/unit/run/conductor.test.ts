@@ -21,7 +21,7 @@ describe('a whole run', () => {
     ]);
     assert.deepEqual(reported, conducted.stages);
     assert.deepEqual(run.codes, []);
-    const times = run.facts.stages.map(({ t }) => t);
+    const times = run.measurements.stages.map(({ t }) => t);
     assert.deepEqual(
       times,
       times.toSorted((a, b) => a - b),
@@ -31,15 +31,15 @@ describe('a whole run', () => {
   it('reads memory at zero, in each pause, after the broadcasts and when all have left', async (t) => {
     const conducted = new ConductedRun(t);
     await conducted.whole();
-    const { facts, recorded } = conducted.run;
-    assert.deepEqual(facts.plateaus, [
+    const { measurements, recorded } = conducted.run;
+    assert.deepEqual(measurements.plateaus, [
       { connections: 0, layers: { workerPss: 1_000_000 } },
       { connections: 10, layers: { workerPss: 1_010_000 } },
       { connections: 20, layers: { workerPss: 1_020_000 } },
     ]);
-    assert.deepEqual(facts.afterBroadcasts, { workerPss: 1_020_000 });
-    assert.deepEqual(facts.afterDisconnect, { workerPss: 1_000_000 });
-    assert.deepEqual(Object.keys(facts.absentLayers), ['nginxPss']);
+    assert.deepEqual(measurements.afterBroadcasts, { workerPss: 1_020_000 });
+    assert.deepEqual(measurements.afterDisconnect, { workerPss: 1_000_000 });
+    assert.deepEqual(Object.keys(measurements.absentLayers), ['nginxPss']);
     assert.deepEqual(
       recorded.filter((type) => /plateau|after/.test(type)),
       ['plateau', 'plateau', 'plateau', 'after-broadcasts', 'after-disconnect'],
@@ -50,7 +50,7 @@ describe('a whole run', () => {
     const conducted = new ConductedRun(t);
     const { run, conductor } = conducted;
     await conducted.whole();
-    const { workersAtStart, workersAtEnd, snapshots, peakConnections } = run.facts;
+    const { workersAtStart, workersAtEnd, snapshots, peakConnections } = run.measurements;
     const workers = [
       { worker: 'w0', pid: 100 },
       { worker: 'w1', pid: 101 },
@@ -66,8 +66,8 @@ describe('a whole run', () => {
 it('makes a result in which everything foots', async (t) => {
   const conducted = new ConductedRun(t);
   await conducted.whole();
-  const { facts, context } = conducted.run;
-  const result = assembleResult(facts, context.config, perfectResult().environment, context.sampler);
+  const { measurements, context } = conducted.run;
+  const result = assembleResult(measurements, context.config, perfectResult().environment, context.sampler);
   assert.deepEqual(result.verdict, { status: 'VALID', reasons: [] });
   assert.equal(result.run.complete, true);
   assert.deepEqual(result, resultSchema.parse(result));
@@ -83,7 +83,7 @@ describe('phases', () => {
     const conducted = new ConductedRun(t, {}, [PAUSE, RAMP, PAUSE]);
     await conducted.prepare();
     await conducted.phase(0);
-    assert.equal(conducted.run.facts.plateaus.length, 1, 'the baseline');
+    assert.equal(conducted.run.measurements.plateaus.length, 1, 'the baseline');
   });
 
   it('that the scenario does not have change nothing', async (t) => {
@@ -129,9 +129,9 @@ describe('phases', () => {
     await conducted.phase(1);
     assert.ok(time.nowMs - beganMs >= 30_000);
     assert.deepEqual(run.codes, ['NOT_SETTLED']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /all of 10 /);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /all of 10 /);
     assert.deepEqual(
-      run.facts.plateaus.map(({ connections }) => connections),
+      run.measurements.plateaus.map(({ connections }) => connections),
       [0, 9],
     );
   });
@@ -145,15 +145,15 @@ describe('phases', () => {
     run.context.control.gc = async () => run.leave(1);
     await conducted.phase(1);
     assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /from 10 to 9/);
-    assert.equal(run.facts.plateaus.length, 1, 'the baseline');
-    assert.deepEqual(run.recorded.slice(-1), ['remark']);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /from 10 to 9/);
+    assert.equal(run.measurements.plateaus.length, 1, 'the baseline');
+    assert.deepEqual(run.recorded.slice(-1), ['warning']);
   });
 
   it('add all ramps up to one window without the pauses; its units are the connections made', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
     await conducted.whole();
-    const { seconds, units, cpuUs } = conducted.run.facts.cpu.ramp;
+    const { seconds, units, cpuUs } = conducted.run.measurements.cpu.ramp;
     assert.equal(units, 30);
     assert.ok(seconds >= 6 && seconds < 6.2, `${seconds} s`);
     assert.equal(Math.round(cpuUs.worker ?? 0), Math.round(seconds * 1e5), 'a tenth of a core all the time');
@@ -174,8 +174,8 @@ describe('phases', () => {
     run.status.started = 20;
     await conducted.phase(3);
     assert.deepEqual(run.codes, []);
-    assert.equal(run.facts.cpu.ramp.units, 14);
-    assert.equal(run.facts.peakConnections, 10);
+    assert.equal(run.measurements.cpu.ramp.units, 14);
+    assert.equal(run.measurements.peakConnections, 10);
   });
 });
 
@@ -183,16 +183,19 @@ describe('the finale', () => {
   it('without idle time and broadcasts goes from the last plateau to the disconnect', async (t) => {
     const conducted = new ConductedRun(t, { hold: 0, broadcasts: { count: 0 } }, [RAMP, PAUSE]);
     await conducted.whole();
-    const { facts } = conducted.run;
+    const { measurements } = conducted.run;
     assert.deepEqual(conducted.stages.slice(2), ['plateau', 'disconnect', 'end of the run', 'done']);
-    assert.deepEqual([facts.cpu.idle, facts.cpu.broadcast, facts.afterBroadcasts], [undefined, undefined, undefined]);
-    assert.deepEqual([facts.sent, facts.frozen], [[], []]);
+    assert.deepEqual(
+      [measurements.cpu.idle, measurements.cpu.broadcast, measurements.afterBroadcasts],
+      [undefined, undefined, undefined],
+    );
+    assert.deepEqual([measurements.sent, measurements.frozen], [[], []]);
   });
 
   it('measures the CPU of connections that only wait for as long as `hold`', async (t) => {
     const conducted = new ConductedRun(t);
     await conducted.whole();
-    assert.deepEqual(conducted.run.facts.cpu.idle, { seconds: 4, units: 0, cpuUs: { worker: 400_000 } });
+    assert.deepEqual(conducted.run.measurements.cpu.idle, { seconds: 4, units: 0, cpuUs: { worker: 400_000 } });
   });
 
   it('releases nobody where virtual users do not hold', async (t) => {
@@ -203,13 +206,13 @@ describe('the finale', () => {
     assert.deepEqual(conducted.stages.slice(-3), ['drain', 'end of the run', 'done']);
     assert.ok(!run.asked.includes('tell release'));
     assert.equal(conductor.released, false);
-    assert.equal(run.facts.afterDisconnect, undefined);
+    assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
   it('ends the last ramp and takes a plateau where no pause follows it', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP]);
     await conducted.whole();
-    const { plateaus, cpu } = conducted.run.facts;
+    const { plateaus, cpu } = conducted.run.measurements;
     assert.deepEqual(
       plateaus.map(({ connections }) => connections),
       [0, 10],
@@ -227,8 +230,8 @@ describe('the finale', () => {
     await conducted.finale();
     assert.ok(time.nowMs - beganMs >= 120_000);
     assert.deepEqual(run.codes, ['NOT_GONE']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /^3 connections/);
-    assert.equal(run.facts.afterDisconnect, undefined);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /^3 connections/);
+    assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
   it('leaves the server a second to free what the last disconnect leaves behind', async (t) => {
@@ -242,7 +245,7 @@ describe('the finale', () => {
       tell(message);
     };
     await conducted.whole();
-    assert.deepEqual(conducted.run.facts.afterDisconnect, { workerPss: 1000 });
+    assert.deepEqual(conducted.run.measurements.afterDisconnect, { workerPss: 1000 });
   });
 
   it('notices that Redis is gone, and why', async (t) => {
@@ -251,6 +254,6 @@ describe('the finale', () => {
     run.context.redis = { read: async () => undefined, lastFailure: 'ECONNREFUSED' };
     await conducted.whole();
     assert.deepEqual(run.codes, ['REDIS_GONE']);
-    assert.match(run.facts.remarks[0]?.message ?? '', /ECONNREFUSED/);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /ECONNREFUSED/);
   });
 });

@@ -4,8 +4,8 @@ import { generatorFigures } from '../../../plugin/result/generator.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { noteGenerator, resetGenerator } from '../../../plugin/run/generator-loops.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
-import { facts, snapshot } from '../../helpers/facts.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
+import { measurements, snapshot } from '../../helpers/measurements.ts';
 
 function loop(delayP99Ms: number) {
   return { utilization: 0.5, delayP50Ms: 0, delayP99Ms, delayMaxMs: delayP99Ms, cpuWaitShare: 0 };
@@ -23,10 +23,10 @@ function engine(host: string, id: string, engineMs: number, fleetMs: number[]): 
 }
 
 async function noted(...rounds: EngineSnapshot[][]) {
-  const measured = facts();
+  const measured = measurements();
   for (const snapshots of rounds) {
     const link = { snapshots: async () => snapshots } as RunContext['link'];
-    await noteGenerator({ link, ledger: true, facts: measured } as RunContext, 'ramp');
+    await noteGenerator({ link, ledger: true, measurements: measured } as RunContext, 'ramp');
   }
   return generatorFigures(measured).map(({ part, index, engine: id, delayP99Ms }) => [part, index, id, delayP99Ms]);
 }
@@ -71,17 +71,17 @@ test('of several ramps the worst of each loop stays, whatever order the engines 
 describe('event loops', () => {
   it('do not know what waited for a CPU where the kernel does not tell', async () => {
     const run = new FakeRun();
-    const { context, facts } = run;
+    const { context, measurements } = run;
     context.link.snapshots = async () => [snapshot({ engineLoop: { ...loop(1), cpuWaitShare: null } })];
     await noteGenerator(context, 'ramp');
     await noteGenerator(context, 'ramp');
-    assert.equal(facts.generator[0]?.cpuWaitShare, null);
+    assert.equal(measurements.generator[0]?.cpuWaitShare, null);
   });
 
   it('begin again with a reading that nobody keeps', async () => {
     const run = new FakeRun();
     await resetGenerator(run.context);
-    assert.deepEqual([run.asked, run.facts.generator], [['snapshots'], []]);
+    assert.deepEqual([run.asked, run.measurements.generator], [['snapshots'], []]);
   });
 
   it('of external engines are not known, and not asked for', async () => {
@@ -89,6 +89,6 @@ describe('event loops', () => {
     run.context.ledger = false;
     await resetGenerator(run.context);
     await noteGenerator(run.context, 'ramp');
-    assert.deepEqual([run.asked, run.facts.generator], [[], []]);
+    assert.deepEqual([run.asked, run.measurements.generator], [[], []]);
   });
 });

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { type Carrier, openThreadCarrier } from '../../../protocol/carrier.ts';
 import type { EngineMessage, EngineReport, FleetStatus, RunMessage } from '../../../protocol/link.ts';
-import { page, snapshot } from '../../helpers/facts.ts';
+import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const STATUS: FleetStatus = {
@@ -51,7 +51,8 @@ class FakeEngine {
 
 function answering(message: RunMessage): EngineReport | undefined {
   if (message.type === 'snapshot') return { ...message, snapshot: snapshot({ opened: 5 }) };
-  if (message.type === 'freeze') return { type: 'frozen', requestId: message.requestId, rows: [page(1, [10])] };
+  if (message.type === 'freeze')
+    return { type: 'frozen', requestId: message.requestId, rows: [frozenBroadcast(1, [10])] };
   return message.type === 'close' ? { type: 'closed', requestId: message.requestId } : undefined;
 }
 

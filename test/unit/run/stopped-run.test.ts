@@ -34,7 +34,7 @@ for (const [stage, hinder, after] of STOPS) {
     assert.deepEqual(stages.slice(stages.indexOf(stage) + 1), after);
     assert.deepEqual(run.codes, []);
     assert.ok(time.nowMs - stoppedMs < 5000, `${time.nowMs - stoppedMs} ms`);
-    assert.equal(run.facts.afterDisconnect, undefined);
+    assert.equal(run.measurements.afterDisconnect, undefined);
     assert.equal(conductor.released, stage === 'disconnect');
   });
 }
@@ -47,7 +47,7 @@ it('takes no plateau of those that have arrived until then', async (t) => {
   run.arrive(5);
   setTimeout(() => run.stop.abort(), 1000);
   await conducted.phase(1);
-  assert.deepEqual([run.facts.plateaus.length, run.facts.peakConnections, run.codes], [1, 5, []]);
+  assert.deepEqual([run.measurements.plateaus.length, run.measurements.peakConnections, run.codes], [1, 5, []]);
 });
 
 it('keeps the ledger of the broadcasts until then, also where no worker answers any longer', async (t) => {
@@ -64,10 +64,10 @@ it('keeps the ledger of the broadcasts until then, also where no worker answers 
   };
   await conducted.whole();
   assert.deepEqual(
-    run.facts.frozen.map(({ seq, received }) => [seq, received]),
+    run.measurements.frozen.map(({ seq, received }) => [seq, received]),
     [1, 2, 3].map((seq) => [seq, 10]),
   );
-  assert.equal(run.facts.sent.length, 3);
+  assert.equal(run.measurements.sent.length, 3);
 });
 
 it('during the warm-up does not even begin the series', async (t) => {
@@ -78,7 +78,7 @@ it('during the warm-up does not even begin the series', async (t) => {
     throw new Error('closed');
   };
   await conducted.prepare();
-  assert.deepEqual([conducted.stages, run.codes, run.facts.plateaus], [[], [], []]);
+  assert.deepEqual([conducted.stages, run.codes, run.measurements.plateaus], [[], [], []]);
   assert.ok(!run.asked.includes('sampler starts'));
 });
 
@@ -92,5 +92,5 @@ it('after the broadcasts does not take the silence of Redis for its loss', async
   };
   await conducted.whole();
   assert.deepEqual(run.codes, []);
-  assert.equal(run.facts.afterBroadcasts, undefined);
+  assert.equal(run.measurements.afterBroadcasts, undefined);
 });

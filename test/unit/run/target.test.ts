@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { openTarget } from '../../../plugin/run/target.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/host.ts';
-import { hookConfig } from '../../helpers/facts.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
 
 const here = thisHost();
 const worker = (pid: number, host = here) => ({ pid, host }) as WorkerStats;

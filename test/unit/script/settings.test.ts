@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readWorkerSettings } from '../../../plugin/script/settings.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
-import { hookConfig } from '../../helpers/facts.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
 
 describe('settings of the hook', () => {
   it('have defaults', () => {

@@ -32,7 +32,7 @@ const FLUSH_DELAY_MS = 5;
 const EXIT_GRACE_MS = 2000;
 const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
-export class ProcessLink {
+export class FleetProcess {
   readonly index: number;
   readonly ready: Promise<void>;
   alive = true;

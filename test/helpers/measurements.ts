@@ -1,8 +1,8 @@
-/** Facts and fleets' reports, made up for tests of what is computed from them. */
+/** Measurements and fleets' reports, made up for tests of what is computed from them. */
 
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
-import { type Facts, newFacts } from '../../plugin/run/measurements.ts';
+import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast } from '../../protocol/link.ts';
@@ -21,8 +21,8 @@ export function hookConfig(options: object = {}, config: object = {}, env: NodeJ
 }
 
 /** Of a run in which nothing has happened yet. */
-export function facts(changes: Partial<Facts> = {}): Facts {
-  return { ...newFacts('test', hookConfig()), ...changes };
+export function measurements(changes: Partial<Measurements> = {}): Measurements {
+  return { ...newMeasurements('test', hookConfig()), ...changes };
 }
 
 export function encoded(valuesUs: number[]): string {
@@ -32,7 +32,11 @@ export function encoded(valuesUs: number[]): string {
 }
 
 /** One fleet process's page on one broadcast: everybody got it, unless said otherwise. */
-export function page(seq: number, latenciesUs: number[], changes: Partial<FrozenBroadcast> = {}): FrozenBroadcast {
+export function frozenBroadcast(
+  seq: number,
+  latenciesUs: number[],
+  changes: Partial<FrozenBroadcast> = {},
+): FrozenBroadcast {
   return {
     process: 0,
     seq,
