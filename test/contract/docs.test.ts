@@ -256,5 +256,7 @@ describe('reference/server.md', () => {
     assertSame(firstColumn(section(pages.server, 'Events')), Object.values(EVENTS));
     assertSame(firstColumn(section(pages.server, 'Control')), Object.keys(REQUEST_ARGUMENTS));
     assertSame(firstColumn(section(pages.server, '`instrument(io, options)`')), keyPaths(instrumentOptions));
+    const readme = page('server/instrument-package/README.md');
+    assertSame(firstColumn(section(readme, 'Options')), keyPaths(instrumentOptions));
   });
 });
