@@ -40,6 +40,7 @@ describe('each further connection', () => {
     fleet.failures.push('http_502');
     const crowd = new Crowd(run, 5000);
     assert.equal(await crowd.open(2, '/', undefined), 1);
+    assert.equal(run.tally.toOpen, 0, 'it has opened or failed, also before anybody leaves');
     assert.deepEqual(
       fleet.connections.map(({ closed }) => closed),
       [true, false],
