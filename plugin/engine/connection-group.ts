@@ -69,9 +69,10 @@ export class ConnectionGroup {
     this.#members.add(connection);
     let isOpen = false;
     let endedEarlyBy: string | undefined;
-    connection.onDrop((reason) => {
+    connection.onDrop((reason, ended = namespace) => {
       meter.count('disconnect', slug(reason));
-      if (isOpen) this.#lose(connection, reason);
+      if (ended !== namespace) this.#fail(lossOf(reason));
+      else if (isOpen) this.#lose(connection, reason);
       else endedEarlyBy = reason;
     });
     let opened: Opened;
@@ -93,7 +94,7 @@ export class ConnectionGroup {
 
   #lose(connection: FleetConnection, reason: string): void {
     this.#members.delete(connection);
-    this.#fail(new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`));
+    this.#fail(lossOf(reason));
   }
 
   #expect(more: number): void {
@@ -107,6 +108,10 @@ export class ConnectionGroup {
     failures[code] = (failures[code] ?? 0) + 1;
     this.#run.meter.error(code);
   }
+}
+
+function lossOf(reason: string): FlowError {
+  return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
 }
 
 function paced<T>(pacer: Pacer, work: (afterMs: number) => Promise<T>): Promise<T> {

@@ -314,8 +314,17 @@ describe('disconnect', () => {
   });
 });
 
-it('closes what a failed flow has opened', async () => {
+it('closes what a failed flow has opened, and counts it once as failed', async () => {
   const bench = new Bench();
   await bench.play([{ emit: ['a'] }, { waitFor: { event: 'b', timeout: 0.001 } }]);
-  assert.equal(bench.fleet.only.closed, true);
+  await bench.play([{ emit: ['a'] }]);
+  assert.deepEqual(
+    bench.fleet.connections.map(({ closed }) => closed),
+    [true, true],
+  );
+  const { started, ended, failed, failures } = bench.run.tally;
+  assert.deepEqual(
+    { started, ended, failed, failures },
+    { started: 2, ended: 2, failed: 1, failures: { wait_timeout: 1 } },
+  );
 });

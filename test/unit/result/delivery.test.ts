@@ -110,6 +110,14 @@ describe('the sentinel', () => {
     assert.equal(figures.behindSentinelMs?.count, 1);
   });
 
+  it('is a member from its join on, and still at the moment in which it leaves', () => {
+    const members = (changes: object) =>
+      batchRows(measurements({ sent: [sent(1, 3)], sentinel: { ...seen([]), ...changes } }))[0]?.serverMembers;
+    const { sentAtUs } = sent(1, 3);
+    assert.deepEqual([members({ joinedAtUs: sentAtUs - 1 }), members({ joinedAtUs: sentAtUs })], [1, 2]);
+    assert.deepEqual([members({ leftAtUs: sentAtUs }), members({ leftAtUs: sentAtUs - 1 })], [1, 2]);
+  });
+
   it('is compared with nobody where its worker has no receivers of ours', () => {
     const latencyUs = { local: encoded([]), cross: encoded([9000]) };
     const figures = latencyFigures(

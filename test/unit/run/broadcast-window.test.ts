@@ -1,50 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
-import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
-import type { RunContext } from '../../../plugin/run/context.ts';
-import type { SentinelFacts } from '../../../plugin/run/receivers/sentinel.ts';
+import { describe, it } from 'node:test';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link.ts';
-import { FakeRun } from '../../helpers/fake-run.ts';
-import { VirtualTime } from '../../helpers/virtual-time.ts';
-
-const OPTIONS = { broadcasts: { count: 4, interval: 1 }, drain: { quiet: 1, deadline: 5 } };
-
-class Window {
-  readonly time: VirtualTime;
-  readonly run: FakeRun;
-  readonly context: RunContext;
-  drainSeconds = 0;
-
-  /** Of ten members. */
-  constructor(t: TestContext, options: object = {}) {
-    this.time = new VirtualTime(t);
-    this.run = new FakeRun({ ...OPTIONS, ...options });
-    this.context = this.run.context;
-    this.run.measurements.workersAtStart = ['w0', 'w1'].map((worker, index) => ({ worker, pid: index + 1 }));
-    this.run.arrive(10);
-  }
-
-  async measure(onDrain = () => {}): Promise<FakeRun['measurements']> {
-    const { measurements, context } = this.run;
-    let drainMs = 0;
-    const { cpu } = context.sampler;
-    context.sampler.cpu = () => {
-      this.drainSeconds = (this.time.nowMs - drainMs) / 1000;
-      return cpu();
-    };
-    const measured = measureBroadcasts(context, () => {
-      drainMs = this.time.nowMs;
-      onDrain();
-    });
-    await this.time.until(measured);
-    return measurements;
-  }
-}
+import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 
 describe('broadcasts', () => {
   it('are sent on schedule, by the workers in turn', async (t) => {
-    const { sent, unsent } = await new Window(t).measure();
+    const { sent, unsent } = await new BroadcastWindow(t).measure();
     assert.deepEqual(
       sent.map(({ seq, via, worker, expected }) => ({ seq, via, worker, expected })),
       [0, 1, 2, 3].map((index) => ({ seq: index + 1, via: index % 2, worker: `w${index % 2}`, expected: 11 })),
@@ -58,7 +20,7 @@ describe('broadcasts', () => {
   });
 
   it('are ordered ahead of their time, and less than a second, which workers refuse', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     const { broadcast } = window.context.control;
     const aheadMs: number[] = [];
     window.context.control.broadcast = (order, via) => {
@@ -71,7 +33,7 @@ describe('broadcasts', () => {
   });
 
   it('are over when the last one is confirmed', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     const { broadcast } = window.context.control;
     window.context.control.broadcast = async (order, via) => {
       const sent = await broadcast(order, via);
@@ -84,7 +46,7 @@ describe('broadcasts', () => {
   });
 
   it('are not sent once the run is stopped', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     const { broadcast } = window.context.control;
     const ordered: number[] = [];
     window.context.control.broadcast = (order, via) => {
@@ -101,7 +63,7 @@ describe('broadcasts', () => {
   });
 
   it('keep their schedule when a worker is slow: the delay is in their send time', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     const { broadcast } = window.context.control;
     window.context.control.broadcast = (order, via) =>
       broadcast(order.seq === 2 ? { ...order, atUs: (order.atUs ?? 0) + 1_500_000 } : order, via);
@@ -111,7 +73,7 @@ describe('broadcasts', () => {
   });
 
   it('that no worker sent are noted with the reason, and none of the ledger asks for them', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     const { broadcast } = window.context.control;
     window.context.control.broadcast = (order, via) =>
       order.seq === 2 ? Promise.reject(new Error('no worker')) : broadcast(order, via);
@@ -129,7 +91,7 @@ describe('broadcasts', () => {
   });
 
   it('have their ledger closed once, after the drain, with the room and both times', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     const { freeze } = window.context.link;
     let orders: FreezeOrder[] = [];
     let receivedAtFreeze = 0;
@@ -151,7 +113,7 @@ describe('broadcasts', () => {
   });
 
   it('have send times on our clock, with the drift during the broadcasts taken off', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     window.context.here = [false, false];
     const { control } = window.context;
     const { time } = control;
@@ -183,7 +145,7 @@ describe('broadcasts', () => {
 
 describe('the window', () => {
   it('has the receipts since its beginning as units, and the drain in its time', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     window.run.status.received = 7;
     const { cpu } = await window.measure();
     assert.equal(cpu.broadcast?.units, 40);
@@ -193,7 +155,7 @@ describe('the window', () => {
   });
 
   it('without a ledger has the members that the server counted as units, and freezes nothing', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { cpu, frozen, afterBroadcasts } = await window.measure();
     assert.equal(cpu.broadcast?.units, 44);
@@ -203,7 +165,7 @@ describe('the window', () => {
   });
 
   it('has round trips under load, and the load of the generator', async (t) => {
-    const measurements = await new Window(t).measure();
+    const measurements = await new BroadcastWindow(t).measure();
     assert.deepEqual(measurements.roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
     assert.deepEqual(
       measurements.generator.map(({ window, part }) => [window, part]),
@@ -212,7 +174,7 @@ describe('the window', () => {
   });
 
   it("begins the generator's loops again before the first broadcast", async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     const { broadcast } = window.context.control;
     window.context.control.broadcast = (order, via) => {
       window.run.asked.push('broadcast');
@@ -225,97 +187,11 @@ describe('the window', () => {
   });
 
   it('has round trips on one clock, whoever publishes', async (t) => {
-    const window = new Window(t);
+    const window = new BroadcastWindow(t);
     window.context.here = [false, false];
     window.context.control.time = async () =>
       [700, 1000].map((offsetUs) => ({ atUs: monotonicUs(), offsetUs, uncertaintyUs: 1 }));
     const { roundTripsUs } = await window.measure();
     assert.deepEqual(roundTripsUs.underLoad, [2000, 2300, 2000, 2300]);
-  });
-});
-
-describe('the drain', () => {
-  /** Receipts that come every `everyMs` from the last broadcast on, `count` times. */
-  function trickle(everyMs: number, count: number, arrive: () => void): () => void {
-    return () => {
-      for (let index = 1; index <= count; index++) setTimeout(arrive, index * everyMs);
-    };
-  }
-
-  it('ends when nothing has come for a while', async (t) => {
-    const window = new Window(t);
-    const { status } = window.run;
-    const { cpu } = await window.measure(trickle(800, 3, () => status.received++));
-    assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
-    assert.equal(cpu.broadcast?.units, 43);
-  });
-
-  it('ends at its deadline while receipts still come', async (t) => {
-    const window = new Window(t);
-    const { status } = window.run;
-    await window.measure(trickle(800, 20, () => status.received++));
-    assert.ok(window.drainSeconds >= 5 && window.drainSeconds < 5.2, `${window.drainSeconds} s`);
-  });
-
-  it('goes by the round trips where there is no ledger', async (t) => {
-    const window = new Window(t);
-    window.context.ledger = false;
-    const { probe } = window.context;
-    await window.measure(trickle(800, 3, () => probe.onRoundTrip(1, 5)));
-    assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
-  });
-});
-
-describe('the sentinel', () => {
-  const seen = (leftAtUs?: number): SentinelFacts => ({
-    worker: 'w0',
-    joinedAtUs: 1,
-    leftAtUs,
-    receivedAtUs: new Map([[1, 2]]),
-  });
-
-  it('joins the room before the first broadcast', async (t) => {
-    const window = new Window(t);
-    const rooms: string[] = [];
-    window.context.sentinel = {
-      join: async (room) => {
-        rooms.push(room);
-        assert.equal(window.run.measurements.sent.length, 0);
-        return seen();
-      },
-    };
-    const { sentinel } = await window.measure();
-    assert.deepEqual(rooms, ['capacity']);
-    assert.deepEqual(sentinel, seen());
-    assert.deepEqual(window.run.codes, []);
-    assert.ok(window.run.recorded.includes('sentinel'));
-  });
-
-  it('that cannot join is missing', async (t) => {
-    const refused = new Window(t);
-    refused.context.sentinel = { join: () => Promise.reject(new Error('no answer')) };
-    assert.equal((await refused.measure()).sentinel, undefined);
-    assert.deepEqual(refused.run.codes, ['SENTINEL_MISSING']);
-    assert.match(refused.run.measurements.warnings[0]?.message ?? '', /could not join: no answer/);
-  });
-
-  it('that leaves during the broadcasts is missing, too', async (t) => {
-    const window = new Window(t);
-    window.context.sentinel = { join: async () => seen(5) };
-    await window.measure();
-    assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
-    assert.match(window.run.measurements.warnings[0]?.message ?? '', /ended during the broadcasts/);
-  });
-
-  it('is missed by nobody in a run that is stopped', async (t) => {
-    const window = new Window(t);
-    window.context.sentinel = {
-      join: () => {
-        window.run.stop.abort();
-        return Promise.reject(new Error('stopped'));
-      },
-    };
-    await window.measure();
-    assert.deepEqual([window.run.codes, window.run.measurements.sent], [[], []]);
   });
 });

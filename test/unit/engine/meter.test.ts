@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import { Meter } from '../../../plugin/engine/meter.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
+
+function start(t: TestContext) {
+  const time = new VirtualTime(t);
+  const given: unknown[][] = [];
+  const meter = new Meter();
+  meter.attach({ emit: (...args: unknown[]) => void given.push(args) });
+  t.after(() => meter.close());
+  return { time, meter, given };
+}
+
+it('gives sums and times to Artillery once a second, each once', async (t) => {
+  const { time, meter, given } = start(t);
+  meter.count('emit');
+  meter.count('emit');
+  meter.count('disconnect', 'transport_close');
+  meter.record('ackTime', 5);
+  meter.record('ackTime', 7);
+  await time.pass(900);
+  assert.deepEqual(given, []);
+  await time.pass(200);
+  const once = [
+    ['counter', 'socketio.emit', 2],
+    ['counter', 'socketio.disconnect.transport_close', 1],
+    ['histogram', 'socketio.ack_time', 5],
+    ['histogram', 'socketio.ack_time', 7],
+  ];
+  assert.deepEqual(given, once);
+  await time.pass(5000);
+  assert.deepEqual(given, once);
+});
+
+it('gives rates and errors at once', (t) => {
+  const { meter, given } = start(t);
+  meter.rate('emitRate');
+  meter.error('http_502');
+  assert.deepEqual(given, [
+    ['rate', 'socketio.emit_rate'],
+    ['error', 'http_502'],
+  ]);
+});
+
+it('gives the rest at its end, and nothing after it by itself', async (t) => {
+  const { time, meter, given } = start(t);
+  meter.count('emit');
+  meter.close();
+  assert.deepEqual(given, [['counter', 'socketio.emit', 1]]);
+  meter.count('emit');
+  await time.pass(5000);
+  assert.equal(given.length, 1);
+});
+
+it('has one clock for all scenarios of a worker', async (t) => {
+  const { time, meter, given } = start(t);
+  meter.attach({ emit: (...args: unknown[]) => void given.push(args) });
+  meter.close();
+  meter.count('emit');
+  await time.pass(5000);
+  assert.deepEqual(given, []);
+});

@@ -1,0 +1,91 @@
+/** What ends with the last broadcast: the wait for its receipts, and the sentinel's membership. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SentinelFacts } from '../../../plugin/run/receivers/sentinel.ts';
+import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
+
+describe('the drain', () => {
+  /** Receipts that come every `everyMs` from the last broadcast on, `count` times. */
+  function trickle(everyMs: number, count: number, arrive: () => void): () => void {
+    return () => {
+      for (let index = 1; index <= count; index++) setTimeout(arrive, index * everyMs);
+    };
+  }
+
+  it('ends when nothing has come for a while', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { status } = window.run;
+    const { cpu } = await window.measure(trickle(800, 3, () => status.received++));
+    assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
+    assert.equal(cpu.broadcast?.units, 43);
+  });
+
+  it('ends at its deadline while receipts still come', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { status } = window.run;
+    await window.measure(trickle(800, 20, () => status.received++));
+    assert.ok(window.drainSeconds >= 5 && window.drainSeconds < 5.2, `${window.drainSeconds} s`);
+  });
+
+  it('goes by the round trips where there is no ledger', async (t) => {
+    const window = new BroadcastWindow(t);
+    window.context.ledger = false;
+    const { probe } = window.context;
+    await window.measure(trickle(800, 3, () => probe.onRoundTrip(1, 5)));
+    assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
+  });
+});
+
+describe('the sentinel', () => {
+  const seen = (leftAtUs?: number): SentinelFacts => ({
+    worker: 'w0',
+    joinedAtUs: 1,
+    leftAtUs,
+    receivedAtUs: new Map([[1, 2]]),
+  });
+
+  it('joins the room before the first broadcast', async (t) => {
+    const window = new BroadcastWindow(t);
+    const rooms: string[] = [];
+    window.context.sentinel = {
+      join: async (room) => {
+        rooms.push(room);
+        assert.equal(window.run.measurements.sent.length, 0);
+        return seen();
+      },
+    };
+    const { sentinel } = await window.measure();
+    assert.deepEqual(rooms, ['capacity']);
+    assert.deepEqual(sentinel, seen());
+    assert.deepEqual(window.run.codes, []);
+    assert.ok(window.run.recorded.includes('sentinel'));
+  });
+
+  it('that cannot join is missing', async (t) => {
+    const refused = new BroadcastWindow(t);
+    refused.context.sentinel = { join: () => Promise.reject(new Error('no answer')) };
+    assert.equal((await refused.measure()).sentinel, undefined);
+    assert.deepEqual(refused.run.codes, ['SENTINEL_MISSING']);
+    assert.match(refused.run.measurements.warnings[0]?.message ?? '', /could not join: no answer/);
+  });
+
+  it('that leaves during the broadcasts is missing, too', async (t) => {
+    const window = new BroadcastWindow(t);
+    window.context.sentinel = { join: async () => seen(5) };
+    await window.measure();
+    assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
+    assert.match(window.run.measurements.warnings[0]?.message ?? '', /ended during the broadcasts/);
+  });
+
+  it('is missed by nobody in a run that is stopped', async (t) => {
+    const window = new BroadcastWindow(t);
+    window.context.sentinel = {
+      join: () => {
+        window.run.stop.abort();
+        return Promise.reject(new Error('stopped'));
+      },
+    };
+    await window.measure();
+    assert.deepEqual([window.run.codes, window.run.measurements.sent], [[], []]);
+  });
+});
