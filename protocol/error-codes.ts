@@ -9,7 +9,7 @@ export const ERROR_CODES = {
   CONFIG_INVALID:
     "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes; all are listed",
   RATE_IMPOSSIBLE: 'the arrivals of a phase cannot be spread over whole seconds at about `RATE`',
-  RESULTS_UNWRITABLE: 'the folder for results cannot be made',
+  RESULTS_UNWRITABLE: 'the folder of the results, or a file in it, cannot be written, also in the middle of a run',
   LIVE_PORT_TAKEN: 'the live view cannot listen on its port',
   TOO_FEW_FILES: 'a process may open fewer files than any run needs',
   BAD_OPTION: 'wrong options of `stack up` or `init`; all are listed',

@@ -69,6 +69,7 @@ export class Run {
     const { phases, results } = this.#config;
     this.#facts = newFacts(scenarioName(scriptPath ?? 'scenario'), this.#config);
     this.#record = new RunRecord(results, this.#facts.id);
+    this.#facts.id = this.#record.id;
     replacePhases(phases);
     // Another engine is measured as it is.
     if (!this.#config.external) tuneWorkerHeaps();
@@ -206,7 +207,11 @@ export class Run {
       message,
       ...(error instanceof CapacityError && { fix: error.fix }),
     };
-    this.#record.append('aborted', this.#facts.aborted);
+    try {
+      this.#record.append('aborted', this.#facts.aborted);
+    } catch {
+      // What cannot be written may be the very reason; the report says so.
+    }
     // Not awaited: the shutdown waits for the queue that this is part of.
     void artillery().shutdown({ earlyStop: true, exitCode: EXIT_CODES.invalid });
   }
