@@ -59,7 +59,7 @@ export const ERROR_CODES = {
   STACK_STUCK: 'processes of the stack do not end',
   STACK_FAILED: 'the stack did not start, for an unexpected reason',
   STATE_DIR_UNSAFE: "the state folder is another user's, or a symbolic link, or others can write to it",
-  STATE_DIR_UNWRITABLE: 'the state folder cannot be made',
+  STATE_DIR_UNWRITABLE: 'the state folder cannot be made or written to',
   STATE_DIR_TOO_LONG: "its path is too long for PM2's sockets",
 
   // Server
