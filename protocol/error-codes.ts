@@ -10,7 +10,7 @@ export const ERROR_CODES = {
   CONFIG_INVALID:
     "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes; all are listed",
   RATE_IMPOSSIBLE: 'the arrivals of a phase cannot be spread over whole seconds at about `RATE`',
-  RESULTS_UNWRITABLE: 'the folder for results cannot be created',
+  RESULTS_UNWRITABLE: 'the folder for results, or a file in it, cannot be written, at the start or during a run',
   LIVE_PORT_TAKEN: 'the live view cannot listen on its port',
   TOO_FEW_FILES: 'the open-file limit is too low for any run',
   BAD_OPTION: 'invalid options for `stack up` or `init`; all are listed',
@@ -64,7 +64,7 @@ export const ERROR_CODES = {
   STACK_STUCK: 'processes of the stack do not end',
   STACK_FAILED: 'the stack did not start, for an unexpected reason',
   STATE_DIR_UNSAFE: 'the state folder belongs to another user, is a symbolic link, or is writable for others',
-  STATE_DIR_UNWRITABLE: 'the state folder cannot be created',
+  STATE_DIR_UNWRITABLE: 'the state folder cannot be created or written to',
   STATE_DIR_TOO_LONG: "the path of the state folder is too long for PM2's sockets",
 
   // Server

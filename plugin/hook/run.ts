@@ -69,6 +69,7 @@ export class Run {
     const { phases, results } = this.#config;
     this.#measurements = newMeasurements(scenarioName(scriptPath ?? 'scenario'), this.#config);
     this.#record = new RunRecord(results, this.#measurements.id);
+    this.#measurements.id = this.#record.id;
     replacePhases(phases);
     // Another engine is measured as it is.
     if (!this.#config.external) tuneWorkerHeaps();
@@ -206,7 +207,11 @@ export class Run {
       message,
       ...(error instanceof CapacityError && { fix: error.fix }),
     };
-    this.#record.append('aborted', this.#measurements.aborted);
+    try {
+      this.#record.append('aborted', this.#measurements.aborted);
+    } catch {
+      // The disk may be the very reason for the abort; the report shows it.
+    }
     // Not awaited: the shutdown waits for the queue that this is part of.
     void artillery().shutdown({ earlyStop: true, exitCode: EXIT_CODES.invalid });
   }

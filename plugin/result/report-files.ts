@@ -1,5 +1,5 @@
 /** What people and machines read beside result.json. Each file is made from the result document alone. */
-import { renameSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result.ts';
@@ -7,6 +7,7 @@ import { renderSamplesCsv } from '../../report/csv.ts';
 import { renderHtml } from '../../report/html/report.ts';
 import { renderJunit } from '../../report/junit.ts';
 import { renderMarkdown } from '../../report/markdown.ts';
+import { replace } from '../run/replace.ts';
 
 type ReportFile = [name: string, render: (result: Result) => string];
 
@@ -18,7 +19,7 @@ export const REPORT_FILES: ReportFile[] = [
 ];
 
 /**
- * Writes them all into an existing folder. One that fails does not keep the others back.
+ * Writes them all into an existing folder. One that fails leaves nothing half-written, and does not keep the others back.
  * @returns names of the files that are there now, and a CapacityError REPORT_FAILED for each of the others
  */
 export function writeReportFiles(
@@ -30,9 +31,7 @@ export function writeReportFiles(
   const failed: CapacityError[] = [];
   for (const [name, render] of files) {
     try {
-      const temporary = join(directory, `${name}.${process.pid}`);
-      writeFileSync(temporary, render(result));
-      renameSync(temporary, join(directory, name));
+      replace(join(directory, name), (temporary) => writeFileSync(temporary, render(result)));
       written.push(name);
     } catch (cause) {
       const fix = 'result.json has everything; make the others of it again: npx socketio-capacity report <run>';

@@ -44,7 +44,8 @@ export interface WorkerIdentity {
 }
 
 export interface Measurements {
-  readonly id: string;
+  /** Name of the run's folder. */
+  id: string;
   readonly scenario: string;
   readonly startedAt: Date;
   readonly engine: string;

@@ -1,59 +1,87 @@
 /** The run record: one JSON line per fact, written as it happens, so that a killed run leaves what it had measured. */
-import { appendFileSync, mkdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  appendFileSync,
+  lstatSync,
+  mkdirSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../protocol/result.ts';
+import { replace } from './replace.ts';
 
 export class RunRecord {
   readonly directory: string;
   readonly #results: string;
-  readonly #runId: string;
+  readonly #latest: string;
+  #recordBytes = 0;
 
-  /** @throws CapacityError RESULTS_UNWRITABLE */
-  constructor(results: string, runId: string) {
+  /**
+   * @param name of the run's folder; a number is added where another run of the same second has it
+   * @throws CapacityError RESULTS_UNWRITABLE
+   */
+  constructor(results: string, name: string) {
     this.#results = results;
-    this.#runId = runId;
-    this.directory = join(results, runId);
+    this.#latest = join(results, 'latest');
     try {
       mkdirSync(results, { recursive: true });
-      mkdirSync(this.directory);
-    } catch (error) {
-      throw new CapacityError(
-        'RESULTS_UNWRITABLE',
-        `cannot create ${this.directory}`,
-        'set config.plugins.socketio-capacity.results to a folder that you may write to',
-        { cause: error },
-      );
+      requireLink(this.#latest);
+      this.directory = makeFolder(results, name);
+    } catch (cause) {
+      if (cause instanceof CapacityError) throw cause;
+      throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${join(results, name)}`, OTHER_FOLDER, { cause });
     }
   }
 
+  /** The run's id. */
+  get id(): string {
+    return basename(this.directory);
+  }
+
+  /** @throws CapacityError RESULTS_UNWRITABLE; what could be written of the line is taken back */
   append(type: string, fact: object): void {
-    const line = JSON.stringify({ at: new Date().toISOString(), type, ...fact });
-    appendFileSync(join(this.directory, 'record.ndjson'), `${line}\n`);
+    const line = `${JSON.stringify({ at: new Date().toISOString(), type, ...fact })}\n`;
+    const path = join(this.directory, 'record.ndjson');
+    try {
+      appendFileSync(path, line);
+    } catch (cause) {
+      try {
+        truncateSync(path, this.#recordBytes);
+      } catch {
+        // It has gone with its folder.
+      }
+      throw unwritable(path, cause);
+    }
+    this.#recordBytes += Buffer.byteLength(line);
   }
 
   /**
    * Writes result.json, checked against its schema, and points `latest` to this run. It may be written again as the run
    * goes on.
    * @returns its path
-   * @throws CapacityError RESULT_UNSOUND, with what was measured kept beside the record
+   * @throws CapacityError RESULTS_UNWRITABLE; RESULT_UNSOUND, with what was measured kept beside the record
    */
   write(result: Result): string {
-    const path = join(this.directory, 'result.json');
     const checked = resultSchema.safeParse(result);
     if (!checked.success) {
-      const kept = join(this.directory, 'result.unsound.json');
-      writeFileSync(kept, `${JSON.stringify(result, null, 1)}\n`);
+      const kept = this.#replace('result.unsound.json', result);
       throw new CapacityError(
         'RESULT_UNSOUND',
         `a figure cannot be, which is a mistake of ours\n${formatProblems(problemsOf(checked.error, [], []))}`,
         `report it with ${kept}, which has all that was measured`,
       );
     }
-    const text = `${JSON.stringify(checked.data, null, 1)}\n`;
-    replace(path, (temporary) => writeFileSync(temporary, text));
-    replace(join(this.#results, 'latest'), (temporary) => symlinkSync(this.#runId, temporary));
+    const path = this.#replace('result.json', checked.data);
+    try {
+      replace(this.#latest, (temporary) => symlinkSync(this.id, temporary));
+    } catch (cause) {
+      throw unwritable(this.#latest, cause);
+    }
     return path;
   }
 
@@ -66,11 +94,44 @@ export class RunRecord {
       // Other runs have left their results there.
     }
   }
+
+  #replace(name: string, content: object): string {
+    const path = join(this.directory, name);
+    try {
+      replace(path, (temporary) => writeFileSync(temporary, `${JSON.stringify(content, null, 1)}\n`));
+    } catch (cause) {
+      throw unwritable(path, cause);
+    }
+    return path;
+  }
 }
 
-/** Whoever reads meanwhile, or after we were killed, sees the old file or the new one. */
-function replace(path: string, create: (temporary: string) => void): void {
-  const temporary = `${path}.${process.pid}`;
-  create(temporary);
-  renameSync(temporary, path);
+const OTHER_FOLDER = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
+
+function unwritable(path: string, cause: unknown): CapacityError {
+  const fix = `make room on its disk, and leave its folder alone while a run goes on; or ${OTHER_FOLDER}`;
+  return new CapacityError('RESULTS_UNWRITABLE', `cannot write ${path}`, fix, { cause });
+}
+
+/** Of anything else in its place, a run would make a link without asking. */
+function requireLink(latest: string): void {
+  if (lstatSync(latest, { throwIfNoEntry: false })?.isSymbolicLink() ?? true) return;
+  throw new CapacityError(
+    'RESULTS_UNWRITABLE',
+    `${latest} is a file or a folder, where a run keeps the link to its results`,
+    `move it away, or ${OTHER_FOLDER}`,
+  );
+}
+
+/** @returns its path: `name`, or with `-2`, `-3`, … where there is one already */
+function makeFolder(parent: string, name: string): string {
+  for (let count = 1; ; count++) {
+    const path = join(parent, count === 1 ? name : `${name}-${count}`);
+    try {
+      mkdirSync(path);
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }

@@ -9,6 +9,7 @@ import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import type { StackState } from './state.ts';
+import { explainDiskError } from './state-dir.ts';
 import { takeDown } from './takedown.ts';
 
 export type KeeperAnswer = { state: StackState } | { error: Failure };
@@ -42,7 +43,7 @@ async function keep(options: StackOptions): Promise<void> {
     await answer({ state });
     if (!options.persistent) await aborted(leaving.signal);
   } catch (error) {
-    if (!leaving.signal.aborted) await answer({ error: describe(error) });
+    if (!leaving.signal.aborted) await answer({ error: describe(explainDiskError(error, options.stateDir)) });
     process.exitCode = 1;
   } finally {
     if (claimed) await takeDown(options.stateDir, claimed);

@@ -71,15 +71,23 @@ export function prepareStateDir(stateDir: string): void {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (cause) {
-      throw new CapacityError(
-        'STATE_DIR_UNWRITABLE',
-        `The state folder ${folder} cannot be made.`,
-        'Name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder',
-        { cause },
-      );
+      throw unwritable(`The state folder ${folder} cannot be made.`, cause);
     }
     isTrusted(folder);
   }
+}
+
+const DISK_PROBLEMS = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
+
+/** @returns what the user can do about a disk that takes nothing more; any other error as it is */
+export function explainDiskError(error: unknown, stateDir: string): unknown {
+  if (!(error instanceof Error) || !DISK_PROBLEMS.has((error as NodeJS.ErrnoException).code ?? '')) return error;
+  return unwritable(`The state folder ${stateDir} cannot be written to.`, error);
+}
+
+function unwritable(message: string, cause: unknown): CapacityError {
+  const fix = 'Make room on its disk, or name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
+  return new CapacityError('STATE_DIR_UNWRITABLE', message, fix, { cause });
 }
 
 function isPrivate(folder: string): boolean {

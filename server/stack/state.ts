@@ -79,7 +79,12 @@ export function writeState(stateDir: string, state: StackState): void {
 
 function writeDraft(stateDir: string, state: StackState): string {
   const draft = join(stateDir, `${STATE_FILE}.${process.pid}`);
-  writeFileSync(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  try {
+    writeFileSync(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
   return draft;
 }
 

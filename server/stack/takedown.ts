@@ -14,7 +14,11 @@ const GRACE_MS = 5_000;
  * @throws CapacityError `STACK_STUCK` when a process cannot be killed; the state file then stays
  */
 export async function takeDown(stateDir: string, state: StackState): Promise<void> {
-  writeState(stateDir, { ...state, phase: 'stopping' });
+  try {
+    writeState(stateDir, { ...state, phase: 'stopping' });
+  } catch {
+    // A full disk, or a folder that somebody has removed, is no reason to leave processes behind.
+  }
   // nginx first, so that nothing comes in any more; Redis last, so that the workers can leave it properly.
   const stuck = await terminate(refsOf(state, [state.nginxPid, ...state.nginxWorkerPids]), GRACE_MS);
 

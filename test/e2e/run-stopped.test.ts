@@ -1,6 +1,6 @@
 /** Runs that end early: by Ctrl-C in each stage, by SIGKILL, or because the deployment breaks. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import type { Result } from '../../protocol/result.ts';
@@ -94,6 +94,35 @@ describe('a run whose end nobody could foresee', { concurrency: 2 }, () => {
     const result = assertIncomplete(run, /killed, or still goes on: broadcasts/);
     assert.equal(result.connections.peak, 10);
     assert.ok(readFileSync(join(run.directory, 'results/latest/record.ndjson'), 'utf8').includes('"type":"plateau"'));
+    await assertNothingLeft(run);
+  });
+
+  it('by a terminal that is closed leaves its record, without secrets, and takes the stack along', async (t) => {
+    const run = await stackRun(t);
+    await run.reached('broadcasts');
+    const { token, redisUrl = '' } = run.stack() ?? {};
+    assert.ok(token && redisUrl);
+    // To everything in the terminal's process group.
+    process.kill(-(run.child.pid ?? 0), 'SIGHUP');
+    await run.ended;
+    assertIncomplete(run, /killed, or still goes on: broadcasts/);
+    await assertNothingLeft(run);
+    const results = join(run.directory, 'results/latest');
+    assert.deepEqual(readdirSync(results).sort(), ['record.ndjson', 'result.json']);
+    for (const name of readdirSync(results)) {
+      const text = readFileSync(join(results, name), 'utf8');
+      assert.ok(!text.includes(token) && !text.includes(new URL(redisUrl).password), name);
+    }
+  });
+
+  it('by a results folder that is removed says so, and makes no new one', async (t) => {
+    const run = slowRun(t);
+    await run.reached('hold');
+    rmSync(join(run.directory, 'results'), { recursive: true });
+    assert.equal(await run.ended, 4, run.output());
+    assert.match(run.output(), /RESULTS_UNWRITABLE: cannot write results\/.*\n {2}cause: ENOENT.*\n {2}fix: /);
+    assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
+    assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
     await assertNothingLeft(run);
   });
 

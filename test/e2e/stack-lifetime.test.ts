@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { terminate } from '../../server/stack/processes.ts';
 import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
 import { readState, type StackState, writeState } from '../../server/stack/state.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -137,6 +138,19 @@ test('a state folder may have a space in its path', async (t) => {
   assert.equal((await fetch(`${stack.state.target}/socket.io/?EIO=4&transport=polling`)).status, 200);
   await stack.close();
   assert.deepEqual(living(stack.state), []);
+  assert.equal(existsSync(stateDir), false);
+});
+
+test('a state folder that is removed while the stack is up costs no process its end', async (t) => {
+  const stateDir = tempStateDir(t);
+  const stack = await startStack(full(stateDir));
+  const { state } = stack;
+  t.after(() => terminate(processesOf(state), 5_000));
+  assert.ok(living(state).length > 5);
+  rmSync(stateDir, { recursive: true });
+  await stack.close();
+  assert.deepEqual(living(state), []);
+  assert.deepEqual(daemonsOf(state.pm2Home), []);
   assert.equal(existsSync(stateDir), false);
 });
 

@@ -4,8 +4,15 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlink
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import type { CapacityError } from '../../../protocol/errors.ts';
 import { findStack } from '../../../server/stack/stack.ts';
-import { defaultStateDir, isTrusted, prepareStateDir, STATE_FOLDERS } from '../../../server/stack/state-dir.ts';
+import {
+  defaultStateDir,
+  explainDiskError,
+  isTrusted,
+  prepareStateDir,
+  STATE_FOLDERS,
+} from '../../../server/stack/state-dir.ts';
 
 const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;
@@ -114,7 +121,25 @@ suite('the folder of a stack', () => {
     });
   });
 
+  test('is reported when its disk is full, and other errors are left as they are', () => {
+    const full = errorOf(() => writeFileSync('/dev/full', 'x'));
+    const error = explainDiskError(full, '/state') as CapacityError;
+    assert.equal(error.code, 'STATE_DIR_UNWRITABLE');
+    assert.equal(error.cause, full);
+    const other = new Error('other');
+    assert.equal(explainDiskError(other, '/state'), other);
+  });
+
   test('is refused when its path is too long for PM2’s sockets', (t) => {
     assert.throws(() => prepareStateDir(join(tempDir(t), 'x'.repeat(100))), { code: 'STATE_DIR_TOO_LONG' });
   });
 });
+
+function errorOf(fails: () => void): unknown {
+  try {
+    fails();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
