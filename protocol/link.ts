@@ -68,8 +68,10 @@ export interface FleetStatus {
   /** Virtual users parked in `hold`. */
   holding: number;
   failed: number;
-  /** Broadcast receipts since the start. */
+  /** Broadcast receipts since the start, duplicates included. */
   received: number;
+  /** Of these, the first copies of a broadcast at a connection. */
+  reached: number;
   /** Joins sent and not yet acknowledged. */
   joining: number;
 }

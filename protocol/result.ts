@@ -123,6 +123,8 @@ export const resultSchema = z.strictObject({
       late: count,
       /** received ÷ expected; null when nothing was expected. */
       coverage: z.number().nullable(),
+      /** received ÷ (all that should be there × broadcasts); null where virtual users come and go. */
+      coverageOfTarget: z.number().nullable().default(null),
       batches: z.array(batchSchema),
     })
     .nullable(),

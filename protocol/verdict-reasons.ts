@@ -25,6 +25,23 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning: 'an engine and its fleet count a different number of living connections',
   },
+  WORKERS_DISAGREE: {
+    invalidates: true,
+    meaning: 'the workers count more or fewer connections than the generator holds',
+  },
+  WORKER_REPEATED: {
+    invalidates: true,
+    meaning: 'two control URLs lead to one process, or two workers have the same name',
+  },
+  STATISTICS_STALE: { invalidates: true, meaning: 'a worker sent the same statistics again' },
+  DEPLOYMENT_CHANGED: {
+    invalidates: true,
+    meaning: 'PM2, nginx or Redis was replaced or reloaded during the run',
+  },
+  ENGINE_SILENT: {
+    invalidates: true,
+    meaning: 'a worker of Artillery did not answer, so what it counted is not known',
+  },
   CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections ended before the run released them' },
   TARGET_NOT_REACHED: {
     invalidates: false,
@@ -97,7 +114,7 @@ export const VERDICT_REASONS = {
   BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast that it was asked to send' },
   ROUND_TRIPS_MISSING: {
     invalidates: false,
-    meaning: 'unloaded round trips of the probe were not sent or not answered',
+    meaning: 'round trips of the probe, unloaded or under load, were not sent or not answered',
   },
   NOT_GONE: { invalidates: false, meaning: 'connections remained 120 s after the end, so the residual is not known' },
 } as const satisfies Record<string, Definition>;

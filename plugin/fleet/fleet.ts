@@ -110,8 +110,8 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Pick<FleetStatus, 'connecting' | 'connected' | 'joining' | 'joined' | 'received'> {
-    const sum = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0 };
+  status(): Pick<FleetStatus, 'connecting' | 'connected' | 'joining' | 'joined' | 'received' | 'reached'> {
+    const sum = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0, reached: 0 };
     for (const { status } of this.#processes) {
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += status[key];
     }

@@ -22,6 +22,8 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class Ledger {
   /** Receipts of all broadcasts, repeats included. */
   received = 0;
+  /** First copies of a broadcast at a connection. */
+  reached = 0;
   duplicates = 0;
   /** Receipts after the broadcast's row was finalized. */
   late = 0;
@@ -73,6 +75,7 @@ export class Ledger {
       this.duplicates++;
       return;
     }
+    this.reached++;
     if (slot >= this.#highestSeq.length) this.#highestSeq = grown(this.#highestSeq, slot + 1);
     if (seq < (this.#highestSeq[slot] as number)) row.reordered++;
     else this.#highestSeq[slot] = seq;

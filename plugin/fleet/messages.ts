@@ -70,7 +70,15 @@ export type FleetAnswer =
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
   | { op: 'closed'; id: number; reason: string; namespace?: string }
   | { op: 'left'; requestId: number }
-  | { op: 'status'; connecting: number; connected: number; joining: number; joined: number; received: number }
+  | {
+      op: 'status';
+      connecting: number;
+      connected: number;
+      joining: number;
+      joined: number;
+      received: number;
+      reached: number;
+    }
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] };

@@ -2,6 +2,8 @@
 import { createClient } from 'redis';
 
 export interface RedisReading {
+  /** Another one after each start. */
+  runId: string;
   usedMemoryBytes: number;
   rssBytes: number;
   /** What waits in the output buffers of subscribed connections: grows when a worker falls behind. */
@@ -67,6 +69,7 @@ function toReading(info: Map<string, string>, subscribers: { omem: number; totMe
     return value;
   };
   return {
+    runId: info.get('run_id') ?? '',
     usedMemoryBytes: figure('used_memory'),
     rssBytes: figure('used_memory_rss'),
     pubSubOutputBytes: subscribers.reduce((sum, client) => sum + client.omem, 0),

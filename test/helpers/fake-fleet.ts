@@ -38,7 +38,7 @@ export class FakeFleet {
 
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
-    return { connecting: 0, connected, joining: 0, joined: 0, received: 0 };
+    return { connecting: 0, connected, joining: 0, joined: 0, received: 0, reached: 0 };
   }
 
   async reset(): Promise<void> {

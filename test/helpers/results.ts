@@ -101,6 +101,7 @@ export function perfectResult(): Result {
       unexpected: 0,
       late: 0,
       coverage: 1,
+      coverageOfTarget: 1,
       batches,
     },
     latency: {
