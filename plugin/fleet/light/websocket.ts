@@ -11,24 +11,12 @@ import { networkCause } from '../cause.ts';
 import { Attempt } from './attempt.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
-import type { Watched } from './pool.ts';
 import { ProtocolError } from './protocol-error.ts';
+import type { Shared, Watched } from './shared.ts';
 import type { Wire, WireListener } from './wire.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 const CLOSE_TIMEOUT_MS = 5000;
-
-/** What all connections of a process have in common. */
-export interface Shared {
-  /** When the chunk that is being read arrived. */
-  receivedAtUs: number;
-  /** @throws for an impossible source address or certificate */
-  dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire;
-  /** From now on `onDeadline` and `onPingOverdue` are called when their time has come. */
-  watch(connection: Watched): void;
-  unwatch(connection: Watched): void;
-  nowMs(): number;
-}
 
 /** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
