@@ -9,7 +9,8 @@ type Measured = Omit<Result, 'verdict'>;
 /** Failures that are the end of a connection which had been open. */
 const LOST = 'disconnected_';
 
-export function* connectionProblems(measurements: Measurements, { connections }: Measured): Generator<Reason> {
+export function* connectionProblems(measurements: Measurements, result: Measured): Generator<Reason> {
+  const { connections } = result;
   const { peak, target, failures, lost } = connections;
   if (!measurements.aborted && peak === 0) {
     yield { code: 'NO_CONNECTIONS', message: 'no connection was made', fix: 'see connections.failures' };
@@ -21,18 +22,33 @@ export function* connectionProblems(measurements: Measurements, { connections }:
       message: `${sum(Object.values(failed))} of ${target} connections failed: ${listed(failed)}`,
     };
   }
-  if (sum(Object.values(lost)) > 0) yield lostConnections(connections);
+  if (sum(Object.values(lost)) > 0) yield lostConnections(result);
   yield* missing(measurements, connections);
   yield* accounts(measurements);
 }
 
-function lostConnections({ opened, held, lost }: Measured['connections']): Reason {
+function lostConnections({ connections: { opened, held, lost }, stages, samples }: Measured): Reason {
   const left = held === null ? '' : `; ${held} were alive at the end of the broadcasts`;
+  const fall = steepestFall(stages, samples);
+  const when = fall ? `; most left at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
   return {
     code: 'CONNECTIONS_LOST',
-    message: `${sum(Object.values(lost))} of ${opened} opened connections were lost: ${listed(lost)}${left}`,
-    fix: 'see the logs of the workers and of the proxy at that time: the stages and samples show when',
+    message: `${sum(Object.values(lost))} of ${opened} opened connections were lost: ${listed(lost)}${left}${when}`,
+    fix: 'see the logs of the workers and of the proxy at that time',
   };
+}
+
+/** @returns the sample before which most connections had gone, until they were released */
+function steepestFall(
+  stages: Measured['stages'],
+  samples: Measured['samples'],
+): { t: number; stage: string } | undefined {
+  const releasedAt = stages.find(({ name }) => name === 'disconnect')?.t ?? Number.POSITIVE_INFINITY;
+  const held = samples.filter(({ t }) => t < releasedAt);
+  const falls = held.map(({ t, connections }, index) => ({ t, by: (held[index - 1]?.connections ?? 0) - connections }));
+  const steepest = falls.toSorted((a, b) => b.by - a.by)[0];
+  if (steepest === undefined || steepest.by <= 0) return undefined;
+  return { t: steepest.t, stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp' };
 }
 
 /** Where every virtual user is to stay, all that the scenario asks for must have been there together. */

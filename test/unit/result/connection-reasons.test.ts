@@ -4,6 +4,7 @@ import { connectionFigures } from '../../../plugin/result/connections.ts';
 import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { ConnectionAccounts } from '../../../protocol/link.ts';
+import type { Result } from '../../../protocol/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -17,6 +18,7 @@ function evaluated(
   failures = {},
   changes: Partial<Measurements> = {},
   connected?: number,
+  followed: Partial<Result> = {},
 ) {
   const all = { ...ACCOUNTS, ...accounts };
   const processes = [{ ...PROCESS, eventLoop }];
@@ -29,7 +31,7 @@ function evaluated(
     ...changes,
   });
   const connections = connectionFigures(measured);
-  const reasons = [...connectionProblems(measured, { ...perfectResult(), connections })];
+  const reasons = [...connectionProblems(measured, { ...perfectResult(), ...followed, connections })];
   return { connections, codes: reasons.map(({ code }) => code), messages: reasons.map(({ message }) => message) };
 }
 
@@ -43,6 +45,20 @@ describe('connections that are lost', () => {
     assert.equal(connections.failed, 306);
     assert.deepEqual(codes, ['CONNECTIONS_LOST']);
     assert.match(messages[0] ?? '', /^306 of 600 opened .*transport close 300, ping timeout 6; 294 were alive/);
+  });
+
+  it('are dated by the samples, until they are released', () => {
+    const counts = [0, 600, 598, 304, 294, 0];
+    const followed = {
+      samples: counts.map((connections, t) => ({ t, connections })),
+      stages: [
+        { name: 'ramp', t: 0 },
+        { name: 'hold', t: 1.5 },
+        { name: 'disconnect', t: 4.5 },
+      ],
+    };
+    const { messages } = evaluated({ alive: 294, ended: { 'transport close': 306 } }, {}, {}, undefined, followed);
+    assert.match(messages[0] ?? '', /; most left at 3 s, in stage `hold`$/);
   });
 
   it('are not those that their virtual users have closed', () => {
