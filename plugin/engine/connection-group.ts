@@ -3,9 +3,10 @@
  * The fleet opens them at their rate, from a portion at a time; they do what the first connection is told to do at the
  * same rate. Each is counted by itself; one that fails or drops does not end the flow.
  */
-import { BATCH_SIZE, type FleetConnection, type Opened } from '../fleet/fleet.ts';
+import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
+import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 

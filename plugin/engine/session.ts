@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
-import type { FleetConnection } from '../fleet/fleet.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
+import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { backoffDelayMs } from './backoff.ts';
 import { ConnectionGroup } from './connection-group.ts';
 import type { EngineContext } from './engine-context.ts';

@@ -1,4 +1,4 @@
-/** The wire to one fleet process: batches commands, pairs requests with answers, owns the child. */
+/** One fleet process, seen from its parent: owns the child, batches commands, pairs requests with answers. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { FleetConnection } from '../../fleet/fleet.ts';
 import type { Emission } from '../../fleet/messages.ts';
+import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import { durationSchema } from '../../script/duration.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 import { argsShape, checksShape, compileChecks } from './checks.ts';
