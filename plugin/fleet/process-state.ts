@@ -30,7 +30,7 @@ export class ProcessState {
 
   /** Runs a command for one connection, when its time has come. */
   run(command: ConnectionCommand): void {
-    this.#schedule.take(command);
+    this.#schedule.add(command);
   }
 
   status(): Status {
