@@ -28,7 +28,7 @@ export const think = defineStep({
   },
 });
 
-/** @param jitter milliseconds (a number, or text of one), `"2s"`, or `"20%"` of the time itself */
+/** @param jitter milliseconds (a number, also as text), `"2s"`, or `"20%"` of the time itself */
 export function jittered(ms: number, jitter: unknown): number {
   if (jitter === undefined || jitter === null) return ms;
   const text = String(jitter).trim();
