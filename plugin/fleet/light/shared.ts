@@ -2,9 +2,9 @@
 import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
 import type { Wire, WireListener } from './wire.ts';
 
-/** What the clock needs of a connection. Times are those of `nowMs()`. */
+/** A connection whose timeouts the pool checks. Times are those of `nowMs()`. */
 export interface Watched {
-  /** When to give up what is being waited for: a stage of connecting, an answer, the end. 0 is never. */
+  /** When to give up waiting: for a stage of connecting, an answer, or the end. 0 is never. */
   deadlineMs: number;
   /** When the server's next ping must have come, in protocols that have pings. 0 is never. */
   pingDeadlineMs: number;
@@ -13,13 +13,13 @@ export interface Watched {
   destroy(): void;
 }
 
-/** What all connections of a process have in common. */
+/** Shared by all connections of a process. */
 export interface Shared {
-  /** When the chunk that is being read arrived. */
+  /** When the current chunk arrived. */
   receivedAtUs: number;
   /** @throws for an impossible source address or certificate */
   dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire;
-  /** From now on `onDeadline` and `onPingOverdue` are called when their time has come. */
+  /** Calls `onDeadline` and `onPingOverdue` of the connection from now on, when they are due. */
   watch(connection: Watched): void;
   unwatch(connection: Watched): void;
   nowMs(): number;
