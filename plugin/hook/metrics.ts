@@ -5,7 +5,7 @@ import { valueAt } from '../../report/figures.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
 
-export interface RunMetric extends Metric {
+interface RunMetric extends Metric {
   /** A counter is one number at the end of the run, a summary the distribution of many. */
   kind: 'counter' | 'summary';
   /** Its place in the result document: keys separated by dots. */

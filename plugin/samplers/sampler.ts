@@ -31,7 +31,7 @@ export type LayerSample = Record<string, number>;
 /** `t` is in seconds since the start. Layers that could not be read are missing. */
 export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
-export interface SamplerHealth {
+interface SamplerHealth {
   intervalMs: number;
   /** Rows. */
   taken: number;
