@@ -7,7 +7,7 @@ import { ProtocolError } from './protocol-error.ts';
 import type { Shared } from './shared.ts';
 import { WebSocketConnection } from './websocket.ts';
 
-export type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query'>;
+type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query'>;
 
 const MAX_PING_INTERVAL_MS = 2 ** 30;
 const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
