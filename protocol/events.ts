@@ -63,15 +63,6 @@ export interface EchoTimed {
   roundTripUs: number;
 }
 
-export interface ClientToServerEvents {
-  join_room: (room: JoinRoom, ack?: (joined: Joined) => void) => void;
-  broadcast_echo: (echo: BroadcastEcho, ack?: (timed: EchoTimed) => void) => void;
-}
-
-export interface ServerToClientEvents {
-  broadcast: (message: Broadcast) => void;
-}
-
 /** Control: publish one broadcast of `bytes` characters to `room`. */
 export interface BroadcastOrder {
   room: string;

@@ -17,7 +17,7 @@ export interface EngineIdentity {
  * A point of time on the run's CLOCK_MONOTONIC, in microseconds. Whatever crosses the link and is one has this type and a
  * name that ends in `AtUs`, so that a border between two hosts can convert it; all other times are lengths.
  */
-export type InstantUs = number;
+type InstantUs = number;
 
 /** Run to all engines. */
 export type RunMessage =

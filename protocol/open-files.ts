@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /** Infinite where there is no limit. */
-export interface OpenFileLimits {
+interface OpenFileLimits {
   soft: number;
   hard: number;
 }

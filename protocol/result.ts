@@ -8,7 +8,7 @@ import { z } from 'zod';
 const count = z.number().int().nonnegative();
 const layers = z.record(z.string(), z.number());
 
-export const summarySchema = z.strictObject({
+const summarySchema = z.strictObject({
   count,
   min: z.number(),
   mean: z.number(),
@@ -39,7 +39,7 @@ export type ReceiptCount = keyof typeof receiptShape;
 /** What adds up, over fleet processes and over broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 
-export const batchSchema = z.strictObject({
+const batchSchema = z.strictObject({
   seq: count,
   /** Receivers by the server's own count, at the moment of sending. */
   serverMembers: count.nullable(),

@@ -10,12 +10,6 @@ import { applyTunings, tuningOptions, tuningsInForce } from './tunings.ts';
 import type { AttachedServer } from './websockets/attach.ts';
 import { WEBSOCKETS } from './websockets/index.ts';
 
-/**
- * How nginx reads the worker from an Engine.IO session id: `<worker>-<random>`. All requests of a session must reach the
- * worker that opened it, as polling takes several.
- */
-export const SESSION_ID_PATTERN = /^(?<worker>[a-z0-9]+)-/;
-
 export interface App {
   io: Server;
   /**
@@ -82,7 +76,10 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   return { io, start, close };
 }
 
-/** Session ids as `SESSION_ID_PATTERN` has them. */
+/**
+ * Session ids become `<worker>-<random>`, by which nginx finds the worker: all requests of a session must reach the one
+ * that opened it, as polling takes several.
+ */
 function nameSessions(io: Server, worker: string): void {
   const { engine } = io;
   const randomId = engine.generateId;

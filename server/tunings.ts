@@ -7,7 +7,7 @@ import type { Server, ServerOptions, Socket } from 'socket.io';
 import { sharePingTimer } from './heartbeat.ts';
 import type { WebSocketsName } from './websockets/index.ts';
 
-export interface Tuning {
+interface Tuning {
   /** Environment variable, `on` or `off`. */
   variable: string;
   byDefault: boolean;
@@ -24,7 +24,7 @@ export interface Tuning {
 /** Engine.IO's own default: smaller messages are not worth compressing. */
 const COMPRESSED = { threshold: 1024 };
 
-export const TUNINGS = {
+const TUNINGS = {
   /**
    * Forget the HTTP request that opened the connection: it is the largest single thing a connection keeps. The price:
    * `socket.handshake` has no headers, URL or query any more, so switch it off where middlewares read them.

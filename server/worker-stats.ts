@@ -7,7 +7,7 @@ import type { WorkerStats } from '../protocol/events.ts';
 /** The monitor is a timer of this period: rare enough not to show up in the CPU of an idle worker. */
 const RESOLUTION_MS = 20;
 
-export type ProcessStats = Pick<
+type ProcessStats = Pick<
   WorkerStats,
   | 'pid'
   | 'uptimeSeconds'

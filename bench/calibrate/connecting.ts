@@ -15,7 +15,7 @@ import { distributionOf } from './distribution.ts';
 import { KnownProcess } from './known-process.ts';
 import type { Refusal, SlowHandshakeConfig, SlowHandshakeStarted, SlowHandshakeTruth } from './slow-handshake.ts';
 
-export interface ConnectingSize {
+interface ConnectingSize {
   connections: number;
   ratePerSec: number;
   /** Each cause this often. */

@@ -6,7 +6,7 @@ import { type Lies, type LyingServer, startLyingServer } from '../../test/helper
 import { eventually } from '../../test/helpers/poll.ts';
 import { type Comparison, exactly, type Section } from './comparison.ts';
 
-export interface DeliverySize {
+interface DeliverySize {
   members: number;
   /** How many suffer each lie. */
   victims: number;

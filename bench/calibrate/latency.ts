@@ -6,7 +6,7 @@ import { type Distribution, distributionOf } from './distribution.ts';
 import type { Copy } from './known-server.ts';
 import { broadcast, join, pinApart, withSetup } from './setup.ts';
 
-export interface LatencySize {
+interface LatencySize {
   receivers: number;
   broadcasts: number;
   cases: (keyof typeof CASES)[];

@@ -7,7 +7,7 @@ import type { Slope } from '../../protocol/result.ts';
 import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';
 import { emptyFacts, join, warmUp, withSetup } from './setup.ts';
 
-export interface MemorySize {
+interface MemorySize {
   connections: number;
   plateaus: number;
   kinds: Kind[];

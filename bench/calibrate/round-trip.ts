@@ -11,7 +11,7 @@ import { KnownProcess } from './known-process.ts';
 import type { RelayConfig, RelayStarted, RelayTruth } from './relay.ts';
 import { broadcast, join, pinApart, ROOM, type Setup, withSetup } from './setup.ts';
 
-export interface RoundTripSize {
+interface RoundTripSize {
   receivers: number;
   broadcasts: number;
   links: Link[];

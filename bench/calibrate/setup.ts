@@ -32,7 +32,7 @@ export interface Setup {
   fleet: Fleet;
 }
 
-export type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
+type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
 
 export function startKnownServer(
   config: Omit<KnownServerConfig, 'token'>,

@@ -7,7 +7,7 @@ import { connectionTo } from '../../test/helpers/connection.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
 import { broadcast, join, ROOM, type Setup, withSetup } from './setup.ts';
 
-export interface StallSize {
+interface StallSize {
   receivers: number;
   stallMs: number;
   bound: Bound;

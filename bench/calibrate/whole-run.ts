@@ -6,7 +6,7 @@ import { distributionOf } from './distribution.ts';
 import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
 import { ROOM, startKnownServer, TOKEN } from './setup.ts';
 
-export interface WholeRunSize {
+interface WholeRunSize {
   /** In four equal ramps. */
   connections: number;
   broadcasts: number;

@@ -2,7 +2,7 @@
 import { entries, type TuningName } from '../../server/tunings.ts';
 import type { Setting } from './measure.ts';
 
-export interface Variant extends Setting {
+interface Variant extends Setting {
   name: string;
 }
 

@@ -31,7 +31,7 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-export type FoundStack =
+type FoundStack =
   | { status: 'up'; stack: Stack }
   /** Another process is starting it or taking it down. */
   | { status: 'busy'; phase: 'starting' | 'stopping'; keeperPid: number }

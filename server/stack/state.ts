@@ -10,7 +10,7 @@ import { isTrusted } from './state-dir.ts';
 
 const pid = z.number().int().positive();
 
-export const stackStateSchema = z.strictObject({
+const stackStateSchema = z.strictObject({
   version: z.literal(1),
   phase: z.enum(['starting', 'up', 'stopping']),
   profile: z.enum(['full', 'embedded']),

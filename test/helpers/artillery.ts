@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 
 const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
-export interface ArtilleryRun {
+interface ArtilleryRun {
   exitCode: number | null;
   /** Standard output and error, as they came. */
   output: string;
