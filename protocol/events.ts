@@ -13,7 +13,9 @@ export const EVENTS = {
   broadcastEcho: 'broadcast_echo',
 } as const;
 
-/** Namespace of the control messages. It asks for a token and is served on a port of its own, which no proxy forwards. */
+/**
+ * Namespace of the control messages. It asks for a token and is served on a port of its own, which no proxy forwards.
+ */
 export const CONTROL_NAMESPACE = '/capacity';
 
 /** Client to server: the room itself, or the Techracers study's object that names it. */
@@ -57,8 +59,8 @@ export type BroadcastEcho = Pick<Broadcast, 'seq' | 'sentAtUs' | 'data'>;
 export interface EchoTimed {
   seq: number;
   /**
-   * Server clock at the echo's arrival less `sentAtUs`. Half of it is the Techracers study's propagation delay. Where another
-   * host's worker published, the difference of the two clocks is in it.
+   * Server clock at the echo's arrival less `sentAtUs`. Half of it is the Techracers study's propagation delay. Where
+   * another host's worker published, the difference of the two clocks is in it.
    */
   roundTripUs: number;
 }

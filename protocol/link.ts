@@ -14,8 +14,8 @@ export interface EngineIdentity {
 }
 
 /**
- * A point of time on the run's CLOCK_MONOTONIC, in microseconds. Whatever crosses the link and is one has this type and a
- * name that ends in `AtUs`, so that a border between two hosts can convert it; all other times are lengths.
+ * A point of time on the run's CLOCK_MONOTONIC, in microseconds. Whatever crosses the link and is one has this type and
+ * a name that ends in `AtUs`, so that a border between two hosts can convert it; all other times are lengths.
  */
 type InstantUs = number;
 
@@ -54,7 +54,9 @@ export interface WarmUpOrder {
   room: string;
 }
 
-/** Counts of one engine's fleet, sent several times a second: for the live line and for knowing when things are quiet. */
+/**
+ * Counts of one engine's fleet, sent several times a second: for the live line and for knowing when things are quiet.
+ */
 export interface FleetStatus {
   /** Virtual users begun. */
   started: number;
@@ -168,7 +170,9 @@ export interface FrozenBroadcast {
   reordered: number;
   /** Receipts by connections whose join was not acknowledged before the send. */
   unexpected: number;
-  /** HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's. */
+  /**
+   * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
+   */
   latencyUs: { local: string; cross: string };
   /** Latency of the first and of the last receiver. */
   firstUs: number;

@@ -143,7 +143,9 @@ export const resultSchema = z.strictObject({
       /** Every one, in the order they were sent. Missing in results of versions that kept the summaries only. */
       eachMs: z.strictObject({ underLoad: z.array(z.number()), single: z.array(z.number()) }).optional(),
     }),
-    /** How far each worker's clock is ahead of the generator's; all zero where they are one. Taken out of the latencies. */
+    /**
+     * How far each worker's clock is ahead of the generator's; all zero where they are one. Taken out of the latencies.
+     */
     clocks: z
       .array(
         z.strictObject({
@@ -233,7 +235,9 @@ export const resultSchema = z.strictObject({
     })
     .nullable()
     .default(null),
-  /** Artillery's `ensure`: what was expected of the metrics, and whether it was so. Empty where it evaluated nothing. */
+  /**
+   * Artillery's `ensure`: what was expected of the metrics, and whether it was so. Empty where it evaluated nothing.
+   */
   thresholds: z
     .array(
       z.strictObject({

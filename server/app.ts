@@ -14,11 +14,12 @@ export interface App {
   io: Server;
   /**
    * Connects the adapter, then listens.
-   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED, or of the adapter; everything is closed again then
+   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED, or the adapter's error; everything is closed by then
    */
   start(): Promise<{ port: number; controlPort: number }>;
   /**
-   * Takes no more connections, tells the clients, waits up to `drainMs` for theirs to close, and cuts what is left.
+   * Stops accepting connections, notifies the clients, waits up to `drainMs` for their connections to close, and
+   * terminates the rest.
    * Idempotent.
    */
   close(): Promise<void>;
