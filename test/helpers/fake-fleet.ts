@@ -64,7 +64,7 @@ export class FakeConnection implements FleetConnection {
   #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
-  /** When it was told to open, and how much later its turn was to come. */
+  /** When it was asked to open, and after which delay. */
   readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];

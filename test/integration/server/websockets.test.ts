@@ -73,7 +73,7 @@ for (const name of Object.keys(WEBSOCKETS)) {
     });
 
     it(
-      'tells its clients that it closes, polling ones too, without waiting for the drain limit',
+      'notifies its clients when it closes, including polling ones, without waiting for the drain limit',
       CLOSE_LIMIT,
       async () => {
         const app = await start({ CAPACITY_DRAIN_MS: '60000' });
