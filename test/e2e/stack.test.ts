@@ -148,7 +148,7 @@ suite('a full stack', () => {
     });
     assert.equal(worker.restarts, 1);
     assert.equal(stack.state.workers[0]?.restarts, 0);
-    // Whoever looks at the state from outside sees it too.
+    // Other processes that read the state see it, too.
     const found = await findStack(stateDir);
     assert.equal(found.status === 'up' && found.stack.state.workers[1]?.restarts, 1);
     await eventually('health of w1', () =>
