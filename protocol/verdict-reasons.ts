@@ -1,6 +1,6 @@
 /**
- * Every reason for a verdict other than VALID, with the cause that docs/reference/errors.md gives for it. One that
- * `invalidates` makes the run INVALID: its figures cannot be trusted. Any other one makes it SUSPECT.
+ * All reasons for a verdict other than VALID, with the causes that docs/reference/errors.md gives for them. One that
+ * `invalidates` makes the run INVALID: its figures cannot be trusted. Any other makes it SUSPECT.
  */
 
 interface Definition {
@@ -121,7 +121,7 @@ export const VERDICT_REASONS = {
 
 export type ReasonCode = keyof typeof VERDICT_REASONS;
 
-/** As in the result document, whose schema leaves the code open for documents of other versions. */
+/** As in the result document, whose schema accepts any code, for documents of other versions. */
 export interface Reason {
   code: ReasonCode;
   message: string;

@@ -1,4 +1,4 @@
-/** A generator that stands still on purpose, and a server that does: whose health figures show it? */
+/** A generator that is stalled on purpose, and a server that is: which figures show it? */
 import { setTimeout as delay } from 'node:timers/promises';
 import { latencyFigures } from '../../plugin/result/latency.ts';
 import { Sentinel, type SentinelReceipts } from '../../plugin/run/receivers/sentinel.ts';
@@ -7,7 +7,7 @@ import { connectionTo } from '../../test/helpers/connection.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
 import { broadcast, join, ROOM, type Setup, withSetup } from './setup.ts';
 
-export interface StallSize {
+interface StallSize {
   receivers: number;
   stallMs: number;
   bound: Bound;
@@ -68,7 +68,7 @@ async function compare(who: Who, size: StallSize, setup: Setup, sentinel: Sentin
 }
 
 async function broadcastWhileStopped(setup: Setup, sentinel: SentinelReceipts, pid: number, size: StallSize) {
-  // The order is out; the broadcast itself is due 400 ms after it.
+  // The request is sent; the broadcast itself is due 400 ms later.
   const ended = broadcast(setup, { count: 1, intervalMs: 0, receipts: size.receivers });
   await delay(390);
   const beginMs = performance.now();

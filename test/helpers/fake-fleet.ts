@@ -64,7 +64,7 @@ export class FakeConnection implements FleetConnection {
   #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
-  /** When each `open` was requested, and with which delay. */
+  /** When it was asked to open, and after which delay. */
   readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];

@@ -31,7 +31,7 @@ export function text(payload: string): Buffer {
 }
 
 /** A wire without a socket. */
-export interface FakeWire {
+interface FakeWire {
   /** For a `ConnectionPool`. */
   dial: Shared['dial'];
   /** Everything the client has written. */
