@@ -104,8 +104,10 @@ export interface FleetSnapshot {
   reconnects: number;
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: Record<string, number>;
-  /** Current connections, by the worker named in the session id or the join's acknowledgement. */
+  /** Connections now, by the worker that the join's acknowledgement named. */
   perWorker: Record<string, number>;
+  /** Connections now that no join named, by the first part of the session id: a worker's name on our own servers only. */
+  perSessionPrefix: Record<string, number>;
   /** HDR histograms in microseconds, compressed base64. */
   connectUs: Record<ConnectStage, string>;
   /** Connections opened per interval since the start, the source of the achieved rate. */

@@ -29,6 +29,10 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning: 'the workers count more or fewer connections than the generator holds',
   },
+  WORKER_UNKNOWN: {
+    invalidates: true,
+    meaning: 'connections joined on workers that no control URL leads to',
+  },
   WORKER_REPEATED: {
     invalidates: true,
     meaning: 'two control URLs lead to one process, or two workers have the same name',

@@ -150,7 +150,7 @@ export class ConnectionManager implements ClientSink {
       this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
       this.#dependencies.openSeries.record(nowUs);
       connection.attemptingSinceUs = 0;
-      this.counts.assign(connection, workerOf(sessionId));
+      this.counts.assign(connection, workerOf(sessionId), false);
     }
     const pending = takePending(connection, namespace);
     if (pending === undefined) return;
@@ -219,7 +219,7 @@ export class ConnectionManager implements ClientSink {
     const accepted = this.#joins.answered(slot, ackId, args[0]);
     const connection = this.#table.ofClient(client);
     if (accepted && connection?.open) {
-      if (accepted.worker !== undefined) this.counts.assign(connection, accepted.worker);
+      if (accepted.worker !== undefined) this.counts.assign(connection, accepted.worker, true);
       this.#joins.entered(slot, accepted.room, connection.worker);
     }
     if (!this.#joins.isOwnRequest(ackId)) this.#dependencies.answer({ op: 'acked', requestId: ackId, args });
@@ -261,7 +261,7 @@ export class ConnectionManager implements ClientSink {
     if (!client) return;
     this.#joins.left(client.slot);
     this.#table.releaseSlot(client);
-    this.counts.assign(connection, '');
+    this.counts.assign(connection, '', false);
     connection.client = undefined;
     connection.open = false;
   }

@@ -74,6 +74,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     reconnects: 0,
     disconnects: {},
     perWorker: {},
+    perSessionPrefix: {},
     connectUs: connectUs as FleetSnapshot['connectUs'],
     openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
     receipts: { received: 0, duplicates: 0, late: 0, early: 0 },

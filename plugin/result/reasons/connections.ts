@@ -1,5 +1,6 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 import type { Result } from '../../../protocol/result.ts';
+import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { sum } from '../sums.ts';
@@ -25,6 +26,20 @@ export function* connectionProblems(measurements: Measurements, result: Measured
   if (sum(Object.values(lost)) > 0) yield lostConnections(result);
   yield* missing(measurements, connections);
   yield* accounts(measurements);
+  yield* unknownWorkers(measurements);
+}
+
+/** Named by a join, so they exist; without their control nobody reads their memory. */
+function* unknownWorkers({ workersAtStart, snapshots }: Measurements): Generator<Reason> {
+  const known = new Set(workersAtStart.map(({ worker }) => worker));
+  const joined = Object.entries(sumCounts(snapshots.map(({ perWorker }) => perWorker)));
+  const unknown = Object.fromEntries(joined.filter(([worker]) => !known.has(worker)));
+  if (known.size === 0 || Object.keys(unknown).length === 0) return;
+  yield {
+    code: 'WORKER_UNKNOWN',
+    message: `connections are on workers that no control URL leads to: ${listed(unknown)}`,
+    fix: 'name the control URL of every worker in config.plugins.socketio-capacity.control.urls',
+  };
 }
 
 function lostConnections({ connections: { opened, held, lost }, stages, samples }: Measured): Reason {

@@ -77,7 +77,9 @@ test('unanswered joins end with their connections', () => {
   assert.deepEqual([connections.joining, connections.joined], [4, 0]);
   connections.onAck(clients[0] as Client, '/', 41, [{ room: 'b', worker: 'w1' }]);
   assert.deepEqual([connections.joining, connections.joined], [3, 1]);
-  assert.deepEqual(connections.counts.perWorker, { w0: 1, w1: 1 });
+  assert.deepEqual(connections.counts.perWorker, { w1: 1 });
+  assert.deepEqual(connections.counts.perSessionPrefix, { w0: 1 });
   for (const client of clients) connections.onClosed(client, 'transport close', undefined);
   assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 0]);
+  assert.deepEqual([connections.counts.perWorker, connections.counts.perSessionPrefix], [{}, {}]);
 });

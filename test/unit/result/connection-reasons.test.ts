@@ -96,6 +96,26 @@ describe('a peak below the target', () => {
   });
 });
 
+describe('workers', () => {
+  const workersAtStart = [{ worker: 'w0', pid: 1 }];
+  const held = (perWorker: Record<string, number>, perSessionPrefix: Record<string, number>) => {
+    const snapshots = [snapshot({ accounts: ACCOUNTS, connected: 600, perWorker, perSessionPrefix })];
+    const measured = measurements({ expectedAtOnce: 600, peakConnections: 600, snapshots, workersAtStart });
+    const connections = connectionFigures(measured);
+    const codes = [...connectionProblems(measured, { ...perfectResult(), connections })].map(({ code }) => code);
+    return { perWorker: connections.perWorker, codes };
+  };
+
+  it('that joins name and no control knows invalidate the run', () => {
+    const { perWorker, codes } = held({ w0: 300, w1: 300 }, {});
+    assert.deepEqual([perWorker, codes], [{ w0: 300, w1: 300 }, ['WORKER_UNKNOWN']]);
+  });
+
+  it('are not made up of the session ids of other servers', () => {
+    assert.deepEqual(held({}, { w0: 590, x7: 4, q: 6 }), { perWorker: { w0: 590 }, codes: [] });
+  });
+});
+
 describe('two counts of the same connections', () => {
   it('that differ invalidate the run', () => {
     assert.deepEqual(evaluated({}, {}, {}, 599).codes, ['ACCOUNTS_MISMATCH']);
