@@ -1,7 +1,7 @@
 /**
  * The result document, `results/<run id>/result.json`. Keys are never renamed: people script against them.
  * Layers name their unit of blame, e.g. `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes them, and
- * docs/method.md says how each is measured.
+ * docs/method.md and docs/method/ define how each is measured, and docs/method/memory.md#layers the layers.
  */
 import { z } from 'zod';
 

@@ -22,7 +22,7 @@ export class RunRecord {
       throw new CapacityError(
         'RESULTS_UNWRITABLE',
         `cannot create ${this.directory}`,
-        'set config.plugins.socketio-capacity.results to a folder that you may write to',
+        'set config.plugins.socketio-capacity.results to a folder that you can write to',
         { cause: error },
       );
     }
@@ -47,8 +47,8 @@ export class RunRecord {
       writeFileSync(kept, `${JSON.stringify(result, null, 1)}\n`);
       throw new CapacityError(
         'RESULT_UNSOUND',
-        `a figure cannot be, which is a mistake of ours\n${formatProblems(problemsOf(checked.error, [], []))}`,
-        `report it with ${kept}, which has all that was measured`,
+        `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, [], []))}`,
+        `please report it with ${kept}, which has everything that was measured`,
       );
     }
     const text = `${JSON.stringify(checked.data, null, 1)}\n`;

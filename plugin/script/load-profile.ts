@@ -18,7 +18,7 @@ function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUs
 }
 
 /**
- * The same number of virtual users per phase at another rate, as flat ramps (see docs/method.md for why flat ramps).
+ * The same number of virtual users per phase at another rate, as flat ramps (docs/method/connections.md#why-flat-ramps).
  * Artillery's ramps last whole seconds, at least two (in a single second it spaces arrivals by 1 ms), and take whole
  * rates; so the rate becomes the highest one at or below `ratePerSec` with which the numbers come out exactly.
  * @throws CapacityError RATE_IMPOSSIBLE when none comes near

@@ -54,7 +54,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
       /config\.plugins\.socketio-capacity\.hold: expected number/,
       /config\.phases\[0\]\.duration: expected seconds, or a duration such as "2m"/,
       /config\.phases\[1\]: a phase needs an `arrivalRate`/,
-      /config\.phases\[2\]: Artillery takes whole arrival rates/,
+      /config\.phases\[2\]: Artillery accepts a fractional arrivalRate only/,
       /config\.target: expected a URL/,
       /environment variable\.RATE: expected number/,
     );
@@ -125,13 +125,13 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     await assertRefused(startRun(t, { script }), 'CONTROL_UNREACHABLE', /ECONNREFUSED/);
   });
 
-  it('when something foreign has the port where the stack would be', async (t) => {
+  it('when another program has the port where the stack would be', async (t) => {
     const url = await listen(
       t,
       createHttpServer((_request, response) => response.writeHead(404).end()),
     );
     const run = startRun(t, { script: quickScript({ target: url }) });
-    await assertRefused(run, 'PORT_TAKEN', /no Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
+    await assertRefused(run, 'PORT_TAKEN', /not a Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
   });
 
   it('when a server is up of whose workers nothing is known', async (t) => {

@@ -102,7 +102,7 @@ test('a stale stack is recognised and cleaned, its orphans too', async (t) => {
   await eventually('a stale stack', async () => (await findStack(stateDir)).status === 'stale');
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
-  assert.match(found.reason, /is gone/);
+  assert.match(found.reason, /has ended/);
   await found.clean();
   assert.deepEqual(living(state), []);
   assert.equal(existsSync(stateDir), false);

@@ -31,7 +31,7 @@ function lostConnections({ opened, held, lost }: Measured['connections']): Reaso
   return {
     code: 'CONNECTIONS_LOST',
     message: `${sum(Object.values(lost))} of ${opened} opened connections were lost: ${listed(lost)}${left}`,
-    fix: 'see the logs of the workers and of the proxy at that time: the stages and samples show when',
+    fix: 'see the logs of the workers and of the proxy at that time, which the stages and samples show',
   };
 }
 
@@ -43,8 +43,8 @@ function* missing(
   if (aborted || expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return;
   yield {
     code: 'TARGET_NOT_REACHED',
-    message: `at most ${peak} of ${expectedAtOnce} connections were there together; ${failed} failed or were lost`,
-    fix: 'see connections.failures; a flow must keep its connection: end it with `hold: true`',
+    message: `at most ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed or were lost`,
+    fix: 'see connections.failures; a flow must keep its connection open: end it with `hold: true`',
   };
 }
 
@@ -55,7 +55,7 @@ function* accounts({ snapshots }: Measurements): Generator<Reason> {
     if (!sure || account.alive === connected) continue;
     yield {
       code: 'ACCOUNTS_MISMATCH',
-      message: `engine ${from.engine} counts ${account.alive} living connections, its fleet ${connected}`,
+      message: `engine ${from.engine} counts ${account.alive} living connections, but its fleet counts ${connected}`,
       fix: 'a bug: please report it with the folder of the run',
     };
   }
