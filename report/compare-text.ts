@@ -63,8 +63,8 @@ function percent(share: number): string {
 
 /** @returns the answer, and a note to append to it, which is often empty */
 export function describeAnswer({ answer, noise, value }: Difference): { label: string; note: string } {
-  const why = noise === 'fit' ? ' (fitted lines of single runs)' : '';
-  const cannot = answer !== 'cannot-tell' ? '' : value === null ? ': not measured' : ': single runs';
+  const why = noise === 'fit' ? ' (fits of single runs)' : '';
+  const cannot = answer !== 'cannot-tell' ? '' : value === null ? ': not measured' : ': only single runs';
   return { label: ANSWERS[answer], note: why + cannot };
 }
 

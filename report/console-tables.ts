@@ -33,7 +33,11 @@ export function connections({ connections: made }: Result): Section {
   const perWorker = Object.values(made.perWorker);
   if (perWorker.length > 0) {
     const [least, most] = [Math.min(...perWorker), Math.max(...perWorker)];
-    rows.push(['Workers', integer(perWorker.length), `with ${integer(least)} to ${integer(most)} connections each`]);
+    rows.push([
+      'Workers',
+      integer(perWorker.length),
+      `with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
+    ]);
   }
   return { title: 'Connection performance', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
 }
@@ -89,8 +93,8 @@ function sumNote(result: Result): string[] {
   const errorBytes = systemHigh95 - systemPerConnectionBytes;
   const whole =
     errorBytes < partsPerConnectionBytes
-      ? `The whole machine used ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} more per connection, ` +
-        `of which ${kilobytes(added.unexplainedPerConnectionBytes)} are in none of these layers.`
+      ? `The memory of the whole machine grew by ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} per connection; ` +
+        `the difference is ${kilobytes(added.unexplainedPerConnectionBytes)}.`
       : `The memory of the whole machine varied too much for a comparison (± ${kilobytes(errorBytes)}), because other programs were running on it.`;
   return [
     `Sum of ${parts.map((layer) => layerTitle(result, layer)).join(', ')}: ${kilobytes(partsPerConnectionBytes)}. ${whole}`,
@@ -112,7 +116,7 @@ export function messages({ delivery, connections: made }: Result, width: number)
     ['Lost, disconnected', integer(delivery.lostDisconnected), ''],
     ['Duplicates', integer(delivery.duplicates), ''],
     ['Reordered', integer(delivery.reordered), 'received after a later one'],
-    ['Unexpected', integer(delivery.unexpected), 'received before the join was acknowledged'],
+    ['Unexpected', integer(delivery.unexpected), 'join not acknowledged before the send'],
     ['Late', integer(delivery.late), 'received after the ledger was closed'],
   ];
   if (made.peak > 0) rows.push(['Payload per connection', kilobytes(payloadBytes / made.peak), 'KB']);

@@ -16,9 +16,7 @@ const STOPPED = 130;
 export function addRepeat(program: Command): void {
   const command = program
     .command('repeat')
-    .description(
-      'Runs a scenario several times and reports how much its figures vary, which is the noise that a comparison needs.',
-    )
+    .description('Runs a scenario several times and reports how much each figure varies.')
     .argument('<scenario>', 'an Artillery scenario, as YAML')
     .argument('[artillery-arguments...]', 'after `--`: passed to each `artillery run`')
     .option('-n, --times <n>', 'how many runs, at least 2', parseTimes, 5)

@@ -12,7 +12,7 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
   const rows = limits.map(({ name, max, raise }) => [
     spaced(name),
     max === null ? 'no limit' : integer(max),
-    name === bottleneck ? 'bottleneck' : '',
+    name === bottleneck ? 'lowest' : '',
     raise ?? '',
   ]);
   const aligns: ('left' | 'right')[] = ['left', 'right', 'left', 'left'];

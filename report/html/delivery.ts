@@ -32,7 +32,7 @@ export function roundTrips(result: Result): Html {
   return section({
     id: 'round-trip',
     title: 'Round trip ÷ 2',
-    lead: html`The Techracers study’s plot: ${term('roundTrip', 'half of a probe’s round trip')}, with all clients connected and unloaded, with no other client.`,
+    lead: html`As plotted in the Techracers study: ${term('roundTrip', 'half of a probe’s round trip')}, under load (all clients connected) and unloaded (no other client connected).`,
     body: html`${figure(roundTripsByBroadcast(result) ?? roundTripPercentiles(result), 'Not measured: the probe returned no echo.')}
 ${summaryTable('Round trip ÷ 2', [
   ['Under load', underLoad],
@@ -54,7 +54,7 @@ export function delivery(result: Result): Html {
   return section({
     id: 'delivery',
     title,
-    lead: html`Whether every ${term('expected', 'expected')} receipt arrived, according to the generator’s ${term('ledger', 'ledger')}.`,
+    lead: html`This shows whether every ${term('expected', 'expected')} receipt arrived, according to the generator’s ${term('ledger', 'ledger')}.`,
     body: html`${figure(coverageByBroadcast(result), 'Not measured: no receipt was expected.', countsTable(found.batches))}
 ${dataTable(
   'Receipts of all broadcasts',
@@ -67,7 +67,7 @@ ${dataTable(
     ['Lost while disconnected', integer(found.lostDisconnected), ''],
     ['Duplicates', integer(found.duplicates), 'receipts after a connection’s first'],
     ['Reordered', integer(found.reordered), 'received after a later broadcast'],
-    ['Unexpected', integer(found.unexpected), 'received before the join was acknowledged'],
+    ['Unexpected', integer(found.unexpected), 'join not acknowledged before the send'],
     ['Late', integer(found.late), 'received after the ledger was closed'],
   ],
 )}`,

@@ -16,7 +16,7 @@ export function memory(result: Result): Html {
   return section({
     id: 'memory',
     title: 'Memory',
-    lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line. See ${term('layers')}.`,
+    lead: html`Memory is read ${term('atRest', 'at rest')} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line. See ${term('layers')}.`,
     body: html`${fits(result)}
 ${trusted ? perConnection(result) : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`}
 ${sumOfParts(result)}
@@ -75,7 +75,7 @@ function sumOfParts(result: Result): Html | null {
   const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes;
   const interval = interval95({ low95: systemLow95, high95: systemHigh95 });
   const whole = isKnown
-    ? html`The whole machine used ${sizeOf(systemPerConnectionBytes)} more per connection (${interval}), of which ${sizeOf(sum.unexplainedPerConnectionBytes)} are in none of these layers.`
+    ? html`The memory of the whole machine grew by ${sizeOf(systemPerConnectionBytes)} per connection (${interval}); the difference is ${sizeOf(sum.unexplainedPerConnectionBytes)}.`
     : html`The memory of the whole machine varied too much for a comparison (${interval}), because other programs were running on it.`;
   return html`<p>Together, the layers use ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
 }

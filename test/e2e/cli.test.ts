@@ -89,7 +89,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const { code, stdout } = await cli(cwd, 'compare', 'a', 'b/result.json', 'c');
     assert.equal(code, 0);
     assert.match(stdout, /DIFFERENT MACHINE: cpu: A a processor, B another processor, C a processor\n/);
-    assert.match(stdout, /One way p50, ms .* cannot tell: single runs\n/);
+    assert.match(stdout, /One way p50, ms .* cannot tell: only single runs\n/);
     assert.match(stdout, /C {2}c \(1 run: INVALID; INVALID runs contribute no figures\)/);
     const missing = await cli(cwd, 'compare', 'a', 'nowhere');
     assert.equal(missing.code, 2);
