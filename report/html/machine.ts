@@ -48,7 +48,7 @@ export function generator({ generator: loops, machine, sampling }: Result): Html
   return section({
     id: 'generator',
     title: 'Load generator',
-    lead: html`The ${term('generator', 'event loops')} of the generator show whether it kept up, or added a queue of its own.`,
+    lead: html`The ${term('generator', 'event loops')} of the generator show whether it kept up, or added its own queue.`,
     body: html`${
       loops.length === 0
         ? html`<p class="absent">Not measured: this engine does not report its event loops.</p>`
