@@ -28,6 +28,14 @@ export interface Joined {
   members: number;
 }
 
+/** Answer to a message of a client that the server does not accept. */
+export interface Refusal {
+  error: string;
+  /** `JOIN_REFUSED` in answer to `join_room`. */
+  code?: ErrorCode | undefined;
+  fix?: string | undefined;
+}
+
 /**
  * Server to every member of a room. `seq` and `sentAtUs` stand first in the JSON, in this order, so that a receiver
  * can read them from the raw bytes without parsing the payload.
@@ -64,8 +72,8 @@ export interface EchoTimed {
 }
 
 export interface ClientToServerEvents {
-  join_room: (room: JoinRoom, ack?: (joined: Joined) => void) => void;
-  broadcast_echo: (echo: BroadcastEcho, ack?: (timed: EchoTimed) => void) => void;
+  join_room: (room: JoinRoom, ack?: (answer: Joined | Refusal) => void) => void;
+  broadcast_echo: (echo: BroadcastEcho, ack?: (answer: EchoTimed | Refusal) => void) => void;
 }
 
 export interface ServerToClientEvents {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { CapacityError } from '../protocol/errors.ts';
 
 /** Connections that the kernel may hold for us while the event loop is busy; the kernel caps it at `somaxconn`. */

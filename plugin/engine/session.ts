@@ -41,7 +41,7 @@ export interface Expectation {
 }
 
 export class Session {
-  /** Set when a connection was lost for good: the step that runs now is the last one. */
+  /** Set when a connection was lost for good, or a join refused: the step that runs now is the last one. */
   dropped: FlowError | undefined;
   /** Called when that happens. */
   onLost: () => void = nothing;
@@ -153,6 +153,7 @@ export class Session {
   #newConnection(): FleetConnection {
     const connection = this.#run.fleet.connection();
     connection.onDrop((reason, namespace) => this.#drop(connection, reason, namespace));
+    connection.onRefused((error) => this.#fail(toFlowError(error)));
     return connection;
   }
 
@@ -252,10 +253,14 @@ export class Session {
     if (this.#namespaces.includes(link)) this.#lose(reason);
   }
 
-  /** Counted at once: the step that runs now may last as long as the run. */
   #lose(reason: string): void {
+    this.#fail(new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`));
+  }
+
+  /** Counted at once: the step that runs now may last as long as the run. */
+  #fail(error: FlowError): void {
     if (this.dropped) return;
-    this.dropped = new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
+    this.dropped = error;
     this.countFailure(this.dropped);
     this.#wait?.fail(this.dropped);
     this.onLost();

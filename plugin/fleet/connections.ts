@@ -225,13 +225,25 @@ export class Connections implements ClientSink {
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
     const { slot } = client;
-    const accepted = this.#joins.answered(slot, ackId, args[0]);
+    const join = this.#joins.answered(slot, ackId, args[0]);
     const connection = this.#bySlot[slot];
-    if (accepted && connection?.open) {
-      if (accepted.worker !== undefined) this.counts.assign(connection, accepted.worker);
-      this.#joins.entered(slot, accepted.room, connection.worker);
+    if (join && 'refusedBecause' in join) {
+      if (connection) this.#refuseJoin(connection, ackId, join.refusedBecause);
+      return;
+    }
+    if (join && connection?.open) {
+      if (join.worker !== undefined) this.counts.assign(connection, join.worker);
+      this.#joins.entered(slot, join.room, connection.worker);
     }
     if (ackId < LEDGER_ACK_BASE) this.#parts.answer({ op: 'acked', requestId: ackId, args });
+  }
+
+  /** Whoever waits for the answer gets it as an error; else the virtual user is told, which did not ask. */
+  #refuseJoin({ id }: Connection, ackId: number, message: string): void {
+    this.counts.failed('join_refused');
+    const failure = { cause: 'join_refused' as const, message };
+    if (ackId < LEDGER_ACK_BASE) this.#parts.answer({ op: 'failed', requestId: ackId, ...failure });
+    else this.#parts.answer({ op: 'refused', id, ...failure });
   }
 
   onClosed(client: Client, reason: string, namespace: string | undefined): void {

@@ -34,6 +34,8 @@ export interface FleetConnection {
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
   /** Told once for each time the connection, or one namespace of it, ends other than by `close()`. */
   onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
+  /** Told when the server refuses something that was sent without waiting for an answer: cause `join_refused`. */
+  onRefused(listener: (error: FleetError) => void): void;
   /** Polite, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void>;
 }
@@ -177,6 +179,8 @@ export class Fleet {
       this.#connections.get(answer.id)?.deliver(answer.namespace, answer.event, answer.args);
     } else if (answer.op === 'closed') {
       this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace);
+    } else if (answer.op === 'refused') {
+      this.#connections.get(answer.id)?.refused(new FleetError(answer.cause, answer.message));
     }
   }
 
@@ -224,6 +228,7 @@ class Connection implements FleetConnection {
   /** Until then, what it is told to do can wait as long as its opening. */
   #isOpen = false;
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
+  #refusalListener: ((error: FleetError) => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(id: number, link: FleetProcess, accounts: Accounts, forget: () => void) {
@@ -296,6 +301,10 @@ class Connection implements FleetConnection {
     this.#dropListener = listener;
   }
 
+  onRefused(listener: (error: FleetError) => void): void {
+    this.#refusalListener = listener;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -303,6 +312,7 @@ class Connection implements FleetConnection {
 
   async #close(): Promise<void> {
     this.#dropListener = undefined;
+    this.#refusalListener = undefined;
     this.link.rejectOf(this.id, new FleetError('closed', 'closed by the virtual user'));
     const { id } = this;
     try {
@@ -328,6 +338,10 @@ class Connection implements FleetConnection {
       this.link.rejectOf(this.id, new FleetError('closed', reason));
     }
     this.#dropListener?.(reason, namespace);
+  }
+
+  refused(error: FleetError): void {
+    this.#refusalListener?.(error);
   }
 
   #wants(event: string): boolean {

@@ -1,6 +1,6 @@
 /** Who is in a room: the joins that the server has yet to acknowledge, and the members. Keeps the ledger told. */
 import { monotonicUs } from '../../protocol/clock.ts';
-import type { Joined, JoinRoom } from '../../protocol/events.ts';
+import type { Joined, JoinRoom, Refusal } from '../../protocol/events.ts';
 import type { Ledger } from './ledger.ts';
 
 interface Pending {
@@ -10,6 +10,8 @@ interface Pending {
 }
 
 /** What the server made of a join. */
+export type Outcome = Accepted | { refusedBecause: string } | undefined;
+
 export interface Accepted {
   room: string;
   /** Undefined from a server that names none. */
@@ -43,8 +45,8 @@ export class Joins {
     this.#pending.set(slot, [...(this.#pending.get(slot) ?? []), { ackId, room }]);
   }
 
-  /** @returns undefined when it answers something else than a join, or refuses one */
-  answered(slot: number, ackId: number, answer: unknown): Accepted | undefined {
+  /** @returns undefined when it answers something else than a join, or with an error of the server's own */
+  answered(slot: number, ackId: number, answer: unknown): Outcome {
     const pending = this.#pending.get(slot);
     const join = pending?.find((one) => one.ackId === ackId);
     if (!pending || !join) return undefined;
@@ -55,7 +57,8 @@ export class Joins {
         slot,
         pending.filter((one) => one !== join),
       );
-    const said = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined> & { error?: unknown };
+    const said = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
+    if (said.code === 'JOIN_REFUSED') return { refusedBecause: String(said.error) };
     if (said.error !== undefined) return undefined;
     return {
       room: typeof said.room === 'string' ? said.room : join.room,
