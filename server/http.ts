@@ -45,6 +45,5 @@ function refusalOf({ headers, socket }: IncomingMessage, isToken: HttpParts['isT
 
 /** A web page can point its own domain at 127.0.0.1, and its visitor's browser then reads us; the Host header gives it away. */
 function namesThisMachine(host: string | undefined): boolean {
-  const url = `http://${host}`;
-  return host !== undefined && URL.canParse(url) && isLoopback(new URL(url).hostname);
+  return isLoopback((host ?? '').replace(/:\d+$/, '').toLowerCase());
 }
