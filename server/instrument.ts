@@ -1,6 +1,6 @@
 /**
- * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a port of its own the
- * control namespace, `/metrics` and `/healthz`. Our own server uses it too; there is no second implementation.
+ * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a separate port the
+ * control namespace, `/metrics` and `/healthz`. Our own server uses it, too; there is no second implementation.
  */
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -25,20 +25,20 @@ import { versionsOf } from './versions.ts';
 import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
 
 export interface InstrumentOptions {
-  /** At least 16 characters; who knows it may publish and read statistics. Without it, or empty, nothing is instrumented. */
+  /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */
   token?: string | undefined;
   /**
-   * Rooms that clients may join by `join_room`; each name also stands for those that begin with it and a colon. Default
-   * `['capacity']`. `'any'` protects nothing: for a server that has no users.
+   * Rooms that clients can join by `join_room`; each name also stands for those that begin with it and a colon. Default
+   * `['capacity']`. `'any'` protects nothing: for a server without users.
    */
   rooms?: string[] | 'any' | undefined;
-  /** A number, also as text, as environment variables are; 0, the default, takes a free port. */
+  /** A number, or a string as in environment variables; 0, the default, chooses a free port. */
   controlPort?: number | string | undefined;
   /** Default 127.0.0.1. */
   controlHost?: string | undefined;
   /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** This process's name in every report: lower-case letters and digits. Default `p<pid>`. */
+  /** This process's name in all reports: lower-case letters and digits. Default `p<pid>`. */
   worker?: string | undefined;
   /** Name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized. */
   webSocketEngine?: string | undefined;
@@ -58,9 +58,9 @@ export const optionsSchema = z.strictObject({
 export interface Instrumentation {
   /** 0 if there is no token, and nothing is instrumented. */
   controlPort: number;
-  /** What `/metrics` serves: add metrics of your own here. */
+  /** What `/metrics` serves: add your own metrics here. */
   registry: Registry;
-  /** Takes everything off the server again and frees the control port. Idempotent. */
+  /** Removes everything from the server and frees the control port. Idempotent. */
   close(): Promise<void>;
 }
 

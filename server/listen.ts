@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { CapacityError } from '../protocol/errors.ts';
 
-/** Connections that the kernel may hold for us while the event loop is busy; the kernel caps it at `somaxconn`. */
+/** Connections that the kernel queues while the event loop is busy; it caps this at `somaxconn`. */
 const BACKLOG = 4096;
 
 /**
- * @param purpose what the port is for, as the error says it
- * @returns the port, chosen by the system where 0 was asked for
+ * @param purpose what the port is for, for the error message
+ * @returns the port, chosen by the system if `port` is 0
  * @throws CapacityError PORT_TAKEN, or LISTEN_FAILED for any other reason
  */
 export async function listen(server: Server, port: number, host: string, purpose: string): Promise<number> {

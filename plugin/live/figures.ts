@@ -1,8 +1,8 @@
 /** What the live page and `/metrics` show: one reading of the run as it stands, taken each second. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { otherReceivers } from '../result/delivery.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
+import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
 
@@ -80,9 +80,7 @@ export class LiveReader {
       broadcasts: {
         planned: broadcasts.planned,
         sent: broadcasts.sent,
-        expected: ledger
-          ? measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements.sentinel), 0)
-          : null,
+        expected: ledger ? measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements), 0) : null,
         received: ledger ? broadcasts.delivered : null,
       },
       lastBroadcasts: this.#lastBroadcasts(),
@@ -107,7 +105,7 @@ export class LiveReader {
         return {
           seq,
           worker,
-          members: otherReceivers(one, measurements.sentinel),
+          members: otherReceivers(one, measurements),
           sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
           sentinelMs: receivedAtUs === undefined ? null : (receivedAtUs - intendedAtUs) / 1000,
         };

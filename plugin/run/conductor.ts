@@ -6,6 +6,7 @@
 
 import { arrivalsOf } from '../script/phases.ts';
 import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
@@ -42,11 +43,13 @@ export class Conductor {
   released = false;
   #stage: Stage = 'warm-up';
   readonly #context: RunContext;
+  readonly #checkpoints: Checkpoints;
   #arrived = 0;
   #rampBegin: Mark | undefined;
 
   constructor(context: RunContext) {
     this.#context = context;
+    this.#checkpoints = new Checkpoints(context);
   }
 
   get stage(): Stage {
@@ -55,12 +58,9 @@ export class Conductor {
 
   /** Warm-up, baseline at zero connections, then the probe's round trips with nobody else there. */
   async prepare(): Promise<void> {
-    const { control, measurements, sampler, sentinel, population, here, signal } = this.#context;
-    const stats = await control.stats();
-    measurements.workersAtStart = stats.map(({ worker, pid }) => ({ worker, pid }));
-    // The probe's and the sentinel's; control connections are not among them.
-    const ours = sentinel ? 2 : 1;
-    const others = sum(stats.map(({ connections }) => connections)) - ours;
+    const { control, measurements, sampler, population, here, signal } = this.#context;
+    const { workers, others } = await this.#checkpoints.begin();
+    measurements.workersAtStart = workers.map(({ worker, pid }) => ({ worker, pid }));
     if (others > 0) {
       const message = `${others} connections were there before the run, and are in its baseline`;
       addWarning(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
@@ -102,7 +102,9 @@ export class Conductor {
       await this.#during('broadcasts', () => measureBroadcasts(this.#context, () => this.#enter('drain')));
     }
     await this.#checkRedis();
+    await this.#checkpoints.check('after the broadcasts');
     measurements.snapshots = await link.snapshots();
+    this.#checkEngines();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');
     const stats = await control.stats();
@@ -129,6 +131,7 @@ export class Conductor {
   async #plateau(): Promise<void> {
     const { control, sampler, population, record, measurements, signal } = this.#context;
     if (signal.aborted) return;
+    await this.#checkpoints.check(`at ${population.connections()} connections`);
     const connections = population.connections();
     const layers = await readAtRest(control, sampler);
     if (population.connections() !== connections) {
@@ -143,6 +146,14 @@ export class Conductor {
     measurements.absentLayers = sampler.absent();
     measurements.plateaus.push({ connections, layers });
     record.append('plateau', { connections, layers });
+  }
+
+  /** What an engine that does not answer has counted is in no figure. */
+  #checkEngines(): void {
+    const { unanswered } = this.#context.link;
+    if (unanswered === 0) return;
+    const message = `Artillery's workers left ${unanswered} requests unanswered, and what they counted is not known`;
+    addWarning(this.#context, 'ENGINE_SILENT', message, 'give the generator more CPU, or split the load');
   }
 
   /** Without it a broadcast reaches the members on the publisher's own worker only. */
@@ -169,6 +180,7 @@ export class Conductor {
       return;
     }
     await pause(RESIDUAL_SETTLE_MS, signal);
+    await this.#checkpoints.check('after all had left');
     measurements.afterDisconnect = await readAtRest(control, sampler);
     record.append('after-disconnect', { layers: measurements.afterDisconnect });
   }
@@ -186,8 +198,4 @@ export class Conductor {
     measurements.stages.push({ name: stage, t: sampler.seconds() });
     this.onStage();
   }
-}
-
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -31,6 +31,7 @@ const ZERO: FleetStatus = {
   holding: 0,
   failed: 0,
   received: 0,
+  reached: 0,
   joining: 0,
 };
 

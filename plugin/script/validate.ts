@@ -1,4 +1,4 @@
-/** Everything that is wrong with a script as far as our engine is concerned, found before any load. Pure. */
+/** Finds all mistakes in the parts of a script that our engine reads, before any load. Pure. */
 import { z } from 'zod';
 import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { parseEngineOptions } from './engine-options.ts';
@@ -7,7 +7,7 @@ import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 const HTTP_VERBS = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
 
-/** The steps that there are, and the names of all their options, to suggest for a name that is none. */
+/** All steps, and the names of all their options, to suggest one for an unknown name. */
 interface Known {
   steps: StepTable;
   options: string[];
@@ -16,7 +16,7 @@ interface Known {
 /**
  * @param script as Artillery hands it over, in the main thread or in a worker
  * @param steps by verb
- * @returns an empty list where nothing is wrong
+ * @returns an empty list if the script is valid
  */
 export function validateScript(script: Script, steps: StepTable): Problem[] {
   const scenarios = script.scenarios ?? [];
@@ -33,7 +33,7 @@ export function validateScript(script: Script, steps: StepTable): Problem[] {
   return problems;
 }
 
-/** @returns the keys at all depths of what the schema takes */
+/** @returns the keys that the schema accepts, at all depths */
 function optionNames(schema: z.ZodType): string[] {
   const { shape, innerType, element, in: input, options, items } = schema.def as unknown as Record<string, unknown>;
   const inside = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
@@ -104,7 +104,7 @@ function unknownStep(keys: string[], steps: StepTable): string {
   return `unknown step "${key}"${didYouMean(key, Object.keys(steps))}`;
 }
 
-/** Only a worker has the processor's functions; the main thread knows its path. */
+/** Only a worker has the processor's functions; the main thread has only its path. */
 function functionProblems(name: string, at: Path, script: Script): Problem[] {
   const { processor } = script.config;
   const path = formatPath(at);

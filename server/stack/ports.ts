@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
 
 /**
- * Listeners stay below the range the system hands out to outgoing connections (32768 and up on Linux, 49152 on macOS):
- * there, one of the very connections under test could hold a worker's port when PM2 restarts that worker.
+ * Listeners stay below the system's range for outgoing connections (from 32768 on Linux, 49152 on macOS). Within it,
+ * one of the connections under test could take a worker's port while PM2 restarts that worker.
  */
 const RANGE = { low: 12_000, high: 32_000 };
 

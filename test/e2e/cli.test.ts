@@ -47,7 +47,7 @@ function writeSeries(parent: string, name: string, p50s: number[], change: (resu
 }
 
 describe('npx socketio-capacity', { concurrency: 2 }, () => {
-  it('teaches, and refuses what it does not know', async (t) => {
+  it('prints its help, and refuses unknown commands and options', async (t) => {
     const cwd = folder(t);
     const help = await cli(cwd, '--help');
     assert.equal(help.code, 0);

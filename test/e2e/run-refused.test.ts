@@ -18,7 +18,7 @@ async function assertRefused(run: StartedRun, code: string, ...patterns: RegExp[
   const exitCode = await run.ended;
   const output = run.output();
   assert.equal(exitCode, 2, output);
-  assert.equal(output.split(`${code}: `).length, 2, `said once: ${code}\n${output}`);
+  assert.equal(output.split(`${code}: `).length, 2, `reported once: ${code}\n${output}`);
   for (const pattern of patterns) assert.match(output, pattern);
   assert.match(output, /\n {2}fix: \S/);
   assert.doesNotMatch(output, /TypeError|\n\s+at |Phase started|Unhandled|Warning/i);
@@ -75,7 +75,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     );
   });
 
-  it('says when a RATE cannot be kept exactly', async (t) => {
+  it('reports a RATE that cannot be kept exactly', async (t) => {
     const phases = [{ duration: 1, arrivalCount: 9_973 }];
     await assertRefused(startRun(t, { script: quickScript({ phases }), env: { RATE: '100' } }), 'RATE_IMPOSSIBLE');
   });
@@ -107,7 +107,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     );
   });
 
-  it('when the target accepts and says nothing', async (t) => {
+  it('when the target accepts connections and does not respond', async (t) => {
     const url = await listen(t, createServer());
     await assertRefused(startRun(t, { script: ownServer(url) }), 'TARGET_UNREACHABLE', /no answer within 10 s/);
   });
@@ -138,7 +138,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     await assertRefused(startRun(t, { script }), 'CONTROL_UNREACHABLE', /ECONNREFUSED/);
   });
 
-  it('when something foreign has the port where the stack would be', async (t) => {
+  it('when another program has the port of the stack', async (t) => {
     const url = await listen(
       t,
       createHttpServer((_request, response) => response.writeHead(404).end()),
@@ -147,7 +147,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     await assertRefused(run, 'PORT_TAKEN', /no Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
   });
 
-  it('when a server is up of whose workers nothing is known', async (t) => {
+  it('when the workers of a running server are unknown', async (t) => {
     await assertRefused(
       startRun(t, { script: quickScript({ target: app.url }) }),
       'CONTROL_MISSING',
@@ -155,12 +155,12 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     );
   });
 
-  it('when a process may open hardly any files', async (t) => {
+  it('when the open-file limit is very low', async (t) => {
     const run = startRun(t, { script: ownServer(app.url), before: 'ulimit -n 256' });
     await assertRefused(run, 'TOO_FEW_FILES', /only 256 files/, /ulimit -n/);
   });
 
-  it('when Redis is not there', async (t) => {
+  it('when Redis is not available', async (t) => {
     const [port, dead] = await freePorts(2);
     const run = startRun(t, {
       script: quickScript({ target: `http://127.0.0.1:${port}` }),
@@ -176,7 +176,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
   });
 });
 
-it('YAML that is none is refused by Artillery itself, in a line', async (t) => {
+it('invalid YAML is refused by Artillery itself, in one line', async (t) => {
   const run = startRun(t, { script: 'config:\n  target: [\n scenarios: }' });
   assert.equal(await run.ended, 1, run.output());
   assert.match(run.output(), /quick\.yml|YAML|flow|collection/i);

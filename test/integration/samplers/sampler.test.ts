@@ -82,7 +82,7 @@ test('a reading names every layer or says why not', async (t) => {
   const redis = {
     failures: 0,
     lastFailure: undefined,
-    read: async () => ({ usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 }),
+    read: async () => ({ runId: '1', usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 }),
   };
   const workers = {
     stats: async () => [stats({ heapUsedBytes: 10, externalBytes: 1 }), stats({ heapUsedBytes: 20, externalBytes: 2 })],
@@ -166,7 +166,7 @@ test("a deployment on another machine: this one's kernel is none of its layers",
 });
 
 test('processes elsewhere have the RSS that they report themselves, and no PSS', async (t) => {
-  const redis = { usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+  const redis = { runId: '1', usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
   const sampler = startSampler(t, {
     ownMachineOnly: true,
     redis: { failures: 0, lastFailure: undefined, read: async () => redis },
@@ -179,7 +179,7 @@ test('processes elsewhere have the RSS that they report themselves, and no PSS',
 
 test('a row asks Redis once, and the workers not at all', { skip: !linux }, async (t) => {
   let asked = 0;
-  const reading = { usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+  const reading = { runId: '1', usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
   const read = async () => {
     asked++;
     return reading;

@@ -127,7 +127,7 @@ describe('options', () => {
     ]);
   });
 
-  it('says which client polling needs', () => {
+  it('names the client that polling needs', () => {
     const [problem] = problems([], {}, { transports: ['polling', 'websocket'] });
     assert.match(problem ?? '', /transports: the light client speaks WebSocket only: write client: official/);
     assert.deepEqual(problems([], {}, { transports: ['polling', 'websocket'], client: 'official' }), []);
