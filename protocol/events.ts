@@ -28,6 +28,14 @@ export interface Joined {
   members: number;
 }
 
+/** Answer to a message of a client that the server does not accept. */
+export interface Refusal {
+  error: string;
+  /** `JOIN_REFUSED` in answer to `join_room`. */
+  code?: ErrorCode | undefined;
+  fix?: string | undefined;
+}
+
 /**
  * Server to every member of a room. `seq` and `sentAtUs` stand first in the JSON, in this order, so that a receiver
  * can read them from the raw bytes without parsing the payload.

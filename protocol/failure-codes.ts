@@ -19,6 +19,7 @@ export const FAILURE_CODES = {
   'closed_<close code>': 'the server closed the WebSocket while the connection was being set up',
   closed: 'the connection ended while it was being set up, or before an answer',
   namespace_refused: 'the server refused the namespace',
+  join_refused: '`instrument(io)` in the server refused the room of a `join_room`',
 
   // Steps
   ack_timeout: 'no acknowledgement in time',

@@ -5,5 +5,5 @@ export function isLoopback(hostname: string): boolean {
 
 /** @returns whether a target on this host name can be reached from many addresses of 127.0.0.0/8 */
 export function rotatesLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname.startsWith('127.');
+  return hostname === 'localhost' || /^127(\.\d+){3}$/.test(hostname);
 }

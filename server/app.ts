@@ -47,6 +47,8 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
       opened.push(adapter);
       const control = await instrument(io, {
         token: config.token,
+        // Nobody but the run uses this server.
+        rooms: 'any',
         worker: config.worker,
         controlHost: config.controlHost,
         controlPort: config.controlPort,

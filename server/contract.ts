@@ -1,6 +1,7 @@
 /** The events of the measured namespace: `join_room`, `broadcast_echo`, and publishing a `broadcast`. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { monotonicUs } from '../protocol/clock.ts';
+import type { CapacityError } from '../protocol/errors.ts';
 import {
   type Broadcast,
   type BroadcastEcho,
@@ -9,24 +10,34 @@ import {
   type EchoTimed,
   EVENTS,
   type Joined,
+  type Refusal,
 } from '../protocol/events.ts';
+import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
 import type { Metrics } from './metrics.ts';
 import { payload } from './payload.ts';
 import type { AnyNamespace, AnySocket } from './types.ts';
 
-/** Answer to an invalid message. */
-interface Refused {
-  error: string;
-}
-type Ack<T> = ((answer: T | Refused) => void) | undefined;
+type Ack<T> = ((answer: T | Refusal) => void) | undefined;
+
+/** Connections per worker that may send broadcasts back; a run has one. */
+export const MAX_PROBES = 100;
 
 /**
  * Adds the contract's handlers to every connection of the namespace. All connections share the same two functions,
  * which receive the connection as `this`.
- * @returns a function that stops adding them
+ * @param rooms which rooms they may join; undefined for any
+ * @returns a function that removes them
  */
-export function serveContract(namespace: AnyNamespace, worker: string, metrics: Metrics): () => void {
+export function serveContract(
+  namespace: AnyNamespace,
+  worker: string,
+  metrics: Metrics,
+  rooms: MeasuredRooms | undefined,
+): () => void {
+  /** Session ids. */
+  const probes = new Set<string>();
+
   async function onJoinRoom(this: AnySocket, ...args: unknown[]): Promise<void> {
     const room = roomOf(args[0]);
     const ack = ackOf<Joined>(args);
@@ -37,12 +48,13 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
         if (room === undefined || !this.rooms.has(room)) return;
       } else {
         if (room === undefined) throw new Error('expected a room or {clientKey: room}');
-        await this.join(room);
+        await (rooms ? rooms.join(this, room) : this.join(room));
       }
       metrics.joins.inc();
       ack?.({ room, worker, members: localMembers(namespace, room) });
     } catch (error) {
-      refuse(EVENTS.joinRoom, ack, (error as Error).message);
+      const { message, fix } = error as Partial<CapacityError>;
+      refuse(EVENTS.joinRoom, ack, { error: String(message), code: 'JOIN_REFUSED', fix });
     }
   }
 
@@ -51,8 +63,14 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
     const echo = args[0] as Partial<BroadcastEcho> | null | undefined;
     const ack = ackOf<EchoTimed>(args);
     if (typeof echo?.seq !== 'number' || typeof echo.sentAtUs !== 'number') {
-      refuse(EVENTS.broadcastEcho, ack, 'expected {seq, sentAtUs, data} as received');
+      refuse(EVENTS.broadcastEcho, ack, { error: 'expected {seq, sentAtUs, data} as received' });
+    } else if (!probes.has(this.id) && probes.size >= MAX_PROBES) {
+      refuse(EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
     } else {
+      if (!probes.has(this.id)) {
+        probes.add(this.id);
+        this.once('disconnect', () => probes.delete(this.id));
+      }
       // Negative if a worker on another host published, and its clock is ahead. The client knows both clocks.
       const roundTripUs = nowUs - echo.sentAtUs;
       metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
@@ -60,9 +78,9 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
     }
   }
 
-  function refuse(event: string, ack: Ack<never>, error: string): void {
+  function refuse(event: string, ack: Ack<never>, refusal: Refusal): void {
     metrics.malformed.inc({ event });
-    ack?.({ error });
+    ack?.(refusal);
   }
 
   function onConnection(socket: AnySocket): void {
@@ -71,7 +89,14 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
   }
 
   namespace.on('connection', onConnection);
-  return () => void namespace.off('connection', onConnection);
+  return () => {
+    namespace.off('connection', onConnection);
+    for (const socket of namespace.sockets.values()) {
+      socket.off(EVENTS.joinRoom, onJoinRoom);
+      socket.off(EVENTS.broadcastEcho, onBroadcastEcho);
+    }
+    rooms?.close();
+  };
 }
 
 /** A request for a later time than this is due to a wrong clock. */

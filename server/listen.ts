@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { CapacityError } from '../protocol/errors.ts';
 
 /** Connections that the kernel queues while the event loop is busy; it caps this at `somaxconn`. */

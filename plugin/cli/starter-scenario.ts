@@ -60,7 +60,7 @@ function rampOf(arrivals: number): { seconds: number; rate: number } {
   return rampOf(arrivals - 1);
 }
 
-function head({ controlUrls }: Starter, connections: number): string[] {
+function head({ controlUrls, join }: Starter, connections: number): string[] {
   const size = `# ${connections.toLocaleString('en-US')} connections to your own server`;
   const run = ['#   npx artillery run <this file>', '#'];
   if (!controlUrls) {
@@ -73,12 +73,13 @@ function head({ controlUrls }: Starter, connections: number): string[] {
       '# create this file again: npx socketio-capacity init --instrumented',
     ];
   }
+  const rooms = join ? ` rooms: [${quoted(join.room)}],` : '';
   return [
     `${size}, with all figures.`,
     '#',
     '# In each process of the server, with its own port and name:',
     "#   import { instrument } from 'socketio-capacity-instrument';",
-    "#   await instrument(io, { token: process.env.CAPACITY_TOKEN, controlPort: 3200, worker: 'w0' });",
+    `#   await instrument(io, { token: process.env.CAPACITY_TOKEN,${rooms} controlPort: 3200, worker: 'w0' });`,
     '#',
     '# Then, with the same CAPACITY_TOKEN of at least 16 characters on both sides:',
     '#   npx socketio-capacity doctor <this file>     does it fit?',

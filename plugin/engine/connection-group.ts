@@ -76,6 +76,7 @@ export class ConnectionGroup {
       else if (isOpen) this.#lose(connection, reason);
       else endedEarlyBy = reason;
     });
+    connection.onRefused((error) => this.#fail(error));
     let opened: Opened;
     try {
       opened = await connection.open(namespace, options, afterMs);

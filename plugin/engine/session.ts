@@ -35,7 +35,7 @@ interface Expectation {
 }
 
 export class Session {
-  /** Set when a connection is lost for good: the current step is then the last one. */
+  /** Set when a connection is lost for good, or a join refused: the current step is then the last one. */
   dropped: FlowError | undefined;
   /** Called when a connection is lost for good. */
   onLost: () => void = nothing;
@@ -147,6 +147,7 @@ export class Session {
   #newConnection(): FleetConnection {
     const connection = this.#engine.fleet.connection();
     connection.onDrop((reason, namespace) => this.#drop(connection, reason, namespace));
+    connection.onRefused((error) => this.#fail(toFlowError(error)));
     return connection;
   }
 
@@ -244,10 +245,14 @@ export class Session {
     if (this.#namespaces.includes(entry)) this.#lose(reason);
   }
 
-  /** Counts the failure at once: the current step can last as long as the run. */
   #lose(reason: string): void {
+    this.#fail(new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`));
+  }
+
+  /** Counted at once: the step that runs now may last as long as the run. */
+  #fail(error: FlowError): void {
     if (this.dropped) return;
-    this.dropped = new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
+    this.dropped = error;
     this.countFailure(this.dropped);
     this.#wait?.fail(this.dropped);
     this.onLost();

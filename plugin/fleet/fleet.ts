@@ -4,6 +4,7 @@
  */
 import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import { Accounts } from './accounts.ts';
+import { FleetError } from './fleet-error.ts';
 import { FleetProcess, type RequestLimits } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetSettings, ProcessSnapshot } from './messages.ts';
@@ -148,6 +149,8 @@ export class Fleet {
       this.#connections.get(answer.id)?.deliver(answer.namespace, answer.event, answer.args);
     } else if (answer.op === 'closed') {
       this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace);
+    } else if (answer.op === 'refused') {
+      this.#connections.get(answer.id)?.refused(new FleetError(answer.cause, answer.message));
     }
   }
 

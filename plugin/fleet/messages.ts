@@ -67,6 +67,8 @@ export type FleetAnswer =
   | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
   | { op: 'failed'; requestId: number; cause: FailureCode; message: string; data?: unknown }
   | { op: 'acked'; requestId: number; args: unknown[] }
+  /** The server refused something that nobody waits for. */
+  | { op: 'refused'; id: number; cause: FailureCode; message: string }
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
   | { op: 'closed'; id: number; reason: string; namespace?: string }
   | { op: 'left'; requestId: number }

@@ -12,6 +12,7 @@ import { FleetPopulation, ServerPopulation } from './population.ts';
 import { Probe } from './receivers/probe.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record.ts';
+import { singleRoom } from './round-trips.ts';
 import { openTarget, type Target } from './target.ts';
 
 export interface ResourceOptions {
@@ -47,6 +48,8 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   closers.add(() => probe.close());
   const control = await ControlClients.connect(target.control.urls, target.control.token);
   closers.add(() => control.close());
+  // A server that refuses the scenario's room ends the run here, before any load.
+  await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
   if (redis) closers.add(() => redis.close());
   await redis?.ready();

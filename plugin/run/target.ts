@@ -35,7 +35,10 @@ export async function openTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const url = new URL(config.target);
-  if (config.control) return foreign(config.target, config.control, config.redisUrl);
+  if (config.control) {
+    logTokenInClear(config.control.urls, log);
+    return foreign(config.target, config.control, config.redisUrl);
+  }
   // A stack of ours is on this machine, and speaks plain HTTP.
   if (!isLoopback(url.hostname) || !/^(http|ws):$/.test(url.protocol)) throw controlMissing(config.target);
   const stateDir = defaultStateDir();
@@ -94,6 +97,19 @@ function foreign(url: string, control: Target['control'], redisUrl: string | und
     pids: async (workers) => ({ worker: workers.every(isHere) ? workers.map(({ pid }) => pid) : [] }),
     close: async () => {},
   };
+}
+
+/** Not a reason of the verdict: no figure depends on it. */
+function logTokenInClear(urls: string[], log: (text: string) => void): void {
+  const inClear = urls
+    .map((url) => new URL(url))
+    .filter((url) => url.protocol !== 'https:' && !isLoopback(url.hostname));
+  if (inClear.length === 0) return;
+  const hosts = inClear.map(({ host }) => host).join(', ');
+  log(
+    `Warning: the control token crosses the network unencrypted, to ${hosts}. Who reads it can publish to the server's clients. ` +
+      'Give `instrument(io)` the option `tls`, and the run https:// control URLs; or use a tunnel.',
+  );
 }
 
 /** Whether something accepts connections there already: then it is the user's, and ours would be in its way. */

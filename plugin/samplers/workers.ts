@@ -19,6 +19,12 @@ export interface ClockOffset {
   uncertaintyUs: number;
 }
 
+const START = 'start the server, with its control token; or correct the list of control addresses';
+/** Error codes of Node and OpenSSL. */
+const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME/;
+const TRUST =
+  'name the certificate of its authority in NODE_EXTRA_CA_CERTS=/path/ca.pem, and use a host name that it is for';
+
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
@@ -35,7 +41,7 @@ export class ControlClients {
   }
 
   /**
-   * @param urls http://host:port of each worker's control port
+   * @param urls http(s)://host:port of each worker's control port
    * @param timeoutMs for connecting and for every request but `gc`
    * @throws CapacityError CONTROL_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
    */
@@ -151,7 +157,8 @@ function connectError(url: string, error: Error & { type?: string; description?:
   // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
   if (error.type !== undefined || error.message === 'timeout') {
     const { error: cause } = (error.description ?? {}) as { error?: Error };
-    return unreachable(url, (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message);
+    const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message;
+    return CERTIFICATE_PROBLEM.test(reason) ? unreachable(url, reason, TRUST) : unreachable(url, reason);
   }
   if (error.message === 'Invalid namespace') {
     return new CapacityError(
@@ -167,10 +174,6 @@ function connectError(url: string, error: Error & { type?: string; description?:
   );
 }
 
-function unreachable(url: string, reason: string): CapacityError {
-  return new CapacityError(
-    'CONTROL_UNREACHABLE',
-    `control port of worker ${url} cannot be reached: ${reason}`,
-    'start the server, or correct the list of control addresses',
-  );
+function unreachable(url: string, reason: string, fix = START): CapacityError {
+  return new CapacityError('CONTROL_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
 }

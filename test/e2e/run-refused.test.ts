@@ -5,6 +5,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { after, describe, it, type TestContext } from 'node:test';
+import { Server as SocketIoServer } from 'socket.io';
+import { instrument } from '../../server/instrument.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
@@ -112,6 +114,17 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
 
   it('when the control token is wrong', async (t) => {
     await assertRefused(startRun(t, { script: ownServer(app.url, 'not-the-token-of-it') }), 'BAD_TOKEN');
+  });
+
+  it('when the server does not open the room of the scenario', async (t) => {
+    const http = createHttpServer();
+    const url = await listen(t, http);
+    const io = new SocketIoServer(http, { serveClient: false });
+    const instrumentation = await instrument(io, { token: TOKEN });
+    t.after(() => instrumentation.close());
+    const control = { urls: [`http://127.0.0.1:${instrumentation.controlPort}`], token: TOKEN };
+    const script = quickScript({ target: url }, { control, room: 'lobby' });
+    await assertRefused(startRun(t, { script }), 'JOIN_REFUSED', /"lobby/, /instrument\(io, \{rooms/);
   });
 
   it('when a control token is missing', async (t) => {

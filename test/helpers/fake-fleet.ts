@@ -62,6 +62,7 @@ export class FakeConnection implements FleetConnection {
   readonly #fleet: FakeFleet;
   readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
   #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
+  #onRefused: (error: FleetError) => void = () => {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
   /** When it was asked to open, and after which delay. */
@@ -115,6 +116,10 @@ export class FakeConnection implements FleetConnection {
     this.#onDrop = listener;
   }
 
+  onRefused(listener: (error: FleetError) => void): void {
+    this.#onRefused = listener;
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     this.namespaces = [];
@@ -128,5 +133,9 @@ export class FakeConnection implements FleetConnection {
   drop(reason: string, namespace?: string): void {
     this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
     this.#onDrop(reason, namespace);
+  }
+
+  refuse(cause: FailureCode): void {
+    this.#onRefused(new FleetError(cause, `refused: ${cause}`));
   }
 }

@@ -1,7 +1,7 @@
 /** The run's own connections to the target, made by `socket.io-client`: the probe's, the sentinel's, the warm-up's. */
 import { Manager, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { EVENTS, type Joined } from '../../../protocol/events.ts';
+import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 
@@ -35,8 +35,19 @@ export async function connectOfficial(connection: ConnectionTarget, signal: Abor
   throw unreachable(url, path, outcome);
 }
 
-/** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */
+/** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
 export async function joinRoom(socket: Socket, room: string): Promise<Joined> {
+  const answer = await askToJoin(socket, room);
+  const { error, code, fix } = (answer ?? {}) as Partial<Refusal>;
+  if (code !== 'JOIN_REFUSED') return answer as Joined;
+  throw new CapacityError(
+    code,
+    `the server refused to join room ${JSON.stringify(room)}: ${error}`,
+    fix ?? 'see its log',
+  );
+}
+
+async function askToJoin(socket: Socket, room: string): Promise<Joined | Refusal> {
   try {
     return await socket.timeout(CONNECT_TIMEOUT_MS).emitWithAck(EVENTS.joinRoom, { clientKey: room });
   } catch {

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { type Broadcast, type EchoTimed, EVENTS } from '../../../protocol/events.ts';
+import { type Broadcast, type EchoTimed, EVENTS, type Refusal } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 
@@ -37,15 +37,15 @@ export class Probe {
     return this.#socket.connected;
   }
 
-  /** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */
+  /** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
   async join(room: string): Promise<void> {
     this.worker = (await joinRoom(this.#socket, room)).worker;
   }
 
   #echo({ seq, sentAtUs, data }: Broadcast): void {
-    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed) =>
-      this.onRoundTrip(timed.seq, timed.roundTripUs),
-    );
+    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed | Refusal) => {
+      if (!('error' in timed)) this.onRoundTrip(timed.seq, timed.roundTripUs);
+    });
   }
 
   /** Idempotent. */

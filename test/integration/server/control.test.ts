@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
-import { ask, connectClient, connectControl, startApp } from '../../helpers/app.ts';
+import { ask, connectClient, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
 
 async function setUp(t: TestContext) {
   const app = await startApp();
@@ -106,4 +108,22 @@ test('/metrics, /healthz, and nothing else', async (t) => {
   assert.deepEqual(await (await fetch(`${app.controlUrl}/healthz`)).json(), { status: 'ok', worker: 'w0' });
   assert.equal((await fetch(`${app.controlUrl}/`)).status, 404);
   assert.equal((await fetch(`${app.url}/metrics`)).status, 404);
+});
+
+test('/metrics is not for a web page that points its own domain here', async (t) => {
+  const { app } = await setUp(t);
+  const statusFor = async (host: string, headers: Record<string, string> = {}) => {
+    const request = get(`${app.controlUrl}/metrics`, { headers: { host, ...headers }, agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  for (const host of ['localhost', `LOCALHOST:${app.controlPort}`, '127.0.0.1:3200', '[::1]:3200']) {
+    assert.equal(await statusFor(host), 200, host);
+  }
+  for (const host of ['attacker.example', '127.attacker.example', 'localhost.attacker.example:3200', '10.0.0.11']) {
+    assert.equal(await statusFor(host), 421, host);
+    assert.equal(await statusFor(host, { authorization: `Bearer ${TOKEN}` }), 200, 'who has the token');
+    assert.equal(await statusFor(host, { authorization: 'Bearer something else' }), 401);
+  }
 });

@@ -127,3 +127,11 @@ it('counts a member that is lost as failed, also one that ends in the same breat
   assert.equal(outcome.error, null);
   assert.deepEqual(engine.tally.failures, { disconnected_io_server_disconnect: 1, disconnected_transport_close: 1 });
 });
+
+it('counts a member whose join is refused as failed', async () => {
+  const bench = new Bench();
+  bench.fleet.onEmit = (connection) => connection !== bench.fleet.connections[0] && connection.refuse('join_refused');
+  const outcome = await bench.play([{ connect: { count: 3, ratePerSec: 3000 } }, { emit: ['join_room', 'theirs'] }]);
+  assert.equal(outcome.error, null);
+  assert.deepEqual(bench.engine.tally.failures, { join_refused: 2 });
+});

@@ -83,3 +83,24 @@ test('unanswered joins end with their connections', () => {
   assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 0]);
   assert.deepEqual([connections.counts.perWorker, connections.counts.perSessionPrefix], [{}, {}]);
 });
+
+test('a refused join is no member, counted by its cause, and told to whoever sent it', () => {
+  const { connections, answers, clients } = idleConnections();
+  connections.run(open);
+  const [client] = clients as [Client];
+  connections.onOpen(client, '/', 'w0-x', { tcpUs: 1, upgradeUs: 2, openUs: 3, namespaceUs: 4 });
+  answers.length = 0;
+  const join = { op: 'emit', id: 1, namespace: '/', event: 'join_room', args: ['user:alice'] } as const;
+  const sent: (number | undefined)[] = [];
+  client.emit = (_namespace, _event, _args, ackId) => void sent.push(ackId);
+  connections.run({ ...join, args: [...join.args] });
+  connections.run({ ...join, args: [...join.args], requestId: 7 });
+  const refusal = { error: 'not yours', code: 'JOIN_REFUSED' };
+  for (const ackId of sent) connections.onAck(client, '/', ackId as number, [refusal]);
+  assert.deepEqual(answers, [
+    { op: 'refused', id: 1, cause: 'join_refused', message: 'not yours' },
+    { op: 'failed', requestId: 7, cause: 'join_refused', message: 'not yours' },
+  ]);
+  assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 1]);
+  assert.deepEqual(connections.counts.attemptFailures, { join_refused: 2 });
+});
