@@ -1,7 +1,8 @@
 /** The sections of the console summary. A section with nothing to say is null, or says why. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
-import { inOrder, layerTitle, mainLayers, oneOfEach } from './layers.ts';
+import { inOrder, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
+import { basisOf, doubts, noCapacity } from './memory-text.ts';
 import { fittingTable, table } from './table.ts';
 
 /** A heading, its lines, and notes below them that are wrapped. */
@@ -53,19 +54,21 @@ export function plateaus(result: Result, width: number): Section | null {
 
 export function perConnection(result: Result): Section | null {
   const { memory, verdict } = result;
-  const layers = inOrder(result, Object.keys(memory.perConnectionBytes));
+  const layers = slopeLayers(result);
   if (layers.length === 0 || verdict.status === 'INVALID') return null;
   const rows = layers.map((layer) => {
     const { slope, high95, r2, naive } = memory.perConnectionBytes[
       layer
     ] as Result['memory']['perConnectionBytes'][string];
-    const interval = high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
+    const inService = memory.inService?.perConnectionBytes[layer];
     const residual = optional(memory.residualBytes[layer], megabytes);
     // Rounded down, so that only a perfect line is 1.
     return [
       layerTitle(result, layer),
       kilobytes(slope),
-      interval,
+      halfWidth({ slope, high95 }),
+      optional(inService?.slope, kilobytes),
+      inService ? halfWidth(inService) : '–',
       decimals(Math.floor(r2 * 1000) / 1000, 3),
       kilobytes(naive),
       residual,
@@ -73,12 +76,18 @@ export function perConnection(result: Result): Section | null {
   });
   return {
     title: 'Memory per connection (KB)',
-    lines: table(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Left after (MB)'], rows, INDENT),
+    lines: table(['Layer', 'At rest', '95 %', 'In service', '95 %', 'R²', 'Naive', 'Left (MB)'], rows, INDENT),
     notes: [
-      'Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+      'Slopes by least squares over the plateaus, at rest after a garbage collection, in service before it and with the peak of hold and broadcasts. ' +
+        'Naive: (peak − baseline) ÷ connections, as in the Techracers study. Left: after the disconnect.',
+      ...doubts(result).map((doubt) => `Not to be quoted: ${doubt}.`),
       ...sumNote(result),
     ],
   };
+}
+
+function halfWidth({ slope, high95 }: { slope: number; high95: number | null }): string {
+  return high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
 }
 
 /** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
@@ -219,7 +228,8 @@ export function cpu(result: Result): Section | null {
   };
 }
 
-export function capacity({ capacity: found, verdict }: Result): Section | null {
+export function capacity(result: Result): Section | null {
+  const { capacity: found, verdict } = result;
   if (verdict.status === 'INVALID') return null;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   const rows: string[][] = [];
@@ -227,8 +237,11 @@ export function capacity({ capacity: found, verdict }: Result): Section | null {
     const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
     const interval =
       low95 === null || high95 === null ? 'no interval' : `95 %: ${integer(low95)} to ${integer(high95)}`;
-    rows.push([`Fit in ${integer(budgetBytes / 1024 ** 2)} MB of workers`, integer(fitting), interval]);
+    const basis = basisOf(memoryLimited);
+    rows.push([`Fit in ${integer(budgetBytes / 1024 ** 2)} MB of workers`, integer(fitting), `${basis}; ${interval}`]);
   }
+  const unknown = noCapacity(result);
+  if (unknown !== null) rows.push(['Fit in the memory budget', '–', `the workers' memory: ${unknown}`]);
   if (seedTheoreticalMax !== null) {
     rows.push(['Theoretical max', integer(seedTheoreticalMax), '2 GiB × N ÷ peak worker RSS']);
   }

@@ -2,6 +2,9 @@
 import type { LayerDescription, Result } from '../protocol/result.ts';
 import { spaced } from './format.ts';
 
+/** Its samples are of all cores, and those of the others of one. */
+export const WHOLE_MACHINE = 'system';
+
 export type Described = Pick<Result, 'memory' | 'cpu'>;
 
 /** @returns in the order of tables; of an older version's document, which describes none, made up from its keys */
@@ -34,7 +37,19 @@ export function inOrder(result: Described, ids: string[]): string[] {
 
 /** Layers of memory for where there is room for a few only. */
 export function mainLayers(result: Described): string[] {
-  return layersOf(result).flatMap(({ id, unit, main }) => (unit === 'bytes' && main ? [id] : []));
+  return layersOf(result).flatMap(({ id, unit, main }) =>
+    unit === 'bytes' && main && !isNoise(result, id) ? [id] : [],
+  );
+}
+
+/** Layers with a slope, in the order of tables. */
+export function slopeLayers(result: Described): string[] {
+  return inOrder(result, Object.keys(result.memory.perConnectionBytes)).filter((id) => !isNoise(result, id));
+}
+
+/** The whole machine where its slope may not be quoted: everything that runs on it moves its memory. */
+function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
+  return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
 }
 
 /** @returns the first of the ids that belong together, such as `workerPss` and `workerRss` */

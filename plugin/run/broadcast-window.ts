@@ -3,7 +3,7 @@ import { publish } from './broadcasts.ts';
 import { readClocks, toOurs } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { readAtRest } from './readings.ts';
+import { readAtRest, readInService } from './readings.ts';
 import { clockDifference } from './round-trips.ts';
 import { pause, until } from './wait.ts';
 import { mark, windowSince } from './windows.ts';
@@ -53,8 +53,10 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
     measurements.frozen = await link.freeze(orders);
   }
   if (signal.aborted) return;
+  const inService = await readInService(sampler);
+  measurements.inServiceAfterBroadcasts = inService;
   measurements.afterBroadcasts = await readAtRest(control, sampler);
-  record.append('after-broadcasts', { layers: measurements.afterBroadcasts });
+  record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
 }
 
 /** After everybody else: see `sentinel.ts`. */

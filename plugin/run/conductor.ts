@@ -9,7 +9,7 @@ import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { readAtRest } from './readings.ts';
+import { readAtRest, readInService } from './readings.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { warmUp } from './warm-up.ts';
@@ -130,6 +130,7 @@ export class Conductor {
     const { control, sampler, population, record, measurements, signal } = this.#context;
     if (signal.aborted) return;
     const connections = population.connections();
+    const inService = await readInService(sampler);
     const layers = await readAtRest(control, sampler);
     if (population.connections() !== connections) {
       addWarning(
@@ -141,8 +142,8 @@ export class Conductor {
       return;
     }
     measurements.absentLayers = sampler.absent();
-    measurements.plateaus.push({ connections, layers });
-    record.append('plateau', { connections, layers });
+    measurements.plateaus.push({ connections, layers, inService });
+    record.append('plateau', { connections, layers, inService });
   }
 
   /** Without it a broadcast reaches the members on the publisher's own worker only. */

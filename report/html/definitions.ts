@@ -98,6 +98,11 @@ export const DEFINITIONS = {
     anchor: 'at-rest',
     text: 'Every worker has collected its garbage, 300 ms have passed, and the median of three readings counts.',
   },
+  inService: {
+    term: 'In service',
+    anchor: 'in-service',
+    text: 'What the workers need while they work: read just before the collection at each plateau, and raised to the peak of hold and broadcasts in proportion to the connections. Capacity comes from it.',
+  },
   layers: {
     term: 'Layers',
     anchor: 'layers',
@@ -116,7 +121,7 @@ export const DEFINITIONS = {
   capacity: {
     term: 'Capacity',
     anchor: 'capacity',
-    text: 'Where the fitted line reaches the memory budget, and the limits that are known. CPU is not among them.',
+    text: 'Where the line of the memory in service reaches the memory budget, and the limits that are known. CPU is not among them.',
   },
   seedMax: {
     term: 'Theoretical max',

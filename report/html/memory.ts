@@ -4,10 +4,11 @@ import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
-import { inOrder, layerTitle, mainLayers } from '../layers.ts';
+import { inOrder, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
+import { basisOf, doubts, noCapacity } from '../memory-text.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
-import { dataTable, figure, measured, multiples, section } from './section.ts';
+import { dataTable, figure, measured, multiples, NOT_MEASURED, section } from './section.ts';
 import { interval95 } from './summary.ts';
 
 export function memory(result: Result): Html {
@@ -42,29 +43,45 @@ function fits(result: Result): Html {
 }
 
 function perConnection(result: Result): Html | null {
-  const { perConnectionBytes, residualBytes } = result.memory;
-  const layers = inOrder(result, Object.keys(perConnectionBytes));
+  const { perConnectionBytes, inService, residualBytes } = result.memory;
+  const layers = slopeLayers(result);
   if (layers.length === 0) return null;
-  return dataTable(
+  const rows = dataTable(
     'Memory per connection by layer',
-    [term('layers', 'Layer'), 'Each', '95 % interval', 'R²', term('naive', 'Naive'), html`${term('residual')}, MB`],
+    [
+      term('layers', 'Layer'),
+      term('atRest'),
+      '95 % interval',
+      term('inService'),
+      '95 % interval',
+      'R²',
+      term('naive', 'Naive'),
+      html`${term('residual')}, MB`,
+    ],
     layers.map((layer): HtmlValue[] => {
       const { slope, low95, high95, r2, naive } = perConnectionBytes[
         layer
       ] as Result['memory']['perConnectionBytes'][string];
-      const interval = low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
+      const needed = inService?.perConnectionBytes[layer];
       // Rounded down, so that only a perfect line is 1.
       const straight = decimals(Math.floor(r2 * 1000) / 1000, 3);
       return [
         layerTitle(result, layer),
         sizeOf(slope),
-        interval,
+        interval({ low95, high95 }),
+        measured(needed?.slope, sizeOf),
+        needed ? interval(needed) : NOT_MEASURED,
         straight,
         sizeOf(naive),
         measured(residualBytes[layer], megabytes),
       ];
     }),
   );
+  return html`${rows}${doubts(result).map((doubt) => html`<p class="note">Not to be quoted: ${doubt}.</p>`)}`;
+}
+
+function interval({ low95, high95 }: { low95: number | null; high95: number | null }): string {
+  return low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
 }
 
 /** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
@@ -113,7 +130,8 @@ function absent(result: Result): Html | null {
 }
 
 /** Nothing for a run that cannot be trusted. */
-export function capacity({ capacity: found, verdict }: Result): Html | null {
+export function capacity(result: Result): Html | null {
+  const { capacity: found, verdict } = result;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   if (verdict.status === 'INVALID') return null;
   const rows: HtmlValue[][] = limits.map(({ name, max }) => [
@@ -128,9 +146,12 @@ export function capacity({ capacity: found, verdict }: Result): Html | null {
     rows.unshift([
       html`${term('capacity', 'Fit')} into ${megabytes(budgetBytes)} MB of workers`,
       integer(connections),
-      interval,
+      `${basisOf(memoryLimited)}; ${interval}`,
     ]);
   }
+  const unknown = noCapacity(result);
+  if (unknown !== null)
+    rows.unshift([term('capacity', 'Fit into the memory budget'), '–', `the workers’ memory: ${unknown}`]);
   rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'by the published report’s rule']);
   return section({
     id: 'capacity',
