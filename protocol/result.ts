@@ -169,7 +169,7 @@ export const resultSchema = z.strictObject({
     /** What the workers need while they work, garbage and buffers included; null where it was not read. */
     inService: z
       .strictObject({
-        /** Of the readings before the collections, raised to `peakBytes` in proportion to the connections. */
+        /** Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more. */
         perConnectionBytes: z.record(z.string(), slopeSchema.omit({ naive: true })),
         /** Highest while the full target was held and broadcast to. */
         peakBytes: layers,

@@ -41,14 +41,11 @@ export function seedTheoreticalMax(connections: number, peakWorkerBytes: number)
 }
 
 /** @returns null where the layer has no line to be quoted, at rest or in service */
-function crossing(
-  { perConnectionBytes, inService }: Measured['memory'],
-  layer: string,
-  bytes: number,
-): Crossing | null {
+function crossing(memory: Measured['memory'], layer: string, bytes: number): Crossing | null {
+  const { perConnectionBytes, inService, plateaus } = memory;
   const slopes = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
   if (!inService || slopes.some((slope) => slope === undefined || slope.doubt !== undefined)) return null;
-  const line = fitLine(inServicePoints(inService, layer));
+  const line = fitLine(inServicePoints({ plateaus, inService }, layer));
   return line && whereReaches(line, bytes);
 }
 

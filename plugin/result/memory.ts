@@ -50,15 +50,16 @@ function inServiceFigures(measurements: Measurements, sampled: Sampled, growing:
   if (readings.length === 0 || readings.length < plateaus.length) return null;
   const atWork = samplesAtWork(measurements, sampled);
   const { bytes: peakBytes } = peaksOf(measurements, sampled, [inServiceAfterBroadcasts ?? {}], atWork);
-  const read = {
+  const inService = {
     peakBytes,
     plateaus: plateaus.map(({ connections, inService }) => ({ connections, ...inService })),
   };
+  const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
   const slopes = inAll(readings).flatMap((layer) => {
-    const slope = slopeOf(inServicePoints(read, layer), growing.has(layer));
+    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), growing.has(layer));
     return slope ? [[layer, slope] as const] : [];
   });
-  return { perConnectionBytes: Object.fromEntries(slopes), ...read };
+  return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
 }
 
 function slopeOf(points: Point[], grows: boolean): Omit<Slope, 'naive'> | null {

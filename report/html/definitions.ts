@@ -101,7 +101,7 @@ export const DEFINITIONS = {
   inService: {
     term: 'In service',
     anchor: 'in-service',
-    text: 'What the workers need while they work: read just before the collection at each plateau, and raised to the peak of hold and broadcasts in proportion to the connections. Capacity comes from it.',
+    text: 'What the workers need while they work: read just before the collection at each plateau, or the share of the peak of hold and broadcasts in proportion to the connections if that is more. Capacity comes from it.',
   },
   layers: {
     term: 'Layers',

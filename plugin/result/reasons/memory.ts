@@ -21,7 +21,7 @@ export function* memoryProblems({ perConnectionBytes, inService, plateaus }: Res
     const points = plateaus.flatMap(({ connections, [layer]: y }) => (y === undefined ? [] : [{ x: connections, y }]));
     yield notLinear(`${layer} at rest`, points);
   } else if (inService?.perConnectionBytes[layer]?.doubt === 'curved') {
-    yield notLinear(`${layer} in service`, inServicePoints(inService, layer));
+    yield notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
   }
 }
 
