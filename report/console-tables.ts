@@ -1,7 +1,7 @@
 /** The sections of the console summary. A section with nothing to say is null, or says why. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
-import { inOrder, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
+import { inOrder, isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
 import { basisOf, doubts, noCapacity } from './memory-text.ts';
 import { fittingTable, table } from './table.ts';
 
@@ -97,7 +97,7 @@ function sumNote(result: Result): string[] {
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemHigh95 } = added;
   const errorBytes = systemHigh95 - systemPerConnectionBytes;
   const whole =
-    errorBytes < partsPerConnectionBytes
+    errorBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld')
       ? `The whole machine held ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} more per connection: ` +
         `${kilobytes(added.unexplainedPerConnectionBytes)} in none of them.`
       : `What the whole machine held moved too much to compare (± ${kilobytes(errorBytes)}): other programs ran on it.`;

@@ -48,7 +48,7 @@ export function slopeLayers(result: Described): string[] {
 }
 
 /** The whole machine where its slope may not be quoted: everything that runs on it moves its memory. */
-function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
+export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
   return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
 }
 

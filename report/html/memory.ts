@@ -4,7 +4,7 @@ import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
-import { inOrder, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
+import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
 import { basisOf, doubts, noCapacity } from '../memory-text.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
@@ -89,7 +89,7 @@ function sumOfParts(result: Result): Html | null {
   const { sum } = result.memory;
   if (!sum || sum.systemHigh95 === null) return null;
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemLow95, systemHigh95 } = sum;
-  const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes;
+  const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld');
   const interval = interval95({ low95: systemLow95, high95: systemHigh95 });
   const whole = isKnown
     ? html`The whole machine held ${sizeOf(systemPerConnectionBytes)} more per connection (${interval}): ${sizeOf(sum.unexplainedPerConnectionBytes)} in none of them.`
