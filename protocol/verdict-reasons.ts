@@ -97,7 +97,7 @@ export const VERDICT_REASONS = {
   MEMORY_NOT_LINEAR: {
     invalidates: false,
     meaning:
-      "the workers' memory is not a straight line: from the first connection to the last, the cost of one changes by more than 20 % and by more than the error (95 %)",
+      "the workers' memory is not a straight line: from the first connection to the last, the cost of one changes by more than 20 % and by more than the error (99 %)",
   },
   MEMORY_GROWS: {
     invalidates: false,

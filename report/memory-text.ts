@@ -11,12 +11,12 @@ export function memoryHeadline(result: Result): string | null {
   const [atRest, needed] = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
   if (!atRest) return null;
   const title = layerTitle(result, layer);
-  if (atRest.doubt !== undefined) return `no memory per connection: ${title}: ${DOUBT_TEXTS[atRest.doubt]}`;
+  if (atRest.doubt !== undefined) return `no memory per connection (${title}: ${DOUBT_TEXTS[atRest.doubt]})`;
   const more = needed && needed.doubt === undefined ? ` at rest, ${kilobytes(needed.slope)} KB in service` : '';
   return `${kilobytes(atRest.slope)} KB each${more} (${title})`;
 }
 
-/** @returns for each doubt, the layers whose slope is not to be quoted: `Redis used_memory: it does not rise …` */
+/** @returns for each doubt, the layers whose slope is not to be quoted: `Redis used_memory: no rise beyond its noise` */
 export function doubts(result: Result): string[] {
   const { perConnectionBytes } = result.memory;
   const byDoubt = new Map<Doubt, string[]>();

@@ -5,18 +5,19 @@ import { studentT } from './student.ts';
 
 export type Doubt = NonNullable<Slope['doubt']>;
 
-const CONFIDENCE = 0.95;
+/** Of a bend: with a hundred runs of a straight line, one is taken for a curve. */
+const CONFIDENCE = 0.99;
 /** Of the slope: with a wider interval, the next run may find a third more or less. */
 export const MAX_HALF_WIDTH_SHARE = 0.25;
 /** A cost that changes less from the first connection to the last is a line for all practical purposes. */
 export const MAX_BEND = 0.2;
 
 export const DOUBT_TEXTS: Record<Doubt, string> = {
-  fewPlateaus: 'it was read at fewer than three numbers of connections',
-  noRise: 'it does not rise by more than its noise',
-  curved: 'it is not a straight line',
-  grows: 'it grows while the number of connections stays the same',
-  wide: `its 95 % interval is wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`,
+  fewPlateaus: 'read at fewer than three numbers of connections',
+  noRise: 'no rise beyond its noise',
+  curved: 'not a straight line',
+  grows: 'growth at an unchanged number of connections',
+  wide: `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`,
 };
 
 /** @returns the first reason not to quote the line through the points; undefined where there is none */
@@ -33,7 +34,7 @@ export function doubtOf(points: Point[]): Doubt | undefined {
 export interface Bend {
   /** By how much the cost of a connection changes from the first to the last, as a share of the slope; 0 is a line. */
   share: number;
-  /** Of its 95 % interval. */
+  /** Of its 99 % interval. */
   halfWidth: number;
 }
 

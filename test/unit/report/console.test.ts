@@ -133,10 +133,10 @@ test('a line that may not be quoted is in no headline, gives no capacity, and is
   result.capacity.memoryLimited = null;
   Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'curved' });
   const text = render(result);
-  assert.match(text, /held · no memory per connection: Workers PSS: it is not a straight line/m);
+  assert.match(text, /held · no memory per connection \(Workers PSS: not a straight line\)/m);
   assert.doesNotMatch(text, /KB each/);
-  assert.match(text, /Not to be quoted: Workers PSS: it is not a straight line\./);
-  assert.match(text, /Fit in the memory budget +– +the workers' memory: it is not a straight line/);
+  assert.match(text, /Not to be quoted: Workers PSS: not a straight line\./);
+  assert.match(text, /Fit in the memory budget +– +the workers' memory: not a straight line/);
 });
 
 test('memory in service is quoted only where it has a line of its own', () => {
@@ -151,7 +151,7 @@ test('the whole machine is shown only where it is more than its noise', () => {
   Object.assign(result.memory.perConnectionBytes.systemUsed as object, { doubt: 'noRise' });
   const text = render(result);
   assert.doesNotMatch(text, /^ {2}Whole machine|Whole machine$/m);
-  assert.match(text, /Not to be quoted: Whole machine: it does not rise by more than its noise\./);
+  assert.match(text, /Not to be quoted: Whole machine: no rise beyond its noise\./);
 });
 
 test('colour only when asked for, and then the same text', () => {
