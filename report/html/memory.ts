@@ -1,11 +1,12 @@
 /** What a connection costs in memory, layer by layer. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result, Slope } from '../../protocol/result.ts';
 import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
 import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
 import { basisOf, doubts, noCapacity } from '../memory-text.ts';
+import { DOUBT_TEXTS } from '../straightness.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { dataTable, figure, measured, multiples, NOT_MEASURED, section } from './section.ts';
@@ -17,7 +18,7 @@ export function memory(result: Result): Html {
   return section({
     id: 'memory',
     title: 'Memory',
-    lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shade is where the line lies with 95 % confidence. See ${term('layers')}.`,
+    lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shade is where the line lies with 95 % confidence; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
     body: html`${fits(result)}
 ${trusted ? perConnection(result) : html`<p class="absent">No slopes: this measurement cannot be trusted.</p>`}
 ${sumOfParts(result)}
@@ -34,12 +35,18 @@ function fits(result: Result): Html {
     const chart = memoryFit(result, layer);
     const line = found.perConnectionBytes[layer];
     if (!chart || !line) return [];
-    const note = verdict.status === 'INVALID' ? '' : html`${sizeOf(line.slope)} per connection; ${interval95(line)}`;
+    const note = verdict.status === 'INVALID' ? '' : describeLine(line, found.inService?.perConnectionBytes[layer]);
     return [{ chart, caption: layerTitle(result, layer), note }];
   });
   if (charts.length === 0)
     return html`<p class="absent">Not measured: a line needs memory at two numbers of connections.</p>`;
   return multiples(charts);
+}
+
+function describeLine(line: Slope, needed: Omit<Slope, 'naive'> | undefined): Html {
+  if (line.doubt !== undefined) return html`no figure to quote: ${DOUBT_TEXTS[line.doubt]}`;
+  const inService = needed && needed.doubt === undefined ? html`; in service ${sizeOf(needed.slope)}` : '';
+  return html`${sizeOf(line.slope)} per connection; ${interval95(line)}${inService}`;
 }
 
 function perConnection(result: Result): Html | null {
