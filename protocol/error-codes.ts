@@ -1,6 +1,6 @@
 /**
- * Every code that a `CapacityError` may carry, with the cause that docs/reference/errors.md gives for it. People look
- * them up and scripts match them: a code keeps its meaning from version to version.
+ * All codes of `CapacityError`, with the causes that docs/reference/errors.md gives for them. People look them up and
+ * scripts match them: a code keeps its meaning from version to version.
  */
 export const ERROR_CODES = {
   // Settings

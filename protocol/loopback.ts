@@ -1,4 +1,4 @@
-/** @returns whether a host name, as a URL has it, is this machine's own */
+/** @returns whether a host name, as in a URL, is this machine */
 export function isLoopback(hostname: string): boolean {
   return hostname === '[::1]' || rotatesLoopback(hostname);
 }

@@ -1,4 +1,4 @@
-/** The sections of the console summary. A section with nothing to say is null, or says why. */
+/** The sections of the console summary. A section without data is null, or states the reason. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
 import { inOrder, isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
@@ -34,7 +34,11 @@ export function connections({ connections: made }: Result): Section {
   const perWorker = Object.values(made.perWorker);
   if (perWorker.length > 0) {
     const [least, most] = [Math.min(...perWorker), Math.max(...perWorker)];
-    rows.push(['Workers', integer(perWorker.length), `with ${integer(least)} to ${integer(most)} connections each`]);
+    rows.push([
+      'Workers',
+      integer(perWorker.length),
+      `with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
+    ]);
   }
   return { title: 'Connection performance', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
 }
@@ -52,7 +56,7 @@ export function plateaus(result: Result, width: number): Section | null {
   return { title: 'RAM against connections (MB)', lines: fittingTable(head, rows, INDENT, width) };
 }
 
-export function perConnection(result: Result): Section | null {
+export function perConnection(result: Result, width: number): Section | null {
   const { memory, verdict } = result;
   const layers = slopeLayers(result);
   if (layers.length === 0 || verdict.status === 'INVALID') return null;
@@ -76,10 +80,15 @@ export function perConnection(result: Result): Section | null {
   });
   return {
     title: 'Memory per connection (KB)',
-    lines: table(['Layer', 'At rest', '95 %', 'In service', '95 %', 'R²', 'Naive', 'Left (MB)'], rows, INDENT),
+    lines: fittingTable(
+      ['Layer', 'At rest', '95 %', 'In service', '95 %', 'R²', 'Naive', 'Residual (MB)'],
+      rows,
+      INDENT,
+      width,
+    ),
     notes: [
       'Slopes by least squares over the plateaus, at rest after a garbage collection, in service before it and with the peak of hold and broadcasts. ' +
-        'Naive: (peak − baseline) ÷ connections, as in the Techracers study. Left: after the disconnect.',
+        'Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
       ...doubts(result).map((doubt) => `Not to be quoted: ${doubt}.`),
       ...sumNote(result),
     ],
@@ -90,7 +99,7 @@ function halfWidth({ slope, high95 }: { slope: number; high95: number | null }):
   return high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
 }
 
-/** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
+/** Whether the layers add up. The machine's total is compared only if its error is smaller than the sum of the parts. */
 function sumNote(result: Result): string[] {
   const added = result.memory.sum;
   if (!added || added.systemHigh95 === null) return [];
@@ -98,9 +107,9 @@ function sumNote(result: Result): string[] {
   const errorBytes = systemHigh95 - systemPerConnectionBytes;
   const whole =
     errorBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld')
-      ? `The whole machine held ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} more per connection: ` +
-        `${kilobytes(added.unexplainedPerConnectionBytes)} in none of them.`
-      : `What the whole machine held moved too much to compare (± ${kilobytes(errorBytes)}): other programs ran on it.`;
+      ? `The memory of the whole machine grew by ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} per connection; ` +
+        `the difference is ${kilobytes(added.unexplainedPerConnectionBytes)}.`
+      : `The memory of the whole machine varied too much for a comparison (± ${kilobytes(errorBytes)}), because other programs were running on it.`;
   return [
     `Sum of ${parts.map((layer) => layerTitle(result, layer)).join(', ')}: ${kilobytes(partsPerConnectionBytes)}. ${whole}`,
   ];
@@ -109,7 +118,7 @@ function sumNote(result: Result): string[] {
 export function messages({ delivery, connections: made }: Result, width: number): Section {
   const title = 'Message performance';
   if (delivery === null) {
-    return { title, lines: [`${INDENT}no ledger: this engine cannot see a broadcast arrive`] };
+    return { title, lines: [`${INDENT}Not measured: this engine does not report which broadcasts arrive.`] };
   }
   const payloadBytes = delivery.received * delivery.payloadBytes;
   const rows = [
@@ -120,9 +129,9 @@ export function messages({ delivery, connections: made }: Result, width: number)
     ['Lost, connected', integer(delivery.lostConnected), ''],
     ['Lost, disconnected', integer(delivery.lostDisconnected), ''],
     ['Duplicates', integer(delivery.duplicates), ''],
-    ['Reordered', integer(delivery.reordered), 'came after a later one'],
-    ['Unexpected', integer(delivery.unexpected), 'joined while it was sent'],
-    ['Late', integer(delivery.late), 'after the books were closed'],
+    ['Reordered', integer(delivery.reordered), 'received after a later one'],
+    ['Unexpected', integer(delivery.unexpected), 'join not acknowledged before the send'],
+    ['Late', integer(delivery.late), 'received after the ledger was closed'],
   ];
   if (made.peak > 0) rows.push(['Payload per connection', kilobytes(payloadBytes / made.peak), 'KB']);
   const lines = table([], rows, INDENT, ['left', 'right', 'left']);
@@ -130,7 +139,7 @@ export function messages({ delivery, connections: made }: Result, width: number)
   return { title, lines };
 }
 
-/** Every imperfect batch, filled up with others to ten rows; what is left out is perfect. */
+/** Every imperfect batch, and perfect ones up to ten rows in total; only perfect ones are left out. */
 function batchTable(batches: Batch[], width: number): string[] {
   const imperfect = batches.filter((batch) => !isPerfect(batch));
   const perfect = batches.filter(isPerfect);
@@ -155,7 +164,7 @@ function batchTable(batches: Batch[], width: number): string[] {
     'Received',
     'Coverage',
     'Lost',
-    'Twice',
+    'Dups',
     ...(reordered ? ['Reordered'] : []),
     'Unexpected',
     'Members',
@@ -179,11 +188,11 @@ export function latency({ latency: times }: Result): Section | null {
       ['One way', times.oneWayMs],
       ['  same worker', times.localMs],
       ['  across workers', times.crossWorkerMs],
-      ['Sentinel', times.sentinelMs],
-      ['  p99 receiver after it', times.behindSentinelMs],
+      ['Reference receiver', times.sentinelMs],
+      ['  lag of the others (p99)', times.behindSentinelMs],
       ['Completion (last receiver)', times.completionMs],
       ['Round trip ÷ 2 under load', times.roundTripHalfMs.underLoad],
-      ['Round trip ÷ 2 alone', times.roundTripHalfMs.single],
+      ['Round trip ÷ 2 unloaded', times.roundTripHalfMs.single],
       ['Send delay', times.sendDelayMs],
     ] satisfies [string, Summary | null][]
   ).flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
@@ -201,8 +210,8 @@ function clockNote(clocks: Result['latency']['clocks']): string[] {
   if (apart.length === 0) return [];
   const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
   return [
-    `${integer(apart.length)} of ${integer(clocks.length)} workers have another clock than the generator; the difference is ` +
-      `taken out, to ± ${milliseconds(worst.uncertaintyUs / 1000)} ms (${worst.worker}).`,
+    `${integer(apart.length)} of ${integer(clocks.length)} workers use a different clock from the generator; the offset is ` +
+      `removed, with an error of ± ${milliseconds(worst.uncertaintyUs / 1000)} ms (${worst.worker}).`,
   ];
 }
 
@@ -246,7 +255,7 @@ export function capacity(result: Result): Section | null {
     rows.push(['Theoretical max', integer(seedTheoreticalMax), '2 GiB × N ÷ peak worker RSS']);
   }
   for (const { name, max } of limits)
-    rows.push([`Wall: ${spaced(name)}`, integer(max), name === lowest ? 'the lowest' : '']);
+    rows.push([`Limit: ${spaced(name)}`, integer(max), name === lowest ? 'lowest' : '']);
   if (rows.length === 0) return null;
   return { title: 'Capacity (connections)', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
 }

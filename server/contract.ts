@@ -15,15 +15,15 @@ import type { Metrics } from './metrics.ts';
 import { payload } from './payload.ts';
 import type { AnyNamespace, AnySocket } from './types.ts';
 
-/** Answer to a message that was not understood. */
+/** Answer to an invalid message. */
 interface Refused {
   error: string;
 }
 type Ack<T> = ((answer: T | Refused) => void) | undefined;
 
 /**
- * Adds the contract's handlers to every connection of the namespace. They are two functions in all, not two for every
- * connection: what they need of the connection is `this`.
+ * Adds the contract's handlers to every connection of the namespace. All connections share the same two functions,
+ * which receive the connection as `this`.
  * @returns a function that stops adding them
  */
 export function serveContract(namespace: AnyNamespace, worker: string, metrics: Metrics): () => void {
@@ -32,7 +32,7 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
     const ack = ackOf<Joined>(args);
     try {
       if (this.listenerCount(EVENTS.joinRoom) > 1) {
-        // The server has a handler of its own, which decides. Once it has run, we answer if it did not.
+        // The server's own handler decides. Once it has run, we acknowledge if it did not.
         await undefined;
         if (room === undefined || !this.rooms.has(room)) return;
       } else {
@@ -53,7 +53,7 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
     if (typeof echo?.seq !== 'number' || typeof echo.sentAtUs !== 'number') {
       refuse(EVENTS.broadcastEcho, ack, 'expected {seq, sentAtUs, data} as received');
     } else {
-      // Below zero where another host's worker, whose clock is ahead of ours, published: the asker knows both clocks.
+      // Negative if a worker on another host published, and its clock is ahead. The client knows both clocks.
       const roundTripUs = nowUs - echo.sentAtUs;
       metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
       ack?.({ seq: echo.seq, roundTripUs });
@@ -74,11 +74,11 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
   return () => void namespace.off('connection', onConnection);
 }
 
-/** An order for later than this is a slip of the clock. */
+/** A request for a later time than this is due to a wrong clock. */
 const MAX_AHEAD_MS = 1000;
 
 /**
- * Counts the room's members on all workers, then sends. The keys of the message stand in the contract's order.
+ * Counts the room's members on all workers, then sends. The keys of the message are in the order of the contract.
  * @throws CapacityError MEMBERS_UNKNOWN; nothing has been sent then
  */
 export async function publish(namespace: AnyNamespace, worker: string, order: BroadcastOrder): Promise<BroadcastSent> {
@@ -92,7 +92,7 @@ export async function publish(namespace: AnyNamespace, worker: string, order: Br
   return { seq, sentAtUs, worker, expected };
 }
 
-/** Timers count whole milliseconds and may be late: the last two are waited for turn by turn of the event loop. */
+/** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */
 async function until(atUs: number): Promise<void> {
   const aheadMs = Math.min((atUs - monotonicUs()) / 1000, MAX_AHEAD_MS);
   if (aheadMs > 2) await setTimeout(aheadMs - 2);
@@ -105,7 +105,7 @@ function roomOf(payload: unknown): string | undefined {
   return typeof room === 'string' && room !== '' ? room : undefined;
 }
 
-/** The acknowledgement is the last argument, also where the payload was forgotten. */
+/** The acknowledgement is the last argument, even if the payload is missing. */
 function ackOf<T>(args: unknown[]): Ack<T> {
   const last = args.at(-1);
   return typeof last === 'function' ? (last as Ack<T>) : undefined;

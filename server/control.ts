@@ -1,4 +1,4 @@
-/** The control namespace: publish, count, collect garbage, tell statistics and the time. For the holder of the token. */
+/** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import type { ErrorCode } from '../protocol/error-codes.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../protocol/events.ts';
 
-/** The requests of the wire contract as plain functions: what comes before the reply goes in, what is replied comes out. */
+/** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
 export type ControlRequests = {
   [Name in keyof ControlToServerEvents]: Parameters<ControlToServerEvents[Name]> extends [
     ...infer Args,
@@ -16,11 +16,11 @@ export type ControlRequests = {
     : never;
 };
 
-/** Far above what a Socket.IO client takes in one message; it only keeps a slip of the keyboard from eating the memory. */
+/** Far more than a Socket.IO client accepts in one message; it only keeps a typing error from using up the memory. */
 const MAX_PAYLOAD_BYTES = 10_000_000;
 
 const room = z.string().min(1);
-/** What each request takes, by its name. */
+/** The arguments of each request, by its name. */
 export const REQUEST_ARGUMENTS = {
   broadcast: z.tuple([
     z.strictObject({
@@ -36,7 +36,7 @@ export const REQUEST_ARGUMENTS = {
   time: z.tuple([]),
 } satisfies Record<keyof ControlRequests, z.ZodType>;
 
-/** Serves the requests in the control namespace of `controlIo`. `onMalformed` is told of requests without a reply function. */
+/** Serves the requests in the control namespace of `controlIo`. Calls `onMalformed` if there is no reply function. */
 export function serveControl(
   controlIo: Server,
   token: string,
@@ -51,7 +51,7 @@ export function serveControl(
     next(right ? undefined : badToken());
   });
   namespace.on('connection', (socket) => {
-    // One catch-all, so that a request that we do not know gets an answer too.
+    // A catch-all, so that unknown requests are answered, too.
     socket.onAny(async (event: string, ...args: unknown[]) => {
       const reply = args.pop();
       if (typeof reply !== 'function') return onMalformed(event);
@@ -82,7 +82,7 @@ function badToken(): Error {
   return Object.assign(error, { data: { code: 'BAD_TOKEN' satisfies ErrorCode } });
 }
 
-/** Digests have one length, which timingSafeEqual asks for. */
+/** All digests have the same length, as timingSafeEqual requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

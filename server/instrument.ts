@@ -1,6 +1,6 @@
 /**
- * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a port of its own the
- * control namespace, `/metrics` and `/healthz`. Our own server uses it too; there is no second implementation.
+ * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a separate port the
+ * control namespace, `/metrics` and `/healthz`. Our own server uses it, too; there is no second implementation.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
@@ -21,13 +21,13 @@ import { versionsOf } from './versions.ts';
 import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
 
 export interface InstrumentOptions {
-  /** At least 16 characters; who knows it may publish and read statistics. */
+  /** At least 16 characters. Everyone who has it can publish and read statistics. */
   token: string;
-  /** A number, also as text, as environment variables are; 0, the default, takes a free port. */
+  /** A number, or a string as in environment variables; 0, the default, chooses a free port. */
   controlPort?: number | string | undefined;
   /** Default 127.0.0.1. */
   controlHost?: string | undefined;
-  /** This process's name in every report: lower-case letters and digits. Default `p<pid>`. */
+  /** This process's name in all reports: lower-case letters and digits. Default `p<pid>`. */
   worker?: string | undefined;
   /** Name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized. */
   webSocketEngine?: string | undefined;
@@ -44,9 +44,9 @@ export const optionsSchema = z.strictObject({
 
 export interface Instrumentation {
   controlPort: number;
-  /** What `/metrics` serves: add metrics of your own here. */
+  /** What `/metrics` serves: add your own metrics here. */
   registry: Registry;
-  /** Takes everything off the server again and frees the control port. Idempotent. */
+  /** Removes everything from the server and frees the control port. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -131,7 +131,7 @@ async function serveHttp(
   } else if (path === '/healthz') {
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ status: 'ok', worker }));
   } else {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end('here are /metrics and /healthz\n');
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('available paths: /metrics and /healthz\n');
   }
 }
 

@@ -1,4 +1,4 @@
-/** Settings that the server's environment and the options of `instrument()` have in common. */
+/** Settings shared by the server's environment and the options of `instrument()`. */
 import { z } from 'zod';
 
 const TOKEN_MIN_LENGTH = 16;

@@ -1,4 +1,4 @@
-/** The Artillery engine: one per worker thread. Starts the fleet, then gives each scenario its function. */
+/** The engine that Artillery loads, one per worker thread. Starts the fleet, then compiles each scenario to a function. */
 import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
@@ -16,18 +16,19 @@ import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } f
 import { flowsOf } from '../script/settings.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
+import type { EngineContext, FleetLike } from './engine-context.ts';
 import { FlowError } from './flow-error.ts';
 import { Meter } from './meter.ts';
-import { type FleetLike, newTally, type Run } from './run.ts';
 import { RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
 import { createScenarioFunction } from './scenario.ts';
 import { Signals } from './signals.ts';
 import { STEPS } from './steps/index.ts';
+import { newTally } from './tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
 
-/** What tests replace. */
-export interface EngineParts {
+/** Dependencies that tests replace. */
+interface EngineDependencies {
   startFleet: (settings: FleetSettings, processes: number) => Promise<FleetLike>;
   runtime: Runtime;
 }
@@ -35,30 +36,30 @@ export interface EngineParts {
 export default class CapacityEngine {
   readonly #script: Script;
   readonly #helpers: Helpers;
-  readonly #parts: EngineParts;
+  readonly #dependencies: EngineDependencies;
   readonly #signals = new Signals();
   readonly #meter = new Meter();
-  #run: Run | undefined;
+  #context: EngineContext | undefined;
 
-  /** Takes notes only: Artillery swallows what a constructor throws, and fails later for a reason nobody understands. */
-  constructor(script: Script, events: RunnerEvents, helpers: Helpers, parts: Partial<EngineParts> = {}) {
+  /** Only stores its arguments: Artillery swallows errors of constructors, and fails later with a misleading message. */
+  constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
     this.#helpers = helpers;
-    this.#parts = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...parts };
+    this.#dependencies = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...dependencies };
     if (!this.#hasHook) this.#followPhases(events);
   }
 
   /**
-   * Resolves when arrivals may begin. On failure it says so, ends the run and never resolves, so that no load starts.
-   * Artillery awaits it only if it is literally an async method.
+   * Resolves when arrivals can begin. A failure is reported and ends the run; the promise then never resolves, so that no
+   * load starts. Artillery awaits the method only if it is declared `async`.
    */
   async init(): Promise<void> {
-    const { runtime } = this.#parts;
+    const { runtime } = this.#dependencies;
     if (!runtime.isWorker) return;
     const link = this.#hasHook ? this.#linkTo(runtime) : undefined;
     try {
-      this.#run = await this.#start();
-      link?.ready(this.#run);
+      this.#context = await this.#start();
+      link?.ready(this.#context);
     } catch (error) {
       const { code, message, fix } = asCapacityError(error);
       if (link) link.failed(code, message, fix);
@@ -75,18 +76,18 @@ export default class CapacityEngine {
   }
 
   createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction {
-    const run = this.#run;
-    if (!run) return refuse(events);
+    const context = this.#context;
+    if (!context) return refuse(events);
     this.#meter.attach(events);
-    return createScenarioFunction(scenario, events, run);
+    return createScenarioFunction(scenario, events, context);
   }
 
-  /** Ends the fleet and lets nobody wait any longer. Idempotent. */
+  /** Closes the fleet and releases all virtual users that wait. Idempotent. */
   async close(): Promise<void> {
     this.#signals.release.resolve();
     this.#signals.finish.resolve();
     this.#meter.close();
-    await this.#run?.fleet.close();
+    await this.#context?.fleet.close();
   }
 
   get #hasHook(): boolean {
@@ -94,7 +95,7 @@ export default class CapacityEngine {
   }
 
   /** @returns undefined when no scenario runs on this engine */
-  async #start(): Promise<Run | undefined> {
+  async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
     const problems = validateScript(script, STEPS);
     if (problems.length > 0) {
@@ -112,13 +113,13 @@ export default class CapacityEngine {
     const processes = fleetProcesses(connections, openFileLimits().soft);
     return {
       config,
-      fleet: await this.#parts.startFleet(this.#fleetSettings(config, connections), processes),
+      fleet: await this.#dependencies.startFleet(this.#fleetSettings(config, connections), processes),
       helpers: this.#helpers,
       processor: (script.config.processor ?? {}) as Record<string, unknown>,
       meter: this.#meter,
       tally: newTally(),
       signals: this.#signals,
-      warn: this.#parts.runtime.warn,
+      warn: this.#dependencies.runtime.warn,
     };
   }
 
@@ -128,14 +129,14 @@ export default class CapacityEngine {
       client: config.client,
       defaults: config.connection,
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
-      // Only the hook reads the ledger, and a server of somebody else's may not expect to be asked.
+      // Only the hook reads the ledger, and a third-party server need not support acknowledgements.
       ledger: this.#hasHook,
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };
   }
 
-  /** Without the hook, held connections leave when the last phase is over. */
+  /** Without the hook, held connections leave after the last phase. */
   #followPhases(events: RunnerEvents): void {
     const release = () => {
       this.#signals.release.resolve();
@@ -143,31 +144,31 @@ export default class CapacityEngine {
     };
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
     events.on('phaseCompleted', (phase) => isLast(phase) && release());
-    // A phase without arrivals ends without saying so.
+    // For a phase without arrivals Artillery emits no `phaseCompleted`.
     events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && release());
   }
 }
 
-/** @returns connections that this worker's share of the script may hold at once, an upper estimate */
+/** @returns an upper estimate of the connections that this worker's share of the script holds at the same time */
 export function expectedConnections(script: Script): number {
   const flows = flowsOf(script, STEPS);
   const { count } = mostConnections(flows.map(({ connections }) => connections));
   return count * usersAtOnce(phasesOfShare(script.config.phases ?? []), flows, mostArrivalsOf);
 }
 
-/** In the main thread, and after a failed start, there is no fleet to run on. */
+/** For the main thread, and after a failed start, where there is no fleet to run on. */
 function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {
     events.emit('started');
     events.emit('error', 'engine_not_started');
-    callback(new FlowError('engine_not_started', `${ENGINE} has no fleet here`), context);
+    callback(new FlowError('engine_not_started', `the fleet of ${ENGINE} was not started in this worker`), context);
   };
 }
 
 function asCapacityError(error: unknown): CapacityError {
   if (error instanceof CapacityError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'look at the lines above', {
+  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'see the lines above', {
     cause: error,
   });
 }

@@ -1,8 +1,8 @@
-/** Artillery's contract, as far as this engine uses it. Artillery publishes no types for engines. */
+/** The part of Artillery's engine interface that this engine uses. Artillery publishes no types for it. */
 import type { ScriptPhase } from '../script/script.ts';
 
-/** One virtual user's variables and template functions; Artillery makes it, processor functions change it. */
-export interface Context {
+/** One virtual user's variables and template functions; Artillery creates it, processor functions change it. */
+export interface UserContext {
   vars: Record<string, unknown>;
   funcs?: Record<string, (...args: unknown[]) => unknown>;
   /** Headers that a processor function adds to the connections opened after it. */
@@ -25,15 +25,15 @@ export interface Outcome {
   matches: Record<string, { success?: boolean }>;
 }
 
-/** What Artillery hands to engines of its own internals. */
+/** Artillery's internal functions that it passes to engines. */
 export interface Helpers {
-  template(value: unknown, context: Context): unknown;
+  template(value: unknown, context: UserContext): unknown;
   captureOrMatch(
     params: { capture?: unknown; match?: unknown },
     response: { body: unknown },
-    context: Context,
+    context: UserContext,
     done: (error: unknown, result: Outcome | null) => void,
   ): void;
 }
 
-export type ScenarioFunction = (context: Context, callback: (error: unknown, context: Context) => void) => void;
+export type ScenarioFunction = (context: UserContext, callback: (error: unknown, context: UserContext) => void) => void;

@@ -1,9 +1,10 @@
 /**
- * The ledger: for every broadcast, who was expected to receive it, who did, how late, and who did not.
+ * The ledger: for every broadcast, which connections were expected to receive it, which did, and after what time.
  *
  * A broadcast's row holds one number per connection: the time since the row's first receipt plus one microsecond, with
- * zero meaning "no receipt". The same array is bitmap and stopwatch, a receipt costs one store, and percentiles of a row
- * are exact. The send time comes with the order to finalize the row, on our own clock; the sender's may differ.
+ * zero meaning "no receipt". The array is both bitmap and stopwatch, a receipt costs one store, and percentiles of a row
+ * are exact. The send time comes with the `freeze` command, converted to our own clock, which can differ from the
+ * sender's.
  */
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
@@ -22,10 +23,12 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class Ledger {
   /** Receipts of all broadcasts, repeats included. */
   received = 0;
+  /** First copies of a broadcast at a connection. */
+  reached = 0;
   duplicates = 0;
   /** Receipts after the broadcast's row was finalized. */
   late = 0;
-  /** Receipts that came before they were sent: the sender's clock is not what it is taken for. */
+  /** Receipts that seem to precede the send: the estimated offset of the sender's clock is wrong. */
   early = 0;
   readonly #rows = new Map<number, Row>();
   readonly #frozen = new Set<number>();
@@ -36,11 +39,11 @@ export class Ledger {
   /** Slot → highest sequence number received. */
   #highestSeq: Uint32Array = new Uint32Array(64);
   #slots = 0;
-  // Broadcasts reach a whole process one after the other: the last row is nearly always the next one as well.
+  // Each broadcast reaches many connections in a row, so the last row is nearly always the next one as well.
   #lastSeq = -1;
   #lastRow: Row | undefined;
 
-  /** A room's member from now on. */
+  /** The connection is a member of the room from now on. */
   joined(slot: number, room: string, worker: string, atUs: number): void {
     let members = this.#joinedAtUs.get(room);
     if (!members) {
@@ -73,6 +76,7 @@ export class Ledger {
       this.duplicates++;
       return;
     }
+    this.reached++;
     if (slot >= this.#highestSeq.length) this.#highestSeq = grown(this.#highestSeq, slot + 1);
     if (seq < (this.#highestSeq[slot] as number)) row.reordered++;
     else this.#highestSeq[slot] = seq;
@@ -92,7 +96,7 @@ export class Ledger {
     const local = createHistogram();
     const cross = createHistogram();
     const counts = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0 };
-    // Latency counts from the intended time on; a worker that was told a little early is not the quicker for it.
+    // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
     const firstLatencyUs = (row?.firstAtUs ?? 0) - Math.min(order.sentAtUs, order.intendedAtUs);
     let firstUs = NEVER;
     let lastUs = 0;

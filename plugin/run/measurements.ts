@@ -7,7 +7,7 @@ import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
 import type { EngineSnapshot } from './link.ts';
-import type { SentinelFacts } from './receivers/sentinel.ts';
+import type { SentinelReceipts } from './receivers/sentinel.ts';
 
 /** Layer → bytes. */
 export type LayerBytes = Record<string, number>;
@@ -81,7 +81,9 @@ export interface Measurements {
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
   /** From its join on, just before the broadcasts. */
-  sentinel: SentinelFacts | undefined;
+  sentinel: SentinelReceipts | undefined;
+  /** When the probe's connection ended before the run released it. */
+  probeLeftAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] };
   workersAtStart: WorkerIdentity[];
   workersAtEnd: WorkerIdentity[];
@@ -125,6 +127,7 @@ export function newMeasurements(
     snapshots: [],
     generator: [],
     sentinel: undefined,
+    probeLeftAtUs: undefined,
     roundTripsUs: { single: [], underLoad: [] },
     workersAtStart: [],
     workersAtEnd: [],

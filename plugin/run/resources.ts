@@ -70,8 +70,21 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
     connections: () => population.connections(),
   });
   closers.add(() => sampler.close());
+  const deployment = () => identify(target, workers, redis);
   signal.throwIfAborted();
   const holds = ledger || config.external;
-  const measuring = { link, control, sampler, probe, sentinel, connection, population, redis };
+  const measuring = { link, control, sampler, probe, sentinel, connection, population, redis, deployment };
   return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
+}
+
+/** Workers are told apart by their own statistics. */
+async function identify(
+  target: Target,
+  workers: WorkerStats[],
+  redis: RedisReader | undefined,
+): Promise<Record<string, string>> {
+  const { pm2 = [], nginx = [] } = await target.pids(workers);
+  const { runId } = (await redis?.read()) ?? {};
+  const parts = { PM2: pm2.join(), nginx: nginx.toSorted((a, b) => a - b).join(), Redis: runId ?? '' };
+  return Object.fromEntries(Object.entries(parts).filter(([, identity]) => identity !== ''));
 }

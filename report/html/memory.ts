@@ -18,12 +18,12 @@ export function memory(result: Result): Html {
   return section({
     id: 'memory',
     title: 'Memory',
-    lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shade is where the line lies with 95 % confidence; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
+    lead: html`Memory is read ${term('atRest', 'at rest')} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
     body: html`${fits(result)}
-${trusted ? perConnection(result) : html`<p class="absent">No slopes: this measurement cannot be trusted.</p>`}
+${trusted ? perConnection(result) : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`}
 ${sumOfParts(result)}
 <details><summary>Table: memory at each plateau</summary>${plateaus(result)}</details>
-${figure(chart, 'No time series: nothing was sampled.', extremes(result))}
+${figure(chart, 'Not measured: there are no samples.', extremes(result))}
 ${absent(result)}`,
   });
 }
@@ -39,7 +39,7 @@ function fits(result: Result): Html {
     return [{ chart, caption: layerTitle(result, layer), note }];
   });
   if (charts.length === 0)
-    return html`<p class="absent">Not measured: a line needs memory at two numbers of connections.</p>`;
+    return html`<p class="absent">Not measured: a line needs memory readings at two or more numbers of connections.</p>`;
   return multiples(charts);
 }
 
@@ -91,7 +91,7 @@ function interval({ low95, high95 }: { low95: number | null; high95: number | nu
   return low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
 }
 
-/** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
+/** Whether the layers add up. The machine's total is compared only if its error is smaller than the sum of the parts. */
 function sumOfParts(result: Result): Html | null {
   const { sum } = result.memory;
   if (!sum || sum.systemHigh95 === null) return null;
@@ -99,9 +99,9 @@ function sumOfParts(result: Result): Html | null {
   const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld');
   const interval = interval95({ low95: systemLow95, high95: systemHigh95 });
   const whole = isKnown
-    ? html`The whole machine held ${sizeOf(systemPerConnectionBytes)} more per connection (${interval}): ${sizeOf(sum.unexplainedPerConnectionBytes)} in none of them.`
-    : html`What the whole machine held moved too much to compare (${interval}): other programs ran on it.`;
-  return html`<p>The layers together take ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
+    ? html`The memory of the whole machine grew by ${sizeOf(systemPerConnectionBytes)} per connection (${interval}); the difference is ${sizeOf(sum.unexplainedPerConnectionBytes)}.`
+    : html`The memory of the whole machine varied too much for a comparison (${interval}), because other programs were running on it.`;
+  return html`<p>Together, the layers use ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
 }
 
 function plateaus(result: Result): Html {
@@ -136,15 +136,15 @@ function absent(result: Result): Html | null {
     .join('; ')}.</p>`;
 }
 
-/** Nothing for a run that cannot be trusted. */
+/** Null for a run that cannot be trusted. */
 export function capacity(result: Result): Html | null {
   const { capacity: found, verdict } = result;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   if (verdict.status === 'INVALID') return null;
   const rows: HtmlValue[][] = limits.map(({ name, max }) => [
-    WALLS[name] ?? name,
+    LIMIT_TITLES[name] ?? name,
     integer(max),
-    name === lowest ? 'the lowest' : '',
+    name === lowest ? 'lowest' : '',
   ]);
   if (memoryLimited) {
     const { budgetBytes, connections, low95, high95 } = memoryLimited;
@@ -159,17 +159,17 @@ export function capacity(result: Result): Html | null {
   const unknown = noCapacity(result);
   if (unknown !== null)
     rows.unshift([term('capacity', 'Fit into the memory budget'), '–', `the workers’ memory: ${unknown}`]);
-  rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'by the published report’s rule']);
+  rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'rule of the published report']);
   return section({
     id: 'capacity',
     title: 'Capacity',
-    lead: html`How far the line and the known limits would reach. ${term('capacity', 'What this cannot tell')}: CPU, and the time to reach everybody.`,
+    lead: html`How many connections the fitted line and the known limits would allow. ${term('capacity', 'Not included')} are CPU and the time to reach everybody.`,
     body: dataTable('Capacity in connections', ['', 'Connections', ''], rows),
   });
 }
 
-const WALLS: Record<string, string> = {
-  memoryBudget: 'Wall: memory budget of the workers',
-  machineMemory: 'Wall: memory of the machine',
-  workerFileDescriptors: 'Wall: open files of the workers',
+const LIMIT_TITLES: Record<string, string> = {
+  memoryBudget: 'Limit: memory budget of the workers',
+  machineMemory: 'Limit: memory of the machine',
+  workerFileDescriptors: 'Limit: open files of the workers',
 } satisfies Record<LimitName, string>;

@@ -1,9 +1,9 @@
 import { Accounts } from '../../plugin/fleet/accounts.ts';
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
-import type { FleetConnection, Opened } from '../../plugin/fleet/fleet.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
+import type { FleetConnection, Opened } from '../../plugin/fleet/remote-connection.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
 
@@ -38,7 +38,7 @@ export class FakeFleet {
 
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
-    return { connecting: 0, connected, joining: 0, joined: 0, received: 0 };
+    return { connecting: 0, connected, joining: 0, joined: 0, received: 0, reached: 0 };
   }
 
   async reset(): Promise<void> {
@@ -64,7 +64,7 @@ export class FakeConnection implements FleetConnection {
   #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
-  /** When it was told to open, and how much later its turn was to come. */
+  /** When it was asked to open, and after which delay. */
   readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];

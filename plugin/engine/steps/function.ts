@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FailureCode } from '../../../protocol/failure-codes.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { FlowError, slug } from '../flow-error.ts';
-import type { Run } from '../run.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
@@ -12,19 +12,19 @@ export const fn = defineStep({
   schema: z.strictObject({ function: z.string() }),
   functionKeys: ['function'],
   staySeconds: () => 0,
-  compile: (spec, build) => compileFunction(spec.function, build.run),
+  compile: (spec, build) => compileFunction(spec.function, build.engine),
 });
 
-export function compileFunction(name: string, run: Run): Step {
+export function compileFunction(name: string, engine: EngineContext): Step {
   const code: FailureCode = `function_${slug(name)}`;
   const warned = new Set<string>();
   return async (user) => {
     try {
-      await call(run.processor[name] as Processor, user);
+      await call(engine.processor[name] as Processor, user);
     } catch (error) {
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      // Thousands of virtual users fail alike; the first tells why.
-      if (warned.size === 0) run.warn(`processor function ${name} failed: ${message}`);
+      // Thousands of virtual users can fail in the same way: only the first failure is logged.
+      if (warned.size === 0) engine.warn(`processor function ${name} failed: ${message}`);
       warned.add(code);
       throw new FlowError(code, message, { cause: error });
     }
@@ -36,7 +36,7 @@ function call(processor: Processor, user: VirtualUser): Promise<void> {
     const next = (error?: unknown) => (error ? reject(error) : resolve());
     const returned = processor(user.context, user.events, next);
     if (returned instanceof Promise) returned.then(() => resolve(), reject);
-    // Nobody would call a `next` that the function does not take.
+    // A function that takes no `next` cannot call it.
     else if (processor.length < 3) resolve();
   });
 }

@@ -5,8 +5,8 @@ import { checksShape, compileChecks } from './checks.ts';
 import { defineStep } from './step.ts';
 
 /**
- * `waitFor: {event: "ready"}`: an event without an emit. Events that a `waitFor` of the flow names are kept from the
- * moment their namespace connects; a `waitFor` takes the oldest that matches, and with it all before that one.
+ * `waitFor: {event: "ready"}`: waits for an event, without an emit. Events that a `waitFor` of the flow names are kept
+ * from the moment their namespace connects; a `waitFor` takes the oldest one that matches, and discards older ones.
  */
 export const waitFor = defineStep({
   schema: z.strictObject({
@@ -22,7 +22,7 @@ export const waitFor = defineStep({
   }),
   staySeconds: () => Number.POSITIVE_INFINITY,
   compile({ waitFor: spec }, build) {
-    const { config, meter } = build.run;
+    const { config, meter } = build.engine;
     const timeoutMs = spec.timeout ?? config.timeoutMs;
     const checks = compileChecks(spec, build);
     const namespaceOf = build.template(spec.namespace);

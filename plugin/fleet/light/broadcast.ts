@@ -1,6 +1,6 @@
 /**
- * Reads `["broadcast",{"seq":N,"sentAtUs":M,"worker":"w",…` where it lies, without decoding text or parsing JSON: this
- * runs once for every message of every connection, and makes no object and no string.
+ * Reads `["broadcast",{"seq":N,"sentAtUs":M,"worker":"w",…` in place, without decoding text or parsing JSON: this runs
+ * once for every message of every connection, and allocates no object and no string.
  */
 
 const HEAD = Buffer.from('["broadcast",{"seq":');
@@ -8,7 +8,7 @@ const SENT_AT = Buffer.from(',"sentAtUs":');
 const WORKER = Buffer.from(',"worker":"');
 /** The contract's integers are exact up to here. */
 const MAX_DIGITS = 15;
-/** Workers remembered; far more than there are, and a bound for a server that invents a new one each time. */
+/** Cached names; far more than there are workers, and a bound for a server that sends a new name each time. */
 const MAX_WORKERS = 1024;
 
 const COMMA = 0x2c;
@@ -19,7 +19,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const BRACKET = 0x5b;
 
-/** One for all connections of a process: what was read last is in its fields. */
+/** One for all connections of a process: its fields hold what it read last. */
 export class BroadcastReader {
   seq = 0;
   sentAtUs = 0;
@@ -27,7 +27,7 @@ export class BroadcastReader {
   #known: { bytes: Uint8Array; name: string }[] = [];
   /** The worker of the previous message: one broadcast reaches many connections in a row. */
   #last: { bytes: Uint8Array; name: string } = { bytes: new Uint8Array(0), name: '' };
-  /** Where the number read last ends. */
+  /** Where the last number ended. */
   #at = 0;
 
   /**

@@ -3,8 +3,9 @@
  * times the round trip on its own clock. Half of it is the study's propagation delay.
  */
 import type { Socket } from 'socket.io-client';
+import { monotonicUs } from '../../../protocol/clock.ts';
 import { type Broadcast, type EchoTimed, EVENTS } from '../../../protocol/events.ts';
-import type { Connection } from '../../script/connection.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 
 export class Probe {
@@ -12,10 +13,15 @@ export class Probe {
   worker = '';
   /** Where round trips go, in microseconds; whoever opens a measuring window sets it. */
   onRoundTrip: (seq: number, roundTripUs: number) => void = () => {};
+  /** When its connection ended other than by `close()`, on CLOCK_MONOTONIC. */
+  leftAtUs: number | undefined;
   readonly #socket: Socket;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
+    socket.on('disconnect', (reason) => {
+      if (reason !== 'io client disconnect') this.leftAtUs ??= monotonicUs();
+    });
     socket.on(EVENTS.broadcast, (message: Broadcast) => this.#echo(message));
   }
 
@@ -23,8 +29,12 @@ export class Probe {
    * Connects through the target, as the load will.
    * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
    */
-  static async connect(connection: Connection, signal: AbortSignal): Promise<Probe> {
+  static async connect(connection: ConnectionTarget, signal: AbortSignal): Promise<Probe> {
     return new Probe(await connectOfficial(connection, signal));
+  }
+
+  get connected(): boolean {
+    return this.#socket.connected;
   }
 
   /** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */

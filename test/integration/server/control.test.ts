@@ -10,7 +10,7 @@ async function setUp(t: TestContext) {
   return { app, control: await connectControl(app.controlPort) };
 }
 
-test('who has no token, or a wrong one, is refused', async (t) => {
+test('a client without the right token is refused', async (t) => {
   const { app } = await setUp(t);
   const wrong = ['', 'token-of-the-test', 'token-of-the-tests-', 42, null];
   for (const auth of [{}, ...wrong.map((token) => ({ token }))]) {
@@ -31,7 +31,7 @@ test('the measured port has no control namespace, and control connections are no
   assert.equal((await ask<WorkerStats>(control, 'stats')).connections, 1);
 });
 
-test('stats tell the state of the worker', async (t) => {
+test('stats report the state of the worker', async (t) => {
   const { app, control } = await setUp(t);
   const members = await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
   for (const member of members) await member.emitWithAck('join_room', 'blue');
@@ -62,7 +62,7 @@ test('members, gc and time answer', async (t) => {
   assert.ok(time.monotonicUs >= beforeUs && time.monotonicUs <= monotonicUs());
 });
 
-test('a bad request is answered with its reason, and the next one is served', async (t) => {
+test('an invalid request is answered with the reason, and the next one is served', async (t) => {
   const { app, control } = await setUp(t);
   const good = { room: 'blue', bytes: 10, seq: 1 };
   for (const bad of [{ ...good, seq: 0 }, { ...good, bytes: 1e9 }, { ...good, room: '' }, { ...good, x: 1 }, 'blue']) {

@@ -12,7 +12,7 @@ it('plans for all of them', () => {
   assert.equal(expectedConnections(script), 500);
 });
 
-it('opens all of them, and all do what the flow says', async () => {
+it('opens all of them, and all run the steps of the flow', async () => {
   const bench = new Bench();
   const outcome = await bench.play([
     { connect: { count: 30, ratePerSec: 3000 } },
@@ -34,12 +34,12 @@ it('hands them to the fleet some at a time, each with its turn', async () => {
   let ahead = 0;
   for (let index = 1; index < orders.length; index++) {
     const [before, { afterMs }] = [orders[index - 1]?.afterMs ?? 0, orders[index] as { afterMs: number }];
-    // Those that are late have their turn at once; the first of a portion has its own near the portion's begin.
+    // Late connections open at once; the first of a batch opens near the beginning of the batch.
     if (before === 0 || afterMs < before) continue;
     assert.ok(Math.abs(afterMs - before - 5) < 1e-6, `${afterMs} ms after ${before} ms, at 200/s`);
     ahead++;
   }
-  assert.ok(ahead >= 20, `${ahead} of 40 were told of before their turn`);
+  assert.ok(ahead >= 20, `${ahead} of 40 were requested ahead of their time`);
 });
 
 it('sends with the opening what the same step emits, and counts it where that worked', async () => {
@@ -49,7 +49,7 @@ it('sends with the opening what the same step emits, and counts it where that wo
   const outcome = await bench.play([
     { emit: ['join_room', { clientKey: 'capacity' }], connect: { count: 10, ratePerSec: 5000 } },
   ]);
-  bench.run.meter.flush();
+  bench.engine.meter.flush();
   assert.equal(outcome.error, null);
   assert.deepEqual(
     bench.fleet.connections.map(({ sent }) => sent.length),
@@ -60,22 +60,22 @@ it('sends with the opening what the same step emits, and counts it where that wo
 
 it('tells how many are still to open', async () => {
   const bench = new Bench();
-  const told: number[] = [];
-  bench.fleet.onOpen = () => told.push(bench.run.tally.toOpen);
+  const toOpen: number[] = [];
+  bench.fleet.onOpen = () => toOpen.push(bench.engine.tally.toOpen);
   await bench.play([{ connect: { count: 4, ratePerSec: 5000 } }]);
-  assert.deepEqual(told, [0, 3, 3, 3]);
-  assert.equal(bench.run.tally.toOpen, 0);
+  assert.deepEqual(toOpen, [0, 3, 3, 3]);
+  assert.equal(bench.engine.tally.toOpen, 0);
 });
 
 it('closes those, too, that are still opening, and begins with no more', async () => {
-  const { fleet, run } = new Bench();
-  const group = new ConnectionGroup(run, 5);
+  const { fleet, engine } = new Bench();
+  const group = new ConnectionGroup(engine, 5);
   const closed = Promise.withResolvers<void>();
   fleet.onOpen = () => closed.resolve(group.close());
   void group.open(3, '/', undefined);
   await closed.promise;
   assert.equal(fleet.only.closed, true);
-  assert.equal(run.tally.toOpen, 0);
+  assert.equal(engine.tally.toOpen, 0);
 });
 
 it('emits on all after the opening, where the namespaces differ', async () => {
@@ -95,7 +95,7 @@ it('counts those that fail, one by one, and goes on with the others', async () =
     );
   const outcome = await bench.play([{ connect: { count: 10, ratePerSec: 5000 } }, { emit: ['join_room', 'capacity'] }]);
   assert.equal(outcome.error, null);
-  assert.deepEqual(bench.run.tally.failures, { http_502: 1, ECONNREFUSED: 1 });
+  assert.deepEqual(bench.engine.tally.failures, { http_502: 1, ECONNREFUSED: 1 });
   assert.equal(bench.fleet.sent.length, 8);
 });
 
@@ -116,7 +116,7 @@ it('waits for the acknowledgements of all', async () => {
 
 it('counts a member that is lost as failed, also one that ends in the same breath as it opens', async () => {
   const bench = new Bench();
-  const { fleet, run } = bench;
+  const { fleet, engine } = bench;
   let opened = 0;
   fleet.onOpen = (connection) => {
     opened++;
@@ -125,5 +125,5 @@ it('counts a member that is lost as failed, also one that ends in the same breat
   };
   const outcome = await bench.play([{ connect: { count: 4, ratePerSec: 4000 } }, { think: 0.02 }]);
   assert.equal(outcome.error, null);
-  assert.deepEqual(run.tally.failures, { disconnected_io_server_disconnect: 1, disconnected_transport_close: 1 });
+  assert.deepEqual(engine.tally.failures, { disconnected_io_server_disconnect: 1, disconnected_transport_close: 1 });
 });
