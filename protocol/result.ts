@@ -60,6 +60,8 @@ const slopeSchema = z.strictObject({
   r2: z.number(),
   /** The Techracers study's figure: (peak − baseline) ÷ connections. */
   naive: z.number(),
+  /** Why the slope is not to be quoted; missing where it may be. */
+  doubt: z.enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'wide']).optional(),
 });
 
 const layerSchema = z.strictObject({
@@ -164,7 +166,20 @@ export const resultSchema = z.strictObject({
   memory: z.strictObject({
     /** Describes the layers, in the order of tables. Empty in results of versions that did not describe them. */
     layers: z.array(layerSchema).default([]),
+    /** At rest: after a collection. */
     perConnectionBytes: z.record(z.string(), slopeSchema),
+    /** What the workers need while they work, garbage and buffers included; null where it was not read. */
+    inService: z
+      .strictObject({
+        /** Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more. */
+        perConnectionBytes: z.record(z.string(), slopeSchema.omit({ naive: true })),
+        /** Highest while the full target was held and broadcast to. */
+        peakBytes: layers,
+        /** Just before the collection at each plateau. */
+        plateaus: z.array(z.object({ connections: count }).catchall(z.number())),
+      })
+      .nullable()
+      .default(null),
     /** The sum of the layers' slopes, compared with that of the whole machine; null if one of them is unknown. */
     sum: z
       .strictObject({
@@ -182,6 +197,8 @@ export const resultSchema = z.strictObject({
       .nullable()
       .default(null),
     peakBytes: layers,
+    /** Layers whose peak is PSS that was derived from RSS, between two readings of PSS. */
+    derivedPeaks: z.array(z.string()).default([]),
     residualBytes: layers,
     /** At full target, after all broadcasts and a garbage collection. */
     afterBroadcastsBytes: layers,
@@ -252,6 +269,8 @@ export const resultSchema = z.strictObject({
     memoryLimited: z
       .strictObject({
         budgetBytes: z.number(),
+        /** Memory that the line is of; results of older versions have it at rest. */
+        basis: z.enum(['inService', 'atRest']).default('atRest'),
         connections: count,
         /** Null if the measurements give no bound. */
         low95: count.nullable(),

@@ -115,6 +115,16 @@ export const VERDICT_REASONS = {
     meaning:
       'memory was read at fewer than three different numbers of connections, including zero, so the bytes per connection have no interval',
   },
+  MEMORY_NOT_LINEAR: {
+    invalidates: false,
+    meaning:
+      "the workers' memory is not a straight line: from the first connection to the last, the cost of one changes by more than 20 % and by more than the error (99 %)",
+  },
+  MEMORY_GROWS: {
+    invalidates: false,
+    meaning:
+      "the workers' memory grew while the number of connections stayed the same, and a garbage collection did not free it; at this rate, more than 20 % of what the connections seem to cost",
+  },
   BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast that it was asked to send' },
   ROUND_TRIPS_MISSING: {
     invalidates: false,

@@ -1,5 +1,9 @@
-/** How many connections would fit: by the published report's rule, by the fitted line, and by each known limit. */
+/**
+ * How many connections would fit: by the published report's rule, by the line of the memory in service, and by each known
+ * limit.
+ */
 import type { Result } from '../protocol/result.ts';
+import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
 import { type Crossing, fitLine, whereReaches } from './statistics.ts';
 
@@ -22,7 +26,7 @@ const SEED_BUDGET_BYTES = 2 * 1024 ** 3;
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory } = result;
   const workerLayer = mainWorkerLayer(memory.perConnectionBytes);
-  const memoryLimited = fitting(crossing(memory.plateaus, workerLayer, budgetBytes), budgetBytes);
+  const memoryLimited = fitting(crossing(memory, workerLayer, budgetBytes), budgetBytes);
   const ofBudget: Limit[] = memoryLimited ? [{ name: 'memoryBudget', max: memoryLimited.connections }] : [];
   const ofMachine = result.run.profile === 'remote' ? [] : machineLimits(result);
   const limits = [...ofBudget, ...ofMachine].toSorted((a, b) => a.max - b.max);
@@ -36,9 +40,12 @@ export function seedTheoreticalMax(connections: number, peakWorkerBytes: number)
   return Math.floor((SEED_BUDGET_BYTES * connections) / peakWorkerBytes);
 }
 
-function crossing(plateaus: Result['memory']['plateaus'], layer: string, bytes: number): Crossing | null {
-  const points = plateaus.flatMap(({ connections, [layer]: y }) => (y === undefined ? [] : [{ x: connections, y }]));
-  const line = fitLine(points);
+/** @returns null where the layer has no line to be quoted, at rest or in service */
+function crossing(memory: Measured['memory'], layer: string, bytes: number): Crossing | null {
+  const { perConnectionBytes, inService, plateaus } = memory;
+  const slopes = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
+  if (!inService || slopes.some((slope) => slope === undefined || slope.doubt !== undefined)) return null;
+  const line = fitLine(inServicePoints({ plateaus, inService }, layer));
   return line && whereReaches(line, bytes);
 }
 
@@ -47,6 +54,7 @@ function fitting(found: Crossing | null, budgetBytes: number): Capacity['memoryL
   const whole = (x: number) => Math.max(0, Math.floor(x));
   return {
     budgetBytes,
+    basis: 'inService',
     connections: whole(found.x),
     low95: found.low95 === null ? null : whole(found.low95),
     high95: found.high95 === null ? null : whole(found.high95),
@@ -57,7 +65,7 @@ function fitting(found: Crossing | null, budgetBytes: number): Capacity['memoryL
 function machineLimits({ connections, memory, environment }: Measured): Limit[] {
   const limits: Limit[] = [];
   const workers = Object.keys(connections.perWorker).length;
-  const total = crossing(memory.plateaus, 'systemUsed', environment.memoryBytes);
+  const total = crossing(memory, 'systemUsed', environment.memoryBytes);
   if (total) limits.push({ name: 'machineMemory', max: Math.max(0, Math.floor(total.x)) });
   const { openFilesHard } = environment.limits;
   if (openFilesHard !== undefined && workers > 0) {

@@ -1,7 +1,8 @@
 /** The sections of the console summary. A section without data is null, or states the reason. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
-import { inOrder, layerTitle, mainLayers, oneOfEach } from './layers.ts';
+import { inOrder, isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
+import { basisOf, doubts, noCapacity } from './memory-text.ts';
 import { fittingTable, table } from './table.ts';
 
 /** A heading, its lines, and notes below them that are wrapped. */
@@ -55,21 +56,23 @@ export function plateaus(result: Result, width: number): Section | null {
   return { title: 'RAM against connections (MB)', lines: fittingTable(head, rows, INDENT, width) };
 }
 
-export function perConnection(result: Result): Section | null {
+export function perConnection(result: Result, width: number): Section | null {
   const { memory, verdict } = result;
-  const layers = inOrder(result, Object.keys(memory.perConnectionBytes));
+  const layers = slopeLayers(result);
   if (layers.length === 0 || verdict.status === 'INVALID') return null;
   const rows = layers.map((layer) => {
     const { slope, high95, r2, naive } = memory.perConnectionBytes[
       layer
     ] as Result['memory']['perConnectionBytes'][string];
-    const interval = high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
+    const inService = memory.inService?.perConnectionBytes[layer];
     const residual = optional(memory.residualBytes[layer], megabytes);
     // Rounded down, so that only a perfect line is 1.
     return [
       layerTitle(result, layer),
       kilobytes(slope),
-      interval,
+      halfWidth({ slope, high95 }),
+      optional(inService?.slope, kilobytes),
+      inService ? halfWidth(inService) : '–',
       decimals(Math.floor(r2 * 1000) / 1000, 3),
       kilobytes(naive),
       residual,
@@ -77,12 +80,23 @@ export function perConnection(result: Result): Section | null {
   });
   return {
     title: 'Memory per connection (KB)',
-    lines: table(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Residual (MB)'], rows, INDENT),
+    lines: fittingTable(
+      ['Layer', 'At rest', '95 %', 'In service', '95 %', 'R²', 'Naive', 'Residual (MB)'],
+      rows,
+      INDENT,
+      width,
+    ),
     notes: [
-      'Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+      'Slopes by least squares over the plateaus, at rest after a garbage collection, in service before it and with the peak of hold and broadcasts. ' +
+        'Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+      ...doubts(result).map((doubt) => `Not to be quoted: ${doubt}.`),
       ...sumNote(result),
     ],
   };
+}
+
+function halfWidth({ slope, high95 }: { slope: number; high95: number | null }): string {
+  return high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
 }
 
 /** Whether the layers add up. The machine's total is compared only if its error is smaller than the sum of the parts. */
@@ -92,7 +106,7 @@ function sumNote(result: Result): string[] {
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemHigh95 } = added;
   const errorBytes = systemHigh95 - systemPerConnectionBytes;
   const whole =
-    errorBytes < partsPerConnectionBytes
+    errorBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld')
       ? `The memory of the whole machine grew by ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} per connection; ` +
         `the difference is ${kilobytes(added.unexplainedPerConnectionBytes)}.`
       : `The memory of the whole machine varied too much for a comparison (± ${kilobytes(errorBytes)}), because other programs were running on it.`;
@@ -223,7 +237,8 @@ export function cpu(result: Result): Section | null {
   };
 }
 
-export function capacity({ capacity: found, verdict }: Result): Section | null {
+export function capacity(result: Result): Section | null {
+  const { capacity: found, verdict } = result;
   if (verdict.status === 'INVALID') return null;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   const rows: string[][] = [];
@@ -231,8 +246,11 @@ export function capacity({ capacity: found, verdict }: Result): Section | null {
     const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
     const interval =
       low95 === null || high95 === null ? 'no interval' : `95 %: ${integer(low95)} to ${integer(high95)}`;
-    rows.push([`Fit in ${integer(budgetBytes / 1024 ** 2)} MB of workers`, integer(fitting), interval]);
+    const basis = basisOf(memoryLimited);
+    rows.push([`Fit in ${integer(budgetBytes / 1024 ** 2)} MB of workers`, integer(fitting), `${basis}; ${interval}`]);
   }
+  const unknown = noCapacity(result);
+  if (unknown !== null) rows.push(['Fit in the memory budget', '–', `the workers' memory: ${unknown}`]);
   if (seedTheoreticalMax !== null) {
     rows.push(['Theoretical max', integer(seedTheoreticalMax), '2 GiB × N ÷ peak worker RSS']);
   }

@@ -3,8 +3,9 @@ import { styleText } from 'node:util';
 import type { Result } from '../protocol/result.ts';
 import { generator } from './console-generator.ts';
 import { capacity, connections, cpu, latency, messages, perConnection, plateaus } from './console-tables.ts';
-import { counted, integer, kilobytes, milliseconds, percentOf, wrap } from './format.ts';
-import { layerTitle, mainWorkerLayer } from './layers.ts';
+import { counted, integer, milliseconds, percentOf, wrap } from './format.ts';
+import { layerTitle } from './layers.ts';
+import { memoryHeadline } from './memory-text.ts';
 
 export interface ConsoleOptions {
   /** ANSI colours. */
@@ -30,7 +31,7 @@ export function renderConsole(result: Result, { color, width }: ConsoleOptions):
   const sections = [
     connections(result),
     plateaus(result, width),
-    perConnection(result),
+    perConnection(result, width),
     messages(result, width),
     latency(result),
     cpu(result),
@@ -59,11 +60,10 @@ function titleOf({ run }: Result): string {
 /** The figures that people quote; none for an INVALID run. */
 function headline(result: Result): string {
   if (result.verdict.status === 'INVALID') return 'No headline figures, because this measurement cannot be trusted.';
-  const { connections: made, memory, latency: times, delivery } = result;
+  const { connections: made, latency: times, delivery } = result;
   const parts = [`${counted(made.peak, 'connection')} held`];
-  const layer = mainWorkerLayer(memory.perConnectionBytes);
-  const line = memory.perConnectionBytes[layer];
-  if (line) parts.push(`${kilobytes(line.slope)} KB each (${layerTitle(result, layer)})`);
+  const memory = memoryHeadline(result);
+  if (memory !== null) parts.push(memory);
   if (delivery && delivery.broadcasts > 0) {
     const { broadcasts, expected, received } = delivery;
     const complete = delivery.batches.filter((batch) => batch.expected > 0 && batch.received === batch.expected).length;

@@ -2,6 +2,9 @@
 import type { LayerDescription, Result } from '../protocol/result.ts';
 import { spaced } from './format.ts';
 
+/** Its CPU samples are percent of all cores; those of other layers are percent of one. */
+export const WHOLE_MACHINE = 'system';
+
 export type Described = Pick<Result, 'memory' | 'cpu'>;
 
 /** @returns in the order of tables; for documents of older versions, which describe no layers, derived from the keys */
@@ -34,7 +37,19 @@ export function inOrder(result: Described, ids: string[]): string[] {
 
 /** The main memory layers, where there is room for only a few. */
 export function mainLayers(result: Described): string[] {
-  return layersOf(result).flatMap(({ id, unit, main }) => (unit === 'bytes' && main ? [id] : []));
+  return layersOf(result).flatMap(({ id, unit, main }) =>
+    unit === 'bytes' && main && !isNoise(result, id) ? [id] : [],
+  );
+}
+
+/** Layers with a slope, in the order of tables. */
+export function slopeLayers(result: Described): string[] {
+  return inOrder(result, Object.keys(result.memory.perConnectionBytes)).filter((id) => !isNoise(result, id));
+}
+
+/** The whole machine where its slope may not be quoted: everything that runs on it moves its memory. */
+export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
+  return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
 }
 
 /** @returns the first id of each family, such as that of `workerPss` and `workerRss` */

@@ -127,14 +127,15 @@ export class LiveReader {
   }
 }
 
-/** Not every sample has PSS, so the latest available one is combined with the newest RSS and CPU. */
+/** PSS is not read for every sample; in between, it is derived. */
 export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): LiveFigures['layers'] {
   const newest = samples.at(-1);
   return Object.fromEntries(
     layers.flatMap(({ id, title, isProcesses }) => {
       if (!isProcesses || !newest?.[id]) return [];
-      const pssBytes = samples.findLast((sample) => sample[id]?.pssBytes !== undefined)?.[id]?.pssBytes;
-      return [[id, { title, ...newest[id], ...(pssBytes !== undefined && { pssBytes }) }]];
+      const { derivedPssBytes, ...sample } = newest[id];
+      const { pssBytes = derivedPssBytes } = sample;
+      return [[id, { title, ...sample, ...(pssBytes !== undefined && { pssBytes }) }]];
     }),
   );
 }

@@ -6,6 +6,7 @@ import { ceilings } from './reasons/ceilings.ts';
 import { connectionProblems } from './reasons/connections.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
+import { memoryProblems } from './reasons/memory.ts';
 
 type Status = Result['verdict']['status'];
 
@@ -51,6 +52,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   yield* machineProblems(result);
   yield* ceilings(measurements, result);
   yield* plateauProblems(measurements);
+  yield* memoryProblems(result.memory);
   const restarted = measurements.workersAtEnd.filter(
     ({ worker, pid }) => measurements.workersAtStart.find((before) => before.worker === worker)?.pid !== pid,
   );

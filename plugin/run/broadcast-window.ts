@@ -4,7 +4,7 @@ import { readClocks, toOurs } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { drain } from './drain.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { readAtRest } from './readings.ts';
+import { readAtRest, readInService } from './readings.ts';
 import { clockDifference } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { mark, windowSince } from './windows.ts';
@@ -55,8 +55,10 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
     measurements.frozen = await link.freeze(orders);
   }
   if (signal.aborted) return;
+  const inService = await readInService(sampler);
+  measurements.inServiceAfterBroadcasts = inService;
   measurements.afterBroadcasts = await readAtRest(control, sampler);
-  record.append('after-broadcasts', { layers: measurements.afterBroadcasts });
+  record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
 }
 
 /** After everybody else: see `sentinel.ts`. */

@@ -10,7 +10,7 @@ import { Checkpoints } from './checkpoints.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { readAtRest } from './readings.ts';
+import { readAtRest, readInService } from './readings.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { warmUp } from './warm-up.ts';
@@ -133,6 +133,7 @@ export class Conductor {
     if (signal.aborted) return;
     await this.#checkpoints.check(`at ${population.connections()} connections`);
     const connections = population.connections();
+    const inService = await readInService(sampler);
     const layers = await readAtRest(control, sampler);
     if (population.connections() !== connections) {
       addWarning(
@@ -144,8 +145,8 @@ export class Conductor {
       return;
     }
     measurements.absentLayers = sampler.absent();
-    measurements.plateaus.push({ connections, layers });
-    record.append('plateau', { connections, layers });
+    measurements.plateaus.push({ connections, layers, inService });
+    record.append('plateau', { connections, layers, inService });
   }
 
   /** What an engine that does not answer has counted is in no figure. */

@@ -16,7 +16,10 @@ export type LayerCpu = Record<string, number>;
 
 export interface Plateau {
   connections: number;
+  /** At rest. */
   layers: LayerBytes;
+  /** Just before the collection; missing where nobody read it. */
+  inService?: LayerBytes;
 }
 
 /** CPU that each layer used in a stretch of the run. */
@@ -62,6 +65,8 @@ export interface Measurements {
   plateaus: Plateau[];
   /** At full target, collected, when all broadcasts are through. */
   afterBroadcasts: LayerBytes | undefined;
+  /** Just before that collection. */
+  inServiceAfterBroadcasts: LayerBytes | undefined;
   afterDisconnect: LayerBytes | undefined;
   absentLayers: Record<string, string>;
   cpu: { ramp: CpuWindow; idle: CpuWindow | undefined; broadcast: CpuWindow | undefined };
@@ -110,6 +115,7 @@ export function newMeasurements(
     peakConnections: 0,
     plateaus: [],
     afterBroadcasts: undefined,
+    inServiceAfterBroadcasts: undefined,
     afterDisconnect: undefined,
     absentLayers: {},
     cpu: { ramp: { seconds: 0, cpuUs: {}, units: 0 }, idle: undefined, broadcast: undefined },

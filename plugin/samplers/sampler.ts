@@ -7,6 +7,7 @@ import type { Layer } from './layers/layer.ts';
 import { type ProcessReading, readProcesses } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import { takeReading } from './reading.ts';
+import { SharedPages } from './shared-pages.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
 
 export interface SamplerSources extends Readers {
@@ -23,8 +24,9 @@ export interface SamplerSources extends Readers {
 }
 
 /**
- * For processes: `rssBytes`, `pssBytes` (not in every row: see `PSS_SHARE`), and, except in the first row, `cpuPercent`
- * since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its cores.
+ * For processes: `rssBytes`, `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`), and, except in the first row,
+ * `cpuPercent` since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its
+ * cores.
  */
 export type LayerSample = Record<string, number>;
 
@@ -52,6 +54,7 @@ export class Sampler {
   readonly #sources: SamplerSources;
   readonly #intervalMs: number;
   readonly #cpu: LayerCpu;
+  readonly #shared = new SharedPages();
   readonly #stop = new AbortController();
   readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0 };
@@ -173,10 +176,18 @@ export class Sampler {
     const row: Record<string, number | LayerSample> = { t, connections };
     for (const [index, { id, isProcesses }] of this.layers.entries()) {
       if (isProcesses && !pids[id]?.length) continue;
-      const sample = { ...(await sampled[index]), ...cpuPercent(id, before, now) };
+      const sample: LayerSample = { ...(await sampled[index]), ...cpuPercent(id, before, now) };
+      if (isProcesses) this.#derivePss(sample, id, pids[id] ?? []);
       if (Object.keys(sample).length > 0) row[id] = sample;
     }
     return row as SampleRow;
+  }
+
+  #derivePss(sample: LayerSample, layer: string, pids: number[]): void {
+    const { rssBytes, pssBytes } = sample;
+    if (rssBytes === undefined || pssBytes !== undefined) return;
+    const derived = this.#shared.derive(layer, pids, { rssBytes });
+    if (derived !== undefined) sample.derivedPssBytes = derived;
   }
 
   async #pids(): Promise<LayerPids> {
@@ -191,6 +202,7 @@ export class Sampler {
   async #readProcesses(pids: LayerPids, pss: boolean): Promise<Map<number, ProcessReading>> {
     const processes = await readProcesses(Object.values(pids).flat(), { pss });
     this.#cpu.add(pids, processes);
+    if (pss) this.#shared.note(pids, processes);
     return processes;
   }
 }

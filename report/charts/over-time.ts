@@ -1,7 +1,7 @@
 /** Charts of the samples: connections and their rate, memory and CPU of each layer. */
 import type { Result } from '../../protocol/result.ts';
 import { decimals } from '../format.ts';
-import { cpuLayers, layerTitle } from '../layers.ts';
+import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../layers.ts';
 import type { Chart } from './draw.ts';
 import { COLORS, layerStyle } from './palette.ts';
 import { type Curve, timeline } from './timeline.ts';
@@ -9,8 +9,6 @@ import { type Curve, timeline } from './timeline.ts';
 type Sample = Result['samples'][number];
 
 const MB = 1024 * 1024;
-/** Its samples are percent of all cores; those of other layers are percent of one. */
-const WHOLE_MACHINE = 'system';
 
 export function connectionsOverTime({ samples, stages, connections }: Result): Chart | null {
   const { configuredRatePerSec: configured } = connections;
@@ -39,7 +37,7 @@ function rates(points: [number, number][]): [number, number][] {
 
 export function memoryOverTime(result: Result): Chart | null {
   const { samples, stages } = result;
-  // A short run on a busy machine may have a single PSS reading, which makes no curve.
+  // In results that derive none, a short run on a busy machine may have PSS only once, which makes no curve.
   const withPss = samples.filter((sample) => number(sample, 'worker', 'pssBytes') !== null);
   const key = withPss.length > 1 ? 'pssBytes' : 'rssBytes';
   const kind = key === 'pssBytes' ? 'PSS' : 'RSS';
@@ -90,6 +88,7 @@ export function layerExtremes(result: Result, key: 'rssBytes' | 'pssBytes' | 'cp
 
 /** The keys of samples depend on the machine and the version. */
 function number(sample: Sample, layer: string, key: string): number | null {
-  const value = (sample[layer] as Record<string, unknown> | null | undefined)?.[key];
+  const values = sample[layer] as Record<string, unknown> | null | undefined;
+  const value = values?.[key] ?? (key === 'pssBytes' ? values?.derivedPssBytes : undefined);
   return typeof value === 'number' ? value : null;
 }

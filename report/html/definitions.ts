@@ -98,6 +98,11 @@ export const DEFINITIONS = {
     anchor: 'at-rest',
     text: 'Every worker has collected its garbage and 300 ms have passed. The figure is the median of three readings.',
   },
+  inService: {
+    term: 'In service',
+    anchor: 'in-service',
+    text: 'What the workers need while they work: read just before the collection at each plateau, or the share of the peak of hold and broadcasts in proportion to the connections if that is more. Capacity comes from it.',
+  },
   layers: {
     term: 'Layers',
     anchor: 'layers',
@@ -116,7 +121,7 @@ export const DEFINITIONS = {
   capacity: {
     term: 'Capacity',
     anchor: 'capacity',
-    text: 'The number of connections at which the fitted line reaches the memory budget, and the other known limits. CPU is not one of them.',
+    text: 'The number of connections at which the line of the memory in service reaches the memory budget, and the other known limits. CPU is not one of them.',
   },
   seedMax: {
     term: 'Theoretical max',

@@ -1,13 +1,15 @@
 /** What a connection costs in memory, layer by layer. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result, Slope } from '../../protocol/result.ts';
 import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
-import { inOrder, layerTitle, mainLayers } from '../layers.ts';
+import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
+import { basisOf, doubts, noCapacity } from '../memory-text.ts';
+import { DOUBT_TEXTS } from '../straightness.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
-import { dataTable, figure, measured, multiples, section } from './section.ts';
+import { dataTable, figure, measured, multiples, NOT_MEASURED, section } from './section.ts';
 import { interval95 } from './summary.ts';
 
 export function memory(result: Result): Html {
@@ -16,7 +18,7 @@ export function memory(result: Result): Html {
   return section({
     id: 'memory',
     title: 'Memory',
-    lead: html`Memory is read ${term('atRest', 'at rest')} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line. See ${term('layers')}.`,
+    lead: html`Memory is read ${term('atRest', 'at rest')} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
     body: html`${fits(result)}
 ${trusted ? perConnection(result) : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`}
 ${sumOfParts(result)}
@@ -33,7 +35,7 @@ function fits(result: Result): Html {
     const chart = memoryFit(result, layer);
     const line = found.perConnectionBytes[layer];
     if (!chart || !line) return [];
-    const note = verdict.status === 'INVALID' ? '' : html`${sizeOf(line.slope)} per connection; ${interval95(line)}`;
+    const note = verdict.status === 'INVALID' ? '' : describeLine(line, found.inService?.perConnectionBytes[layer]);
     return [{ chart, caption: layerTitle(result, layer), note }];
   });
   if (charts.length === 0)
@@ -41,30 +43,52 @@ function fits(result: Result): Html {
   return multiples(charts);
 }
 
+function describeLine(line: Slope, needed: Omit<Slope, 'naive'> | undefined): Html {
+  if (line.doubt !== undefined) return html`no figure to quote: ${DOUBT_TEXTS[line.doubt]}`;
+  const inService = needed && needed.doubt === undefined ? html`; in service ${sizeOf(needed.slope)}` : '';
+  return html`${sizeOf(line.slope)} per connection; ${interval95(line)}${inService}`;
+}
+
 function perConnection(result: Result): Html | null {
-  const { perConnectionBytes, residualBytes } = result.memory;
-  const layers = inOrder(result, Object.keys(perConnectionBytes));
+  const { perConnectionBytes, inService, residualBytes } = result.memory;
+  const layers = slopeLayers(result);
   if (layers.length === 0) return null;
-  return dataTable(
+  const rows = dataTable(
     'Memory per connection by layer',
-    [term('layers', 'Layer'), 'Slope', '95 % interval', 'R²', term('naive', 'Naive'), html`${term('residual')}, MB`],
+    [
+      term('layers', 'Layer'),
+      term('atRest'),
+      '95 % interval',
+      term('inService'),
+      '95 % interval',
+      'R²',
+      term('naive', 'Naive'),
+      html`${term('residual')}, MB`,
+    ],
     layers.map((layer): HtmlValue[] => {
       const { slope, low95, high95, r2, naive } = perConnectionBytes[
         layer
       ] as Result['memory']['perConnectionBytes'][string];
-      const interval = low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
+      const needed = inService?.perConnectionBytes[layer];
       // Rounded down, so that only a perfect line is 1.
       const straight = decimals(Math.floor(r2 * 1000) / 1000, 3);
       return [
         layerTitle(result, layer),
         sizeOf(slope),
-        interval,
+        interval({ low95, high95 }),
+        measured(needed?.slope, sizeOf),
+        needed ? interval(needed) : NOT_MEASURED,
         straight,
         sizeOf(naive),
         measured(residualBytes[layer], megabytes),
       ];
     }),
   );
+  return html`${rows}${doubts(result).map((doubt) => html`<p class="note">Not to be quoted: ${doubt}.</p>`)}`;
+}
+
+function interval({ low95, high95 }: { low95: number | null; high95: number | null }): string {
+  return low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
 }
 
 /** Whether the layers add up. The machine's total is compared only if its error is smaller than the sum of the parts. */
@@ -72,7 +96,7 @@ function sumOfParts(result: Result): Html | null {
   const { sum } = result.memory;
   if (!sum || sum.systemHigh95 === null) return null;
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemLow95, systemHigh95 } = sum;
-  const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes;
+  const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld');
   const interval = interval95({ low95: systemLow95, high95: systemHigh95 });
   const whole = isKnown
     ? html`The memory of the whole machine grew by ${sizeOf(systemPerConnectionBytes)} per connection (${interval}); the difference is ${sizeOf(sum.unexplainedPerConnectionBytes)}.`
@@ -113,7 +137,8 @@ function absent(result: Result): Html | null {
 }
 
 /** Null for a run that cannot be trusted. */
-export function capacity({ capacity: found, verdict }: Result): Html | null {
+export function capacity(result: Result): Html | null {
+  const { capacity: found, verdict } = result;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   if (verdict.status === 'INVALID') return null;
   const rows: HtmlValue[][] = limits.map(({ name, max }) => [
@@ -128,9 +153,12 @@ export function capacity({ capacity: found, verdict }: Result): Html | null {
     rows.unshift([
       html`${term('capacity', 'Fit')} into ${megabytes(budgetBytes)} MB of workers`,
       integer(connections),
-      interval,
+      `${basisOf(memoryLimited)}; ${interval}`,
     ]);
   }
+  const unknown = noCapacity(result);
+  if (unknown !== null)
+    rows.unshift([term('capacity', 'Fit into the memory budget'), '–', `the workers’ memory: ${unknown}`]);
   rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'rule of the published report']);
   return section({
     id: 'capacity',

@@ -2,6 +2,7 @@
 import type { Result } from '../../protocol/result.ts';
 import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
 import { layerTitle, mainWorkerLayer } from '../layers.ts';
+import { DOUBT_TEXTS } from '../straightness.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { NOT_MEASURED } from './section.ts';
@@ -60,7 +61,11 @@ function perConnection(result: Result): Tile {
   const name = term('perConnection');
   if (!line)
     return { name, value: null, unit: '', more: 'a slope needs memory readings at two or more numbers of connections' };
-  return { name, value: kilobytes(line.slope), unit: 'KB', more: `${layerTitle(result, layer)}; ${interval95(line)}` };
+  const title = layerTitle(result, layer);
+  if (line.doubt !== undefined) return { name, value: null, unit: '', more: `${title}: ${DOUBT_TEXTS[line.doubt]}` };
+  const needed = memory.inService?.perConnectionBytes[layer];
+  const inService = needed && needed.doubt === undefined ? ` at rest; ${sizeOf(needed.slope)} in service` : '';
+  return { name, value: kilobytes(line.slope), unit: 'KB', more: `${title}; ${interval95(line)}${inService}` };
 }
 
 export function interval95({ low95, high95 }: { low95: number | null; high95: number | null }): string {

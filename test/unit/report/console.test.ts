@@ -128,6 +128,32 @@ test('two plateaus give a slope without an interval', () => {
   assert.match(text, /no interval/);
 });
 
+test('a line that may not be quoted is in no headline, gives no capacity, and is named with the reason', () => {
+  const result = perfectResult();
+  result.capacity.memoryLimited = null;
+  Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'curved' });
+  const text = render(result);
+  assert.match(text, /held · no memory per connection \(Workers PSS: not a straight line\)/m);
+  assert.doesNotMatch(text, /KB each/);
+  assert.match(text, /Not to be quoted: Workers PSS: not a straight line\./);
+  assert.match(text, /Fit in the memory budget +– +the workers' memory: not a straight line/);
+});
+
+test('memory in service is quoted only where it has a line of its own', () => {
+  const result = perfectResult();
+  Object.assign(result.memory.inService?.perConnectionBytes.workerPss as object, { doubt: 'wide' });
+  assert.match(render(result), /14\.6 KB each \(Workers PSS\)/);
+});
+
+test('the whole machine is shown only where it is more than its noise', () => {
+  const result = perfectResult();
+  assert.match(render(result), /^ {2}Whole machine +29\.3/m);
+  Object.assign(result.memory.perConnectionBytes.systemUsed as object, { doubt: 'noRise' });
+  const text = render(result);
+  assert.doesNotMatch(text, /^ {2}Whole machine|Whole machine$/m);
+  assert.match(text, /Not to be quoted: Whole machine: no rise beyond its noise\./);
+});
+
 test('colour only when asked for, and then the same text', () => {
   const result = imperfectResult();
   const plain = render(result);
