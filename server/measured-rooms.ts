@@ -55,7 +55,11 @@ export class MeasuredRooms {
     }
     if (this.#rooms.has(room)) return;
     if (this.#adapter?.rooms.has(room)) {
-      throw new CapacityError('JOIN_REFUSED', 'the server itself uses the room: it has members that did not join by `join_room`', FIX);
+      throw new CapacityError(
+        'JOIN_REFUSED',
+        'the server itself uses the room: it has members that did not join by `join_room`',
+        FIX,
+      );
     }
     if (this.#rooms.size >= MAX_ROOMS) {
       const fix = 'let the virtual users share rooms';
