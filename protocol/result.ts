@@ -1,7 +1,7 @@
 /**
  * The result document, `results/<run id>/result.json`. Keys are never renamed: people script against them.
  * Layers are named after component and unit, e.g. `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes
- * them, and docs/method.md defines how each is measured.
+ * them, and docs/method/memory.md#layers defines how each is measured.
  */
 import { z } from 'zod';
 

@@ -1,9 +1,9 @@
-/** How many connections would fit: by the published report's rule, by the fitted line, and by each wall that is known. */
+/** How many connections would fit: by the published report's rule, by the fitted line, and by each known limit. */
 import type { Result } from '../protocol/result.ts';
 import { mainWorkerLayer } from './layers.ts';
 import { type Crossing, fitLine, whereReaches } from './statistics.ts';
 
-/** What a capacity may be limited by. */
+/** What can limit the capacity. */
 export const LIMITS = ['memoryBudget', 'machineMemory', 'workerFileDescriptors'] as const;
 export type LimitName = (typeof LIMITS)[number];
 
@@ -18,7 +18,7 @@ type Measured = Pick<Result, 'run' | 'connections' | 'memory' | 'environment'>;
 
 const SEED_BUDGET_BYTES = 2 * 1024 ** 3;
 
-/** @param budgetBytes memory for the Socket.IO workers; what proxy, Redis and kernel take comes on top */
+/** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need more on top */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory } = result;
   const workerLayer = mainWorkerLayer(memory.perConnectionBytes);
@@ -30,7 +30,7 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
   return { seedTheoreticalMax: seedMax, memoryLimited, limits, lowest: limits[0]?.name ?? null };
 }
 
-/** The published studies' rule: 2 GiB × connections ÷ peak worker RSS, the memory at 0 connections included. */
+/** The published studies' rule: 2 GiB × connections ÷ peak worker RSS, including the memory at 0 connections. */
 export function seedTheoreticalMax(connections: number, peakWorkerBytes: number): number | null {
   if (connections === 0 || peakWorkerBytes <= 0) return null;
   return Math.floor((SEED_BUDGET_BYTES * connections) / peakWorkerBytes);
@@ -53,7 +53,7 @@ function fitting(found: Crossing | null, budgetBytes: number): Capacity['memoryL
   };
 }
 
-/** Walls of this machine, with the deployment as it stood. */
+/** Limits of this machine for the deployment that was measured. */
 function machineLimits({ connections, memory, environment }: Measured): Limit[] {
   const limits: Limit[] = [];
   const workers = Object.keys(connections.perWorker).length;

@@ -1,4 +1,4 @@
-/** The result as a summary for a terminal: the verdict, one line to remember, and the tables behind it. */
+/** The result as a summary for a terminal: the verdict, a headline, and the tables behind it. */
 import { styleText } from 'node:util';
 import type { Result } from '../protocol/result.ts';
 import { generator } from './console-generator.ts';
@@ -56,9 +56,9 @@ function titleOf({ run }: Result): string {
   return [...incomplete, run.scenario, PROFILES[run.profile], run.target, `engine ${run.engine}`].join(DOT);
 }
 
-/** The figures that get quoted; none when they must not be. */
+/** The figures that people quote; none for an INVALID run. */
 function headline(result: Result): string {
-  if (result.verdict.status === 'INVALID') return 'No headline figure: this measurement cannot be trusted.';
+  if (result.verdict.status === 'INVALID') return 'No headline figures, because this measurement cannot be trusted.';
   const { connections: made, memory, latency: times, delivery } = result;
   const parts = [`${counted(made.peak, 'connection')} held`];
   const layer = mainWorkerLayer(memory.perConnectionBytes);
@@ -84,7 +84,7 @@ function reasons({ verdict }: Result, width: number): string[] {
   ]);
 }
 
-/** What is missing, by reason, and what the units are. */
+/** Layers that were not measured, by reason, and the units. */
 function footer(result: Result, width: number): string[] {
   const byReason = Map.groupBy(Object.entries(result.memory.absent), ([, reason]) => reason);
   const absent = [...byReason].map(

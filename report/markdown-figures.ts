@@ -1,4 +1,4 @@
-/** The tables that the published benchmark report does not have: slopes with intervals, latency, CPU. */
+/** Tables that the published benchmark report lacks: slopes with intervals, latency, CPU. */
 import type { Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, spaced } from './format.ts';
 import { inOrder, layerTitle } from './layers.ts';
@@ -18,9 +18,9 @@ export function perConnection(result: Result): string {
       optional(memory.residualBytes[layer], megabytes),
     ];
   });
-  if (rows.length === 0) return 'Not measured: a slope needs memory at two numbers of connections.';
+  if (rows.length === 0) return 'Not measured: a slope needs memory readings at two or more numbers of connections.';
   return [
-    markdownTable(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Left after (MB)'], rows),
+    markdownTable(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Residual (MB)'], rows),
     'In KB (1,024 bytes). Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
   ].join('\n\n');
 }
@@ -30,10 +30,10 @@ export function latency({ latency: times }: Result): string {
     ['One way, every receiver', times.oneWayMs],
     ['– on the publisher’s worker', times.localMs],
     ['– on another worker', times.crossWorkerMs],
-    ['Sentinel', times.sentinelMs],
+    ['Reference receiver', times.sentinelMs],
     ['Completion: the last receiver', times.completionMs],
     ['Round trip ÷ 2 under load', times.roundTripHalfMs.underLoad],
-    ['Round trip ÷ 2 alone', times.roundTripHalfMs.single],
+    ['Round trip ÷ 2 unloaded', times.roundTripHalfMs.single],
     ['Send delay', times.sendDelayMs],
   ];
   const rows = named.flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
@@ -68,7 +68,7 @@ export function limits({ capacity: { memoryLimited, limits, lowest } }: Result):
     rows.push([`Fit in ${megabytes(budgetBytes)} MB of workers`, integer(fitting), interval]);
   }
   for (const { name, max } of limits) {
-    rows.push([`Wall: ${escapeMarkdown(spaced(name))}`, integer(max), name === lowest ? 'the lowest' : '']);
+    rows.push([`Limit: ${escapeMarkdown(spaced(name))}`, integer(max), name === lowest ? 'lowest' : '']);
   }
   return rows.length === 0 ? 'Not measured.' : markdownTable(['Connections', 'Value', ''], rows);
 }

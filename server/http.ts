@@ -26,7 +26,7 @@ export async function serveHttp(
   } else if (path === '/healthz') {
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ status: 'ok', worker }));
   } else {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end('here are /metrics and /healthz\n');
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('available paths: /metrics and /healthz\n');
   }
 }
 

@@ -20,14 +20,14 @@ export async function listen(server: Server, port: number, host: string, purpose
       throw new CapacityError(
         'PORT_TAKEN',
         `${purpose}: ${host}:${port} is in use by another program`,
-        `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` says who has it`,
+        `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` shows the program`,
         { cause },
       );
     }
     throw new CapacityError(
       'LISTEN_FAILED',
       `${purpose}: cannot listen on ${host}:${port}: ${message}`,
-      'choose an address of this machine and a port that this user may open',
+      'choose an address of this machine, and a port on which this user can listen',
       { cause },
     );
   }

@@ -161,14 +161,14 @@ function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {
     events.emit('started');
     events.emit('error', 'engine_not_started');
-    callback(new FlowError('engine_not_started', `${ENGINE} has no fleet here`), context);
+    callback(new FlowError('engine_not_started', `the fleet of ${ENGINE} was not started in this worker`), context);
   };
 }
 
 function asCapacityError(error: unknown): CapacityError {
   if (error instanceof CapacityError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'look at the lines above', {
+  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'see the lines above', {
     cause: error,
   });
 }

@@ -230,11 +230,11 @@ export class Run {
   async #stop({ conductor, context }: PreparedRun, earlyStop: boolean): Promise<void> {
     const { measurements, control, link, population } = context;
     measurements.aborted ??= earlyStop
-      ? { code: 'RUN_INCOMPLETE', message: `stopped by the user: ${conductor.stage}` }
+      ? { code: 'RUN_INCOMPLETE', message: `stopped by the user (stage: ${conductor.stage})` }
       : {
           code: 'RUN_INCOMPLETE',
-          message: `the virtual users were gone before the measurement was over: ${conductor.stage}`,
-          fix: 'let them stay until then: end the flow with `hold: true`',
+          message: `the virtual users left before the end of the measurement (stage: ${conductor.stage})`,
+          fix: 'keep them connected until then: end the flow with `hold: true`',
         };
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
@@ -253,7 +253,7 @@ export class Run {
     const { conductor } = this.#prepared;
     const killed: Reason = {
       code: 'RUN_INCOMPLETE',
-      message: `the run was killed, or still goes on: ${conductor.stage}`,
+      message: `the run was killed, or is still in progress (stage: ${conductor.stage})`,
     };
     this.#record.write(
       this.#result(this.#prepared, { ...this.#measurements, aborted: this.#measurements.aborted ?? killed }),

@@ -89,7 +89,7 @@ function checkProbe(context: RunContext): void {
 }
 
 function noSentinel(context: RunContext, why: string): void {
-  const message = `no sentinel, so the generator's own queue is not known: ${why}`;
+  const message = `there is no reference receiver (sentinel), so the generator's own queue is unknown: ${why}`;
   addWarning(
     context,
     'SENTINEL_MISSING',

@@ -62,7 +62,7 @@ export class Conductor {
     const { workers, others } = await this.#checkpoints.begin();
     measurements.workersAtStart = workers.map(({ worker, pid }) => ({ worker, pid }));
     if (others > 0) {
-      const message = `${others} connections were there before the run, and are in its baseline`;
+      const message = `${others} connections existed before the run, so the baseline includes them`;
       addWarning(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
     }
     measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
@@ -117,7 +117,7 @@ export class Conductor {
     const { population, measurements, signal } = context;
     const settled = await population.settled(this.#arrived, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      addWarning(context, 'NOT_SETTLED', `not all of ${this.#arrived} virtual users connected and joined in time`);
+      addWarning(context, 'NOT_SETTLED', `some of ${this.#arrived} virtual users did not connect and join in time`);
     }
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
@@ -165,7 +165,7 @@ export class Conductor {
       this.#context,
       'REDIS_GONE',
       `Redis stopped answering during the run: ${why}`,
-      'see its log, and start it again',
+      'see its log, and restart it',
     );
   }
 
@@ -176,7 +176,7 @@ export class Conductor {
     if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {
       if (signal.aborted) return;
       const left = population.connections();
-      addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is not known`);
+      addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is unknown`);
       return;
     }
     await pause(RESIDUAL_SETTLE_MS, signal);

@@ -171,7 +171,7 @@ function keyOf({ host, engine }: EngineIdentity): string {
 function engineMissing(): CapacityError {
   return new CapacityError(
     'ENGINE_MISSING',
-    `no engine got ready within ${READY_TIMEOUT_MS / 1000} s`,
-    'install artillery-engine-socketio-capacity beside artillery; the lines above may say more',
+    `no engine became ready within ${READY_TIMEOUT_MS / 1000} s`,
+    'install artillery-engine-socketio-capacity beside artillery; see also the lines above',
   );
 }

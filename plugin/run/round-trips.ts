@@ -50,8 +50,12 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   );
   await until(() => trips.length + unsent.length >= count, ANSWER_TIMEOUT_MS, signal);
   if (trips.length < count && !signal.aborted) {
-    const why = unsent[0] ?? 'sent, and not answered';
-    addWarning(context, 'ROUND_TRIPS_MISSING', `${count - trips.length} of ${count} single round trips: ${why}`);
+    const why = unsent[0] ?? 'not answered';
+    addWarning(
+      context,
+      'ROUND_TRIPS_MISSING',
+      `${count - trips.length} of ${count} unloaded round trips are missing: ${why}`,
+    );
   }
   record.append('single-round-trips', { us: trips });
   await probe.join(config.room);

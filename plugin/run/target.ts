@@ -51,7 +51,7 @@ export async function openTarget(
   }
   if (await listens(url.hostname, port)) throw await taken(url, port);
   if (found.status === 'stale') {
-    log(`Cleaning up a stack that a killed run left behind (${found.reason}).`);
+    log(`Cleaning up a stack left by a killed run (${found.reason}).`);
     await found.clean();
   }
   const { profile, workers, redisUrl } = config;
@@ -133,7 +133,7 @@ async function taken(url: URL, port: number): Promise<CapacityError> {
   if (answer === undefined) return controlMissing(url.origin);
   return new CapacityError(
     'PORT_TAKEN',
-    `port ${port} is taken by something that is no Socket.IO server: ${answer}`,
+    `port ${port} is taken by a program that is not a Socket.IO server: ${answer}`,
     `stop it (ss -ltnp 'sport = :${port}' names it), or measure on another port: TARGET=http://127.0.0.1:8081`,
   );
 }
@@ -147,7 +147,7 @@ async function handshake(url: URL): Promise<string | undefined> {
     // A handshake, or the refusal of one: `{"code":…,"message":…}`.
     return /^0\{"sid"|^\{"code":\d/.test(body) ? undefined : `it answers HTTP ${response.status}`;
   } catch (error) {
-    if ((error as Error).name === 'TimeoutError') return `it does not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
+    if ((error as Error).name === 'TimeoutError') return `it did not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
     return 'it does not speak HTTP';
   }
 }
@@ -160,7 +160,7 @@ function present(pid: number | undefined): number[] {
 function controlMissing(url: string): CapacityError {
   return new CapacityError(
     'CONTROL_MISSING',
-    `nothing is known of the workers behind ${url}`,
+    `no control port is known for the workers behind ${url}`,
     'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}',
   );
 }
@@ -168,7 +168,7 @@ function controlMissing(url: string): CapacityError {
 function inUse(ownerPid: number): CapacityError {
   return new CapacityError(
     'STACK_IN_USE',
-    `another run (process ${ownerPid}) is measuring on this stack, and two would measure each other`,
-    'wait until it has ended, or keep a stack up for several runs: npx socketio-capacity stack up',
+    `another run (process ${ownerPid}) is already measuring on this stack, and two runs would distort each other's figures`,
+    'wait until it ends, or keep a stack up for several runs: npx socketio-capacity stack up',
   );
 }

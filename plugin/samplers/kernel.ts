@@ -125,7 +125,7 @@ function proc(name: string): string {
 }
 
 function explain({ code, path, message }: NodeJS.ErrnoException): string {
-  if (process.platform !== 'linux') return 'only Linux tells';
-  if (code === 'EACCES' || code === 'EPERM') return `${path} is readable by root only`;
+  if (process.platform !== 'linux') return 'available on Linux only';
+  if (code === 'EACCES' || code === 'EPERM') return `${path} is readable only by root`;
   return code === 'ENOENT' ? `${path} does not exist on this system` : message;
 }

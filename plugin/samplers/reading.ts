@@ -10,7 +10,7 @@ export interface Reading {
   absent: Record<string, string>;
 }
 
-const NOT_HERE = "the workers run on another machine, and this one's kernel knows the generator's end only";
+const NOT_HERE = "the workers run on another machine, and the kernel of this one knows only the generator's end";
 
 /**
  * @param ownMachineOnly the workers run on another machine, whose kernel figures this machine does not have

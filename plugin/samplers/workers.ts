@@ -141,7 +141,7 @@ class ControlClient {
       throw new CapacityError(
         'CONTROL_TIMEOUT',
         `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
-        'its event loop is blocked or it is out of memory: look at its log, or lower the load',
+        'its event loop is blocked, or it is out of memory: see its log, or lower the load',
       );
     }
     if (reply.ok) return reply.value;

@@ -83,7 +83,7 @@ const ELSEWHERE: Record<string, string> = {
   ackTimeout: 'write timeout: <seconds>',
   parser: 'custom parsers are not supported',
   leaveRate: 'write disconnectRate',
-  forceNew: 'leave it out: every virtual user has a connection of its own',
+  forceNew: 'remove it: every virtual user has its own connection anyway',
 };
 
 /**
@@ -112,7 +112,7 @@ export function parseEngineOptions(script: Script): { options: EngineOptions } |
     if (client === 'light' && transports?.some((transport) => transport !== 'websocket')) {
       problems.push({
         path: formatPath(['config', 'engines', ENGINE, 'transports']),
-        message: 'the light client speaks WebSocket only: write client: official, or transports: [websocket]',
+        message: 'the light client supports only WebSocket: write client: official, or transports: [websocket]',
       });
     }
   }

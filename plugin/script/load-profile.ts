@@ -18,7 +18,7 @@ function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUs
 }
 
 /**
- * The same number of virtual users per phase at another rate, as flat ramps (docs/method.md explains why flat ramps).
+ * The same number of virtual users per phase at another rate, as flat ramps (docs/method/connections.md#why-flat-ramps).
  * Artillery's ramps last whole seconds, at least two (within a single second it spaces arrivals by 1 ms), and have whole
  * rates. So the rate becomes the highest one at or below `ratePerSec` that divides the arrivals exactly.
  * @throws CapacityError RATE_IMPOSSIBLE if no such rate is near

@@ -18,7 +18,7 @@ const seconds = z
   .unknown()
   .refine((value) => (durationMs(value) ?? 0) > 0, 'expected seconds, or a duration such as "2m"')
   .transform((value) => (durationMs(value) as number) / 1000);
-const amount = z.coerce.number('expected a number').nonnegative('expected a number, not below 0');
+const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
 const whole = amount.int('expected a whole number');
 
 const phaseShape = z.looseObject({
@@ -34,18 +34,18 @@ const phaseSchema = phaseShape.superRefine((phase, context) => {
   const problem = (message: string) => context.addIssue({ code: 'custom', message });
   const { duration, pause, arrivalRate, rampTo, arrivalCount } = phase;
   if (pause !== undefined) return;
-  if (duration === undefined) return problem('a phase needs a `duration`, or is a `pause`');
+  if (duration === undefined) return problem('a phase needs a `duration` or a `pause`');
   if (arrivalRate === undefined && rampTo === undefined && arrivalCount === undefined) {
     return problem('a phase needs an `arrivalRate`, a `rampTo` or an `arrivalCount`');
   }
   if (rampTo === undefined && arrivalRate !== undefined && !Number.isInteger(arrivalRate)) {
-    problem('Artillery takes whole arrival rates; add a `rampTo` of the same value for another one');
+    problem('Artillery accepts a fractional arrivalRate only with a `rampTo`; add one with the same value');
   }
 });
 
 export const phasesSchema = z
   .array(phaseSchema)
-  .refine((phases) => totalArrivals(phases as Phase[]) > 0, 'no phase brings virtual users');
+  .refine((phases) => totalArrivals(phases as Phase[]) > 0, 'no phase creates virtual users');
 
 /** @returns arrivals of the phase; 0 for a pause */
 export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {

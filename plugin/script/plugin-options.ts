@@ -62,7 +62,7 @@ export const environmentSchema = z.object({
   /** Control addresses of the workers, with commas between them. */
   CAPACITY_CONTROL: z
     .string()
-    .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs with commas between them')
+    .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs, separated by commas')
     .optional(),
   CAPACITY_TOKEN: z.string().min(16).optional(),
   /** The engine of environment `stock`. */

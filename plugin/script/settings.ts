@@ -78,7 +78,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   const target = parse(targetSchema, variables?.TARGET ?? config.target, ['config', 'target']);
   const control = controlOf(options?.control, variables);
   if (control && !control.token) {
-    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'needed for the control' });
+    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for control' });
   }
   const read = readEngineOptions({ ...script, config: { ...config, target } }, variables, steps);
   if (problems.length > 0 || !options || !phases || !variables || !target) {

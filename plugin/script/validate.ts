@@ -49,7 +49,7 @@ function hookProblems(script: Script): Problem[] {
     .filter((hook) => usesOurEngine(script[hook], script))
     .map((hook) => ({
       path: formatPath([hook, 'engine']),
-      message: `${ENGINE} does not run in hooks, which Artillery runs in its main thread: use engine: http there`,
+      message: `${ENGINE} cannot run in hooks, which Artillery runs in its main thread; use engine: http there`,
     }));
 }
 
@@ -97,7 +97,7 @@ function stepProblems(step: unknown, at: Path, script: Script, known: Known): Pr
 
 function unknownStep(keys: string[], steps: StepTable): string {
   const verbs = keys.filter((key) => key in steps);
-  if (verbs.length > 1) return `one step cannot be ${verbs.join(' and ')}: write a list item for each`;
+  if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
   const [key] = keys;
   if (key === undefined) return 'expected a step such as {think: 1}, not {}';
   if (HTTP_VERBS.has(key)) return `unknown step "${key}": for HTTP requests use a function step with fetch()`;
@@ -108,7 +108,7 @@ function unknownStep(keys: string[], steps: StepTable): string {
 function functionProblems(name: string, at: Path, script: Script): Problem[] {
   const { processor } = script.config;
   const path = formatPath(at);
-  if (processor === undefined) return [{ path, message: `there is no config.processor to find "${name}" in` }];
+  if (processor === undefined) return [{ path, message: `function "${name}" needs a config.processor` }];
   if (typeof processor === 'string' || typeof processor[name] === 'function') return [];
   const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
   return [{ path, message: `config.processor has no function "${name}"${didYouMean(name, known)}` }];

@@ -1,4 +1,4 @@
-/** Memory of a layer against connections: the plateaus, the fitted line, and where the line may be (95 %). */
+/** Memory of a layer against connections: the plateaus, the fitted line, and its 95 % confidence band. */
 import { type Described, layerTitle } from '../layers.ts';
 import { fitLine, type Line, type Point } from '../statistics.ts';
 import { studentT } from '../student.ts';
@@ -10,7 +10,7 @@ const MB = 1024 * 1024;
 const CONFIDENCE = 0.95;
 const BAND_STEPS = 24;
 
-/** @returns null with fewer than two plateaus that tell this layer */
+/** @returns null with fewer than two plateaus with this layer */
 export function memoryFit(result: Described, layer: string): Chart | null {
   const points = result.memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
     bytes === undefined ? [] : [{ x: connections, y: bytes / MB }],
@@ -45,7 +45,7 @@ export function memoryFit(result: Described, layer: string): Chart | null {
   });
 }
 
-/** From 0 where the memory comes near it, else from where it begins. */
+/** 0 if the smallest value is below half of the largest; otherwise undefined, and the axis starts near the data. */
 function floorOf(points: Point[]): number | undefined {
   const values = points.map(({ y }) => y);
   return Math.min(...values) < Math.max(...values) / 2 ? 0 : undefined;
@@ -73,7 +73,7 @@ function polygon(outline: Point[], color: string) {
     type: 'custom',
     silent: true,
     clip: true,
-    // So that the axis makes room for it.
+    // So that the axis has room for it.
     data: outline.map(({ x, y }) => [x, y]),
     renderItem: ({ dataIndex }: { dataIndex: number }, api: Api) =>
       dataIndex > 0

@@ -16,12 +16,12 @@ export function memory(result: Result): Html {
   return section({
     id: 'memory',
     title: 'Memory',
-    lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shade is where the line lies with 95 % confidence. See ${term('layers')}.`,
+    lead: html`Memory is read ${term('atRest', 'at rest')} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line. See ${term('layers')}.`,
     body: html`${fits(result)}
-${trusted ? perConnection(result) : html`<p class="absent">No slopes: this measurement cannot be trusted.</p>`}
+${trusted ? perConnection(result) : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`}
 ${sumOfParts(result)}
 <details><summary>Table: memory at each plateau</summary>${plateaus(result)}</details>
-${figure(chart, 'No time series: nothing was sampled.', extremes(result))}
+${figure(chart, 'Not measured: there are no samples.', extremes(result))}
 ${absent(result)}`,
   });
 }
@@ -37,7 +37,7 @@ function fits(result: Result): Html {
     return [{ chart, caption: layerTitle(result, layer), note }];
   });
   if (charts.length === 0)
-    return html`<p class="absent">Not measured: a line needs memory at two numbers of connections.</p>`;
+    return html`<p class="absent">Not measured: a line needs memory readings at two or more numbers of connections.</p>`;
   return multiples(charts);
 }
 
@@ -47,7 +47,7 @@ function perConnection(result: Result): Html | null {
   if (layers.length === 0) return null;
   return dataTable(
     'Memory per connection by layer',
-    [term('layers', 'Layer'), 'Each', '95 % interval', 'R²', term('naive', 'Naive'), html`${term('residual')}, MB`],
+    [term('layers', 'Layer'), 'Slope', '95 % interval', 'R²', term('naive', 'Naive'), html`${term('residual')}, MB`],
     layers.map((layer): HtmlValue[] => {
       const { slope, low95, high95, r2, naive } = perConnectionBytes[
         layer
@@ -67,7 +67,7 @@ function perConnection(result: Result): Html | null {
   );
 }
 
-/** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
+/** Whether the layers add up. The machine's total is compared only if its error is smaller than the sum of the parts. */
 function sumOfParts(result: Result): Html | null {
   const { sum } = result.memory;
   if (!sum || sum.systemHigh95 === null) return null;
@@ -75,9 +75,9 @@ function sumOfParts(result: Result): Html | null {
   const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes;
   const interval = interval95({ low95: systemLow95, high95: systemHigh95 });
   const whole = isKnown
-    ? html`The whole machine held ${sizeOf(systemPerConnectionBytes)} more per connection (${interval}): ${sizeOf(sum.unexplainedPerConnectionBytes)} in none of them.`
-    : html`What the whole machine held moved too much to compare (${interval}): other programs ran on it.`;
-  return html`<p>The layers together take ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
+    ? html`The memory of the whole machine grew by ${sizeOf(systemPerConnectionBytes)} per connection (${interval}); the difference is ${sizeOf(sum.unexplainedPerConnectionBytes)}.`
+    : html`The memory of the whole machine varied too much for a comparison (${interval}), because other programs were running on it.`;
+  return html`<p>Together, the layers use ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
 }
 
 function plateaus(result: Result): Html {
@@ -112,14 +112,14 @@ function absent(result: Result): Html | null {
     .join('; ')}.</p>`;
 }
 
-/** Nothing for a run that cannot be trusted. */
+/** Null for a run that cannot be trusted. */
 export function capacity({ capacity: found, verdict }: Result): Html | null {
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   if (verdict.status === 'INVALID') return null;
   const rows: HtmlValue[][] = limits.map(({ name, max }) => [
-    WALLS[name] ?? name,
+    LIMIT_TITLES[name] ?? name,
     integer(max),
-    name === lowest ? 'the lowest' : '',
+    name === lowest ? 'lowest' : '',
   ]);
   if (memoryLimited) {
     const { budgetBytes, connections, low95, high95 } = memoryLimited;
@@ -131,17 +131,17 @@ export function capacity({ capacity: found, verdict }: Result): Html | null {
       interval,
     ]);
   }
-  rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'by the published report’s rule']);
+  rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'rule of the published report']);
   return section({
     id: 'capacity',
     title: 'Capacity',
-    lead: html`How far the line and the known limits would reach. ${term('capacity', 'What this cannot tell')}: CPU, and the time to reach everybody.`,
+    lead: html`How many connections the fitted line and the known limits would allow. ${term('capacity', 'Not included')} are CPU and the time to reach everybody.`,
     body: dataTable('Capacity in connections', ['', 'Connections', ''], rows),
   });
 }
 
-const WALLS: Record<string, string> = {
-  memoryBudget: 'Wall: memory budget of the workers',
-  machineMemory: 'Wall: memory of the machine',
-  workerFileDescriptors: 'Wall: open files of the workers',
+const LIMIT_TITLES: Record<string, string> = {
+  memoryBudget: 'Limit: memory budget of the workers',
+  machineMemory: 'Limit: memory of the machine',
+  workerFileDescriptors: 'Limit: open files of the workers',
 } satisfies Record<LimitName, string>;

@@ -128,6 +128,6 @@ function failed(message: string): CapacityError {
   return new CapacityError(
     'NGINX_FAILED',
     message,
-    'The lines above are nginx’s own; nginx/README.md explains each setting.',
+    'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.',
   );
 }

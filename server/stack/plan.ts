@@ -60,7 +60,7 @@ export function planStack(request: PlanRequest, machine: Machine): Plan {
   if (profile === 'embedded' && connections > usableFiles) {
     throw new CapacityError(
       'TOO_MANY_CONNECTIONS',
-      `The embedded profile is a single worker, which may open ${machine.openFilesMax} files: too few for ${connections} connections.`,
+      `The embedded profile has a single worker, which can open only ${machine.openFilesMax} files: too few for ${connections} connections.`,
       'Raise the hard limit (ulimit -Hn), or use the full profile: npm run setup',
     );
   }

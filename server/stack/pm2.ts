@@ -148,7 +148,7 @@ async function pm2(pm2Home: string, args: string[], env: Record<string, string |
   throw new CapacityError(
     'PM2_FAILED',
     `pm2 ${args[0]} failed:\n${all || logTail(join(pm2Home, 'pm2.log'))}`,
-    'The lines above are PM2’s own.',
+    'Correct what the lines above, which are PM2’s own, report.',
   );
 }
 

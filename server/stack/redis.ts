@@ -49,7 +49,7 @@ export async function startRedis(
   throw new CapacityError(
     'REDIS_FAILED',
     `redis-server did not start:\n${logTail(logFile)}`,
-    'The lines above are its own.',
+    'Correct what the lines above, from its own log, report.',
   );
 }
 
@@ -61,7 +61,7 @@ export async function assertRedisAnswers(url: string): Promise<void> {
   throw new CapacityError(
     'REDIS_FAILED',
     `The Redis at ${host} does not answer.`,
-    'Check REDIS_URL, or leave it out: the stack then starts a Redis of its own.',
+    'Check REDIS_URL, or unset it, so that the stack starts its own Redis.',
     { cause: problem },
   );
 }

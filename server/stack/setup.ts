@@ -24,7 +24,7 @@ export interface SetupSystem {
 /** Finds or installs both programs; prints one line for each. @returns the exit code */
 export async function setup(system: SetupSystem): Promise<0 | 4> {
   if (system.isRoot && liftLeftover(system.policyFile)) {
-    system.print(`Removed ${system.policyFile}, with which a setup that was killed kept services from starting.`);
+    system.print(`Removed ${system.policyFile}, which a killed setup had left to keep services from starting.`);
   }
   const missing: Tool[] = [];
   for (const tool of TOOLS) {
@@ -37,7 +37,7 @@ export async function setup(system: SetupSystem): Promise<0 | 4> {
   const aptGet = findTool('apt-get', system.dirs);
   if (!aptGet || !system.isRoot) {
     system.print(
-      `Missing: ${missing.join(' and ')}. Install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis) and run this again, or do without, with one worker and no proxy: PROFILE=embedded npx artillery run scenarios/1k.yml`,
+      `Missing: ${missing.join(' and ')}. Install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis) and run this again; or use one worker without a proxy: PROFILE=embedded npx artillery run scenarios/1k.yml`,
     );
     return 4;
   }

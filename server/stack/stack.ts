@@ -58,7 +58,7 @@ export async function findStack(stateDir: string): Promise<FoundStack> {
   const state = readState(stateDir);
   if (state === undefined) return { status: 'down' };
   if (state === 'unreadable') {
-    const reason = 'its state file is damaged, or of another version; its processes cannot be told';
+    const reason = 'its state file is damaged or from another version, so its processes are unknown';
     return { status: 'stale', reason, clean: async () => removeFiles(stateDir) };
   }
   const ownerGone = state.ownerPid !== undefined && !lives(state, state.ownerPid);
@@ -72,11 +72,11 @@ export async function findStack(stateDir: string): Promise<FoundStack> {
 }
 
 function whyStale(state: StackState, ownerGone: boolean): string | undefined {
-  if (ownerGone) return `the process that started it (${state.ownerPid}) is gone`;
-  if (state.phase !== 'up') return `it was left while ${state.phase}`;
+  if (ownerGone) return `the process that started it (${state.ownerPid}) has ended`;
+  if (state.phase !== 'up') return `it was abandoned while ${state.phase}`;
   // A dead worker is not stale: PM2 restarts it.
   for (const [name, pid] of Object.entries({ PM2: state.pm2Pid, nginx: state.nginxPid, Redis: state.redisPid })) {
-    if (pid !== undefined && !lives(state, pid)) return `its ${name} (${pid}) is gone`;
+    if (pid !== undefined && !lives(state, pid)) return `its ${name} (${pid}) has ended`;
   }
   return undefined;
 }

@@ -155,6 +155,6 @@ async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void
   throw new CapacityError(
     'WORKER_FAILED',
     `Worker ${worker.id} ${problem}. The end of its log:\n${logTail(join(state.logDir, `${worker.id}.log`))}`,
-    'The lines above are the worker’s own.',
+    'Correct what the lines above, from the worker’s own log, report.',
   );
 }

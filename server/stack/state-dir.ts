@@ -50,7 +50,7 @@ export function isTrusted(stateDir: string): boolean {
   throw new CapacityError(
     'STATE_DIR_UNSAFE',
     `The state folder ${stateDir} ${problem}. Nothing in it was read.`,
-    'Remove it, as a stack makes it again, or name another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+    'Remove it, and a stack creates it again; or choose another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
   );
 }
 
@@ -64,7 +64,7 @@ export function prepareStateDir(stateDir: string): void {
     throw new CapacityError(
       'STATE_DIR_TOO_LONG',
       `The state folder's path is too long for PM2's sockets: ${stateDir}`,
-      'Name a shorter one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+      'Choose a shorter one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
     );
   }
   for (const folder of [stateDir, ...STATE_FOLDERS.map((name) => join(stateDir, name))]) {
@@ -72,7 +72,7 @@ export function prepareStateDir(stateDir: string): void {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (cause) {
-      throw unwritable(`The state folder ${folder} cannot be made.`, cause);
+      throw unwritable(`The state folder ${folder} cannot be created.`, cause);
     }
     isTrusted(folder);
   }

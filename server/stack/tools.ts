@@ -33,7 +33,7 @@ export function requireTool(tool: Tool, dirs = searchDirs()): string {
   throw new CapacityError(
     tool === 'nginx' ? 'NGINX_MISSING' : 'REDIS_MISSING',
     `${tool} is not installed.`,
-    `Install it (npm run setup, or: apt-get install ${tool}), or do without nginx and Redis: PROFILE=embedded`,
+    `Install it (npm run setup, or: apt-get install ${tool}), or run without nginx and Redis: PROFILE=embedded`,
   );
 }
 

@@ -6,7 +6,7 @@ import type { AttachedServer } from './attach.ts';
 
 /** @param options include `wsEngine`, if it is not the bundled `ws` */
 export function attachToHttp(options: Partial<ServerOptions>, nameAndVersion: string): AttachedServer {
-  const http = createServer((_request, response) => response.writeHead(404).end('this is a Socket.IO server\n'));
+  const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
   const io = new Server(http, options);
   let closing: Promise<void> | undefined;
   let connections: EngineClient[] = [];

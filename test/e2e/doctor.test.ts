@@ -62,7 +62,7 @@ it('a run refuses what the doctor does not pass, with the same numbers, and star
   assert.equal(await run.ended, 2, run.output());
   assert.match(
     run.output(),
-    /TARGET_TOO_LARGE: 1,000 connections do not fit: 344 at most here, for workerFiles \(344\)/,
+    /TARGET_TOO_LARGE: 1,000 connections do not fit: at most 344 are possible, limited by workerFiles \(344\)/,
   );
   assert.match(run.output(), /\n {2}fix: ulimit -n 1256 \(as root\)\n/);
   assert.doesNotMatch(run.output(), /Starting|Phase started|\n\s+at /);

@@ -56,7 +56,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
       /config\.plugins\.socketio-capacity\.hold: expected number/,
       /config\.phases\[0\]\.duration: expected seconds, or a duration such as "2m"/,
       /config\.phases\[1\]: a phase needs an `arrivalRate`/,
-      /config\.phases\[2\]: Artillery takes whole arrival rates/,
+      /config\.phases\[2\]: Artillery accepts a fractional arrivalRate only/,
       /config\.target: expected a URL/,
       /environment variable\.RATE: expected number/,
     );
@@ -144,7 +144,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
       createHttpServer((_request, response) => response.writeHead(404).end()),
     );
     const run = startRun(t, { script: quickScript({ target: url }) });
-    await assertRefused(run, 'PORT_TAKEN', /no Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
+    await assertRefused(run, 'PORT_TAKEN', /not a Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
   });
 
   it('when the workers of a running server are unknown', async (t) => {

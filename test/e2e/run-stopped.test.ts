@@ -71,7 +71,7 @@ describe('Ctrl-C', { concurrency: 2 }, () => {
       await run.reached(stage);
       run.interrupt();
       assert.equal(await run.ended, 130, run.output());
-      const result = assertIncomplete(run, new RegExp(`stopped by the user: ${stage}`));
+      const result = assertIncomplete(run, new RegExp(`stopped by the user \\(stage: ${stage}`));
       assert.ok(result.memory.plateaus.length >= { baseline: 0, ramp: 1, hold: 2, broadcasts: 2 }[stage], 'plateaus');
       if (stage === 'broadcasts') {
         assert.equal(result.connections.peak, 10);
@@ -91,7 +91,7 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     await run.reached('broadcasts');
     run.child.kill('SIGKILL');
     await run.ended;
-    const result = assertIncomplete(run, /killed, or still goes on: broadcasts/);
+    const result = assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts/);
     assert.equal(result.connections.peak, 10);
     assert.ok(readFileSync(join(run.directory, 'results/latest/record.ndjson'), 'utf8').includes('"type":"plateau"'));
     await assertNothingLeft(run);

@@ -103,7 +103,7 @@ test('a stale stack is recognized and cleaned up, including its orphans', async 
   await eventually('a stale stack', async () => (await findStack(stateDir)).status === 'stale');
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
-  assert.match(found.reason, /is gone/);
+  assert.match(found.reason, /has ended/);
   await found.clean();
   assert.deepEqual(living(state), []);
   assert.equal(existsSync(stateDir), false);

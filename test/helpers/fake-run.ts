@@ -152,7 +152,7 @@ export class FakeRun {
       start: () => void this.asked.push('sampler starts'),
       seconds: () => performance.now() / 1000,
       reading: async () => ({ workerPss: 1e6 + this.status.connected * 1000 }),
-      absent: () => ({ nginxPss: 'no process of it runs on this machine' }),
+      absent: () => ({ nginxPss: 'it has no process on this machine' }),
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),
       health: () => ({
         intervalMs: 1000,

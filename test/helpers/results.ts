@@ -146,9 +146,9 @@ export function perfectResult(): Result {
         plateau(5000, 0),
       ],
       absent: {
-        kernelSlab: '/proc/slabinfo is readable by root only',
-        pm2Pss: 'no process of it runs on this machine',
-        pm2Rss: 'no process of it runs on this machine',
+        kernelSlab: '/proc/slabinfo is readable only by root',
+        pm2Pss: 'it has no process on this machine',
+        pm2Rss: 'it has no process on this machine',
       },
     },
     cpu: {

@@ -51,7 +51,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
   };
 }
 
-const EXTERNAL: Partial<Deployment> = { kind: 'foreign', profile: null, starts: { nginx: false, redis: false } };
+const EXTERNAL: Partial<Deployment> = { kind: 'external', profile: null, starts: { nginx: false, redis: false } };
 
 /** The same load against the user's server on another machine. */
 export function remote({ machine, load, deployment }: Changes = {}): Situation {

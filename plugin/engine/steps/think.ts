@@ -22,7 +22,7 @@ export const think = defineStep({
     const jitterOf = build.template(jitter ?? build.engine.config.thinkJitter);
     return (user) => {
       const ms = durationMs(timeOf(user.context));
-      if (ms === undefined) throw new FlowError('invalid_think', `think: ${timeOf(user.context)} is no duration`);
+      if (ms === undefined) throw new FlowError('invalid_think', `think: ${timeOf(user.context)} is not a duration`);
       return new Promise((resolve) => setTimeout(resolve, jittered(ms, jitterOf(user.context))));
     };
   },

@@ -74,8 +74,8 @@ function* missing(
   if (aborted || expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return;
   yield {
     code: 'TARGET_NOT_REACHED',
-    message: `at most ${peak} of ${expectedAtOnce} connections were there together; ${failed} failed or were lost`,
-    fix: 'see connections.failures; a flow must keep its connection: end it with `hold: true`',
+    message: `at most ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed or were lost`,
+    fix: 'see connections.failures; a flow must keep its connection open: end it with `hold: true`',
   };
 }
 
@@ -86,7 +86,7 @@ function* accounts({ snapshots }: Measurements): Generator<Reason> {
     if (!sure || account.alive === connected) continue;
     yield {
       code: 'ACCOUNTS_MISMATCH',
-      message: `engine ${from.engine} counts ${account.alive} living connections, its fleet ${connected}`,
+      message: `engine ${from.engine} counts ${account.alive} living connections, but its fleet counts ${connected}`,
       fix: 'a bug: please report it with the folder of the run',
     };
   }

@@ -97,7 +97,7 @@ test('a reading names every layer or says why not', async (t) => {
   assert.ok((reading.workerRss ?? 0) > 32 * MB);
   assert.deepEqual([reading.workerHeapUsed, reading.workerExternal], [30, 3]);
   assert.deepEqual([reading.redisUsedMemory, reading.redisRss, reading.redisClientBuffers], [1, 2, 5]);
-  assert.match(absent.nginxPss ?? '', /1 of its 2 processes are gone/);
+  assert.match(absent.nginxPss ?? '', /1 of its 2 processes have ended/);
   assert.match(absent.fleetPss ?? '', /no process/);
   assert.equal(absent.redisRss, undefined);
   const names = LAYERS.flatMap(({ figures }) => figures.map(({ id }) => id));
@@ -174,7 +174,7 @@ test('processes elsewhere have the RSS that they report themselves, and no PSS',
   });
   const { workerRss, redisRss, workerPss } = await sampler.reading();
   assert.deepEqual({ workerRss, redisRss, workerPss }, { workerRss: 30, redisRss: 2, workerPss: undefined });
-  assert.match(sampler.absent().workerPss ?? '', /no process of it runs on this machine/);
+  assert.match(sampler.absent().workerPss ?? '', /it has no process on this machine/);
 });
 
 test('a row asks Redis once, and the workers not at all', { skip: !linux }, async (t) => {

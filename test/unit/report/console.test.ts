@@ -97,7 +97,7 @@ test('an interrupted run of a stock engine claims nothing', () => {
   const [first, second] = text.split('\n');
   assert.match(first ?? '', /^INVALID .*INCOMPLETE.*EMBEDDED PROFILE/);
   assert.match(second ?? '', /No headline figure/);
-  assert.match(text, /no ledger: this engine cannot see a broadcast arrive/);
+  assert.match(text, /Not measured: this engine does not report which broadcasts arrive/);
   for (const quotable of ['held', 'KB each', 'Capacity', 'Memory per connection', 'NaN', 'null', 'undefined']) {
     assert.ok(!text.includes(quotable), quotable);
   }
@@ -155,12 +155,12 @@ test('workers with clocks of their own are named, with what is left of the diffe
     { worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0 },
     { worker: 'w1', offsetUs: 4e9, uncertaintyUs: 140, driftUs: 3 },
   ];
-  assert.match(unwrapped(result), /1 of 2 workers have another clock than the generator; .* ± 0\.14 ms \(w1\)/);
+  assert.match(unwrapped(result), /1 of 2 workers use a different clock from the generator; .* ± 0\.14 ms \(w1\)/);
 });
 
 test('a whole machine that moved more than all layers together is no check on them', () => {
   const result = perfectResult();
   assert.ok(result.memory.sum);
   result.memory.sum.systemHigh95 = 99_000;
-  assert.match(unwrapped(result), /moved too much to compare/);
+  assert.match(unwrapped(result), /varied too much for a comparison/);
 });

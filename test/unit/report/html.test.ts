@@ -101,7 +101,7 @@ describe('renderHtml', () => {
       reasons: [{ code: 'REDIS_GONE', message: 'it stopped', fix: 'see its log' }],
     };
     const markup = renderHtml(result);
-    assert.match(textOf(markup), /REDIS_GONE\s+it stopped\s+What to do: see its log/);
+    assert.match(textOf(markup), /REDIS_GONE\s+it stopped\s+Fix: see its log/);
     assert.doesNotMatch(markup, /class="headline"|id="capacity"/);
     assert.doesNotMatch(textOf(markup), /per connection; 95 %|14\.6 KB/);
   });

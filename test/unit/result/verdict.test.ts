@@ -179,7 +179,10 @@ describe('verdict', () => {
         clock({ worker: 'w2', driftUs: 3000 }),
       ),
     );
-    assert.match(reasons[0]?.message ?? '', /^the clock of w1 is known to 0\.1 ms only, and went -5\.0 ms away/);
+    assert.match(
+      reasons[0]?.message ?? '',
+      /^the clock offset of w1 is known only to ± 0\.1 ms, and drifted by -5\.0 ms/,
+    );
   });
 
   it('does without broadcasts, and with one that nobody was there for', () => {
@@ -208,7 +211,7 @@ describe('verdict', () => {
     assert.deepEqual(codes, ['COUNTS_DISAGREE']);
     assert.match(
       reasons[0]?.message ?? '',
-      /in 12 of 12 broadcasts, as in 1: the server counts 1 members, the fleet 5000/,
+      /in 12 of 12 broadcasts, the counts differ: in broadcast 1, the server counted 1 members and the fleet 5000/,
     );
   });
 
@@ -259,7 +262,7 @@ describe('verdict', () => {
       f.unsent.push({ seq: 2, message: 'no worker' }, { seq: 3, message: 'later' });
       f.sent.push(sent(1, 5000));
     });
-    assert.match(reasons[0]?.message ?? '', /^2 of 3 broadcasts; the first: no worker$/);
+    assert.match(reasons[0]?.message ?? '', /^2 of 3 broadcasts were not sent; the first because: no worker$/);
   });
 
   it('knows of connections that were lost while they were to be held', () => {

@@ -56,7 +56,7 @@ describe('the baseline', () => {
     };
     await conducted.prepare();
     assert.deepEqual(run.codes, ['WARM_UP_FAILED', 'WORKERS_DISAGREE']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /did not leave within 10 s/);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /did not close within 10 s/);
   });
 });
 

@@ -30,7 +30,7 @@ describe('phases as people write them', () => {
   });
 
   it('are refused without arrivals', () => {
-    assert.match(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.message ?? '', /no phase brings/);
+    assert.match(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.message ?? '', /no phase creates/);
   });
 });
 
