@@ -11,7 +11,7 @@ export interface HttpParts {
   isToken: (given: unknown) => boolean;
 }
 
-/** `/healthz` is open to everybody; `/metrics` needs the token, or a request from this machine to this machine. */
+/** `/healthz` is open to everybody; `/metrics` requires the token, except on loopback. */
 export async function serveHttp(
   request: IncomingMessage,
   response: ServerResponse,
@@ -26,7 +26,7 @@ export async function serveHttp(
   } else if (path === '/healthz') {
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ status: 'ok', worker }));
   } else {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end('here are /metrics and /healthz\n');
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('available paths: /metrics and /healthz\n');
   }
 }
 
@@ -43,7 +43,7 @@ function refusalOf({ headers, socket }: IncomingMessage, isToken: HttpParts['isT
   return { status: 401, headers: wanted, text: `BAD_TOKEN: the control token is missing or wrong; ${give}` };
 }
 
-/** A web page can point its own domain at 127.0.0.1, and its visitor's browser then reads us; the Host header gives it away. */
+/** A web page can point its own domain at 127.0.0.1 (DNS rebinding); its visitors' browsers then send that domain as Host. */
 function namesThisMachine(host: string | undefined): boolean {
   return isLoopback((host ?? '').replace(/:\d+$/, '').toLowerCase());
 }

@@ -1,4 +1,4 @@
-/** Which rooms a client may join by `join_room`: those that are configured for measurements, while nobody else uses them. */
+/** Which rooms a client can join by `join_room`: those configured for measurements, while the server itself does not use them. */
 import { CapacityError } from '../protocol/errors.ts';
 import type { AnyNamespace, AnySocket } from './types.ts';
 
@@ -14,7 +14,7 @@ export class MeasuredRooms {
   readonly #rooms = new Set<string>();
   /** Connections whose join is in progress. */
   readonly #joining = new Set<string>();
-  /** A server may set its adapter later than it calls `instrument(io)`. */
+  /** Can change: a server can set its adapter after it has called `instrument(io)`. */
   #adapter: AnyNamespace['adapter'] | undefined;
 
   /** @param names the rooms, each of which also stands for all that begin with it and a colon */
@@ -48,14 +48,18 @@ export class MeasuredRooms {
     this.#rooms.clear();
   }
 
-  /** The same answer for every other name: it does not reveal which rooms exist. */
+  /** All other names get the same answer, so that it does not reveal which rooms exist. */
   #check(room: string): void {
     if (!this.#names.some((name) => room === name || room.startsWith(`${name}:`))) {
       throw new CapacityError('JOIN_REFUSED', 'the room is not configured for measurements', FIX);
     }
     if (this.#rooms.has(room)) return;
     if (this.#adapter?.rooms.has(room)) {
-      throw new CapacityError('JOIN_REFUSED', 'the server itself uses the room: connections joined it otherwise', FIX);
+      throw new CapacityError(
+        'JOIN_REFUSED',
+        'the server itself uses the room: it has members that did not join by `join_room`',
+        FIX,
+      );
     }
     if (this.#rooms.size >= MAX_ROOMS) {
       const fix = 'let the virtual users share rooms';
@@ -72,7 +76,7 @@ export class MeasuredRooms {
     adapter.on('delete-room', this.#onDelete);
   }
 
-  /** Somebody whom the server itself lets into one of the rooms has it closed for all who are still to join here. */
+  /** Once the server itself adds a connection to one of these rooms, further joins by `join_room` are refused. */
   readonly #onJoin = (room: string, id: string): void => {
     if (!this.#joining.has(id)) this.#rooms.delete(room);
   };
