@@ -27,6 +27,16 @@ export interface CpuWindow {
   units: number;
 }
 
+/** Phases with arrivals, between two pauses. */
+export interface Ramp {
+  beganAtUs: number;
+  /** When all had connected and joined, or time was up; infinite until then. */
+  endedAtUs: number;
+  /** As the phases ask for. */
+  seconds: number;
+  connections: number;
+}
+
 export type GeneratorWindow = 'ramp' | 'broadcasts';
 
 /** The event loop of one fleet process, or of one Artillery worker thread, in one stretch of the run. */
@@ -59,6 +69,7 @@ export interface Measurements {
   readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
   peakConnections: number;
+  ramps: Ramp[];
   plateaus: Plateau[];
   /** At full target, collected, when all broadcasts are through. */
   afterBroadcasts: LayerBytes | undefined;
@@ -106,6 +117,7 @@ export function newMeasurements(
     expectedAtOnce: load.stays ? load.connectionsAtOnce : null,
     configuredRatePerSec: load.ratePerSec,
     peakConnections: 0,
+    ramps: [],
     plateaus: [],
     afterBroadcasts: undefined,
     afterDisconnect: undefined,

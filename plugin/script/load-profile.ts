@@ -10,7 +10,7 @@ export function configuredRatePerSec(phases: Phase[], perUser: ConnectionsPerUse
 }
 
 /** Where virtual users hold many connections: from the arrival of the first one until the last one has opened all. */
-function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
+export function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
   const { duration = 0 } = phase;
   const arrivals = arrivalsOf(phase);
   if (arrivals === 0) return 0;

@@ -6,44 +6,9 @@ import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
 import { memoryFigures } from '../../../plugin/result/memory.ts';
-import { achievedRate } from '../../../plugin/result/rate.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
-
-describe('achieved rate', () => {
-  const openings = (startedAtUs: number, counts: number[]) => ({
-    openings: { startedAtUs, intervalUs: 100_000, counts },
-  });
-
-  it('is exact for a steady ramp', () => {
-    const counts = Array.from({ length: 21 }, () => 5);
-    // 105 connections in 20 intervals; the first one opens the clock.
-    assert.deepEqual(achievedRate([openings(0, counts)], 50), { perSec: 52, seconds: 2 });
-  });
-
-  it('leaves the pauses between ramps out', () => {
-    const ramp = Array.from({ length: 11 }, () => 10);
-    const rate = achievedRate([openings(0, [...ramp, ...Array(50).fill(0), ...ramp])], 100);
-    assert.deepEqual(rate, { perSec: 109, seconds: 2 });
-  });
-
-  it('adds up processes that began at different times', () => {
-    const rate = achievedRate([openings(1_000_000, [10, 10]), openings(1_100_000, [10, 10])], 100);
-    // 10, 20 and 10 connections in three intervals.
-    assert.deepEqual(rate, { perSec: 39 / 0.2, seconds: 0.2 });
-  });
-
-  it('does not take slow arrivals for pauses', () => {
-    const counts = Array.from({ length: 41 }, (_, index) => (index % 20 === 0 ? 1 : 0));
-    assert.deepEqual(achievedRate([openings(0, counts)], 0.5), { perSec: 0.5, seconds: 4 });
-  });
-
-  it('is unknown without two connections at different times', () => {
-    assert.equal(achievedRate([openings(0, [7])], 10), null);
-    assert.equal(achievedRate([], 10), null);
-  });
-});
 
 describe('connections', () => {
   it('add up over engines', () => {

@@ -159,6 +159,23 @@ describe('phases', () => {
     assert.equal(Math.round(cpuUs.worker ?? 0), Math.round(seconds * 1e5), 'a tenth of a core all the time');
   });
 
+  it('note when each ramp began and ended, and what its phases ask for', async (t) => {
+    const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
+    await conducted.whole();
+    const { ramps } = conducted.run.measurements;
+    assert.deepEqual(
+      ramps.map(({ seconds, connections }) => [seconds, connections]),
+      [
+        [4, 20],
+        [2, 10],
+      ],
+    );
+    assert.deepEqual(
+      ramps.map(({ beganAtUs, endedAtUs }) => Math.round((endedAtUs - beganAtUs) / 1e6)),
+      [4, 2],
+    );
+  });
+
   it('count what each ramp added to the connections before it, and keep the highest peak', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
