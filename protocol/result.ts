@@ -13,14 +13,19 @@ export const summarySchema = z.strictObject({
   min: z.number(),
   mean: z.number(),
   p50: z.number(),
-  p90: z.number(),
-  p95: z.number(),
-  p99: z.number(),
-  p999: z.number(),
+  /** Of few broadcasts, a percentile is the slowest one by another name: null then. */
+  p90: z.number().nullable(),
+  p95: z.number().nullable(),
+  p99: z.number().nullable(),
+  p999: z.number().nullable(),
   max: z.number(),
 });
 /** Null where nothing was measured: never a zero. */
 const summary = summarySchema.nullable();
+
+/** 95 %, from resampling whole broadcasts; null where there are too few of them. */
+const interval = z.strictObject({ low95: z.number(), high95: z.number() }).nullable();
+const intervals = z.strictObject({ p50: interval, p99: interval });
 
 const reasonSchema = z.strictObject({ code: z.string(), message: z.string(), fix: z.string().optional() });
 
@@ -132,6 +137,13 @@ export const resultSchema = z.strictObject({
     crossWorkerMs: summary,
     /** Per broadcast, the last receiver: the time to reach everybody. */
     completionMs: summary,
+    /** Of the figures above; null in results of versions that had none. */
+    intervals: z.strictObject({ oneWayMs: intervals, completionMs: intervals }).nullable().default(null),
+    /** The first broadcast, where it took far longer to reach everybody than the others. It is in all summaries. */
+    slowFirst: z
+      .strictObject({ seq: count, lastMs: z.number(), othersP50Ms: z.number(), othersMaxMs: z.number() })
+      .nullable()
+      .default(null),
     sendDelayMs: summary,
     /** Of one receiver with nothing else to do, whom its worker serves last. */
     sentinelMs: summary.default(null),
@@ -278,6 +290,7 @@ export const resultSchema = z.strictObject({
 });
 
 export type Result = z.infer<typeof resultSchema>;
+export type Interval = z.infer<typeof interval>;
 export type Summary = z.infer<typeof summarySchema>;
 export type Batch = z.infer<typeof batchSchema>;
 export type Slope = z.infer<typeof slopeSchema>;

@@ -1,6 +1,7 @@
 /** The sections of the console summary. A section with nothing to say is null, or says why. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
+import { decimals, integer, kilobytes, megabytes, milliseconds, percentile, percentOf, spaced } from './format.ts';
+import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, layerTitle, mainLayers, oneOfEach } from './layers.ts';
 import { fittingTable, table } from './table.ts';
 
@@ -27,7 +28,7 @@ export function connections({ connections: made }: Result): Section {
   ];
   if (made.connectMs) {
     const { mean, p50, p99, max } = made.connectMs;
-    const rest = `ms mean; p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}, max ${milliseconds(max)}`;
+    const rest = `ms mean; p50 ${milliseconds(p50)}, p99 ${percentile(p99)}, max ${milliseconds(max)}`;
     rows.push(['Connect time', milliseconds(mean), rest]);
   }
   const perWorker = Object.values(made.perWorker);
@@ -182,7 +183,7 @@ export function latency({ latency: times }: Result): Section | null {
   return {
     title: 'Latency (ms)',
     lines: table(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows, INDENT),
-    notes: clockNote(times.clocks),
+    notes: [...broadcastNotes(times), ...clockNote(times.clocks)],
   };
 }
 
@@ -198,7 +199,7 @@ function clockNote(clocks: Result['latency']['clocks']): string[] {
 }
 
 function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Summary): string[] {
-  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(milliseconds)];
+  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(percentile)];
 }
 
 export function cpu(result: Result): Section | null {

@@ -1,4 +1,5 @@
 /** Numbers as people read them: units, thousands separators, and no rounding that flatters. KB = 1,024 bytes. */
+import type { Summary } from '../protocol/result.ts';
 
 const KB = 1024;
 const MB = 1024 * 1024;
@@ -32,6 +33,23 @@ export function megabytes(bytes: number): string {
 /** Three digits or more, whatever the size. */
 export function milliseconds(ms: number): string {
   return decimals(ms, ms < 10 ? 2 : ms < 100 ? 1 : 0);
+}
+
+/** The highest percentile that so many broadcasts carry. */
+export function tailOf({ p50, p90, p95, p99 }: Summary): string {
+  const [name, ms] = (
+    [
+      ['p99', p99],
+      ['p95', p95],
+      ['p90', p90],
+    ] as const
+  ).find(([, ms]) => ms !== null) ?? ['p50', p50];
+  return `${name} ${milliseconds(ms ?? p50)} ms`;
+}
+
+/** A percentile; a dash where there are too few broadcasts for it. */
+export function percentile(ms: number | null): string {
+  return ms === null ? '–' : milliseconds(ms);
 }
 
 /** Rounds down, so that `100 %` always means all: 9,999,999 of 10,000,000 are 99.99 %. */

@@ -1,6 +1,7 @@
 /** The tables that the published benchmark report does not have: slopes with intervals, latency, CPU. */
 import type { Result, Summary } from '../protocol/result.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, spaced } from './format.ts';
+import { decimals, integer, kilobytes, megabytes, percentile, spaced } from './format.ts';
+import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, layerTitle } from './layers.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
 
@@ -38,11 +39,11 @@ export function latency({ latency: times }: Result): string {
   ];
   const rows = named.flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
   if (rows.length === 0) return 'Not measured.';
-  return `${markdownTable(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows)}\n\nIn ms.`;
+  return `${markdownTable(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows)}\n\n${['In ms.', ...broadcastNotes(times)].join('\n\n')}`;
 }
 
 function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Summary): string[] {
-  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(milliseconds)];
+  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(percentile)];
 }
 
 export function cpu(result: Result): string {

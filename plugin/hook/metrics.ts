@@ -97,8 +97,13 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
   }
 }
 
-/** @returns as Artillery names them */
-function aggregationsOf({ p999, ...rest }: Summary): Record<string, number> {
+/**
+ * A threshold that `ensure` cannot find a value for is neither met nor missed: where there are too few broadcasts for a
+ * percentile, the maximum stands for it, which it cannot exceed.
+ * @returns as Artillery names them
+ */
+function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<string, number> {
+  const { max, p50 } = rest;
   // p999 before p99, which is its beginning.
-  return { p999, ...rest, median: rest.p50 };
+  return { p999: p999 ?? max, ...rest, p90: p90 ?? max, p95: p95 ?? max, p99: p99 ?? max, median: p50 };
 }

@@ -1,6 +1,6 @@
 /** What one reads first: whether to trust the run, and the figures that get quoted. */
 import type { Result } from '../../protocol/result.ts';
-import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
+import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf, tailOf } from '../format.ts';
 import { layerTitle, mainWorkerLayer } from '../layers.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
@@ -71,7 +71,7 @@ function completion({ latency: { completionMs, oneWayMs } }: Result): Tile {
   const name = term('completion');
   if (completionMs === null)
     return { name, value: null, unit: '', more: 'no broadcast arrived, or nobody keeps a ledger' };
-  const everyone = oneWayMs ? `; p99 of all receipts ${milliseconds(oneWayMs.p99)} ms` : '';
+  const everyone = oneWayMs ? `; ${tailOf(oneWayMs)} of all receipts` : '';
   return {
     name,
     value: milliseconds(completionMs.p50),

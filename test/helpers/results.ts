@@ -108,6 +108,11 @@ export function perfectResult(): Result {
       localMs: summaryOf(30_000, 11.5),
       crossWorkerMs: summaryOf(30_000, 13.5),
       completionMs: summaryOf(12, 55.5),
+      intervals: {
+        oneWayMs: { p50: { low95: 12, high95: 13.1 }, p99: null },
+        completionMs: { p50: { low95: 54, high95: 57 }, p99: null },
+      },
+      slowFirst: null,
       sendDelayMs: summaryOf(12, 0.2),
       sentinelMs: summaryOf(12, 40),
       behindSentinelMs: summaryOf(6, 0.5),

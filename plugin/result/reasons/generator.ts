@@ -45,7 +45,7 @@ const MAX_BEHIND_SHARE = 0.25;
 function* queue({ sentinelMs, behindSentinelMs }: Result['latency']): Generator<Reason> {
   if (!sentinelMs || !behindSentinelMs) return;
   // With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99.
-  const behindMs = behindSentinelMs.p99;
+  const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
   if (behindMs <= Math.max(MAX_LOOP_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return;
   yield {
     code: 'GENERATOR_QUEUES',
