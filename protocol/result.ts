@@ -23,7 +23,7 @@ export const summarySchema = z.strictObject({
 /** Null where nothing was measured: never a zero. */
 const summary = summarySchema.nullable();
 
-/** 95 %, from resampling whole broadcasts; null where there are too few of them. */
+/** 95 %; null where too little is known of the noise. */
 const interval = z.strictObject({ low95: z.number(), high95: z.number() }).nullable();
 const intervals = z.strictObject({ p50: interval, p99: interval });
 
@@ -137,7 +137,7 @@ export const resultSchema = z.strictObject({
     crossWorkerMs: summary,
     /** Per broadcast, the last receiver: the time to reach everybody. */
     completionMs: summary,
-    /** Of the figures above; null in results of versions that had none. */
+    /** From resampling whole broadcasts; null in results of versions that had none. */
     intervals: z.strictObject({ oneWayMs: intervals, completionMs: intervals }).nullable().default(null),
     /** The first broadcast, where it took far longer to reach everybody than the others. It is in all summaries. */
     slowFirst: z
@@ -205,6 +205,15 @@ export const resultSchema = z.strictObject({
       rampSecondsPerThousandConnects: z.number().nullable(),
       idlePercent: z.number().nullable(),
       broadcastMicrosecondsPerMessage: z.number().nullable(),
+      /** Of the figures above; null where nothing is known of the noise, and with a figure that the noise exceeds. */
+      intervals: z
+        .strictObject({
+          rampSecondsPerThousandConnects: interval,
+          idlePercent: interval,
+          broadcastMicrosecondsPerMessage: interval,
+        })
+        .nullable()
+        .default(null),
     }),
   ),
   /** Event loops of the load generator while it ramped and while it received; empty for stock engines. */
@@ -227,6 +236,7 @@ export const resultSchema = z.strictObject({
   /** The generator's machine, which is the deployment's too where they share one. */
   machine: z
     .strictObject({
+      /** `ramp` is the ramp in which least was idle. */
       cpuIdlePercent: z.strictObject({ ramp: z.number().nullable(), broadcasts: z.number().nullable() }),
       swappedInBytes: count.nullable(),
       swappedOutBytes: count.nullable(),

@@ -1,6 +1,16 @@
 /** The sections of the console summary. A section with nothing to say is null, or says why. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, percentile, percentOf, spaced } from './format.ts';
+import {
+  decimals,
+  integer,
+  kilobytes,
+  megabytes,
+  milliseconds,
+  percentile,
+  percentOf,
+  spaced,
+  withMargin,
+} from './format.ts';
 import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, layerTitle, mainLayers, oneOfEach } from './layers.ts';
 import { fittingTable, table } from './table.ts';
@@ -207,11 +217,16 @@ export function cpu(result: Result): Section | null {
   if (layers.length === 0) return null;
   const rows = layers.map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
+    const { intervals: sure } = figures;
     return [
       layerTitle(result, layer),
-      optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
-      optional(figures.idlePercent, (percent) => decimals(percent, 1)),
-      optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+      withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
+        decimals(seconds, 3),
+      ),
+      withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
+      withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
+        decimals(us, 1),
+      ),
     ];
   });
   return {

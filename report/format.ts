@@ -1,5 +1,5 @@
 /** Numbers as people read them: units, thousands separators, and no rounding that flatters. KB = 1,024 bytes. */
-import type { Summary } from '../protocol/result.ts';
+import type { Interval, Summary } from '../protocol/result.ts';
 
 const KB = 1024;
 const MB = 1024 * 1024;
@@ -33,6 +33,16 @@ export function megabytes(bytes: number): string {
 /** Three digits or more, whatever the size. */
 export function milliseconds(ms: number): string {
   return decimals(ms, ms < 10 ? 2 : ms < 100 ? 1 : 0);
+}
+
+/** A figure with half of its interval; a dash where it is not known. */
+export function withMargin(
+  value: number | null,
+  interval: Interval | undefined,
+  format: (value: number) => string,
+): string {
+  if (value === null) return '–';
+  return interval ? `${format(value)} ± ${format(interval.high95 - value)}` : format(value);
 }
 
 /** The highest percentile that so many broadcasts carry. */

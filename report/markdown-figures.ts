@@ -1,6 +1,6 @@
 /** The tables that the published benchmark report does not have: slopes with intervals, latency, CPU. */
 import type { Result, Summary } from '../protocol/result.ts';
-import { decimals, integer, kilobytes, megabytes, percentile, spaced } from './format.ts';
+import { decimals, integer, kilobytes, megabytes, percentile, spaced, withMargin } from './format.ts';
 import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, layerTitle } from './layers.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
@@ -49,11 +49,16 @@ function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Sum
 export function cpu(result: Result): string {
   const rows = inOrder(result, Object.keys(result.cpu)).map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
+    const { intervals: sure } = figures;
     return [
       escapeMarkdown(layerTitle(result, layer)),
-      optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
-      optional(figures.idlePercent, (percent) => decimals(percent, 1)),
-      optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+      withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
+        decimals(seconds, 3),
+      ),
+      withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
+      withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
+        decimals(us, 1),
+      ),
     ];
   });
   if (rows.length === 0) return 'Not measured.';

@@ -14,7 +14,7 @@ import { readAtRest } from './readings.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { warmUp } from './warm-up.ts';
-import { addWindow, type Mark, mark, windowSince } from './windows.ts';
+import { type Mark, mark, windowSince } from './windows.ts';
 
 export type Stage =
   | 'warm-up'
@@ -126,7 +126,7 @@ export class Conductor {
     const begin = this.#rampBegin;
     this.#rampBegin = undefined;
     if (!begin) return;
-    addWindow(measurements.cpu.ramp, await windowSince(context, begin, connections - begin.connections));
+    measurements.cpu.ramps.push(await windowSince(context, begin, connections - begin.connections));
     await noteGenerator(context, 'ramp');
   }
 

@@ -75,7 +75,8 @@ export interface Measurements {
   afterBroadcasts: LayerBytes | undefined;
   afterDisconnect: LayerBytes | undefined;
   absentLayers: Record<string, string>;
-  cpu: { ramp: CpuWindow; idle: CpuWindow | undefined; broadcast: CpuWindow | undefined };
+  /** `idle` is the hold, in parts. */
+  cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; broadcast: CpuWindow | undefined };
   /** On the sampler's time. */
   stages: Result['stages'];
   /** In the order of `workersAtStart`. */
@@ -122,7 +123,7 @@ export function newMeasurements(
     afterBroadcasts: undefined,
     afterDisconnect: undefined,
     absentLayers: {},
-    cpu: { ramp: { seconds: 0, cpuUs: {}, units: 0 }, idle: undefined, broadcast: undefined },
+    cpu: { ramps: [], idle: [], broadcast: undefined },
     stages: [],
     clocks: [],
     sent: [],

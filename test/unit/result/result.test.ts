@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connectionFigures } from '../../../plugin/result/connections.ts';
-import { cpuFigures } from '../../../plugin/result/cpu.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
@@ -133,8 +132,8 @@ describe('sentinel', () => {
 describe('machine', () => {
   it("knows what was idle of all its cores, and what it swapped since the sampler's start", () => {
     const cpu = {
-      ramp: { seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 },
-      idle: undefined,
+      ramps: [{ seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 }],
+      idle: [],
       broadcast: { seconds: 1, cpuUs: {}, units: 0 },
     };
     assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
@@ -181,43 +180,5 @@ describe('memory', () => {
 
   it('of a baseline alone has no slope', () => {
     assert.deepEqual(memoryFigures(measurements({ plateaus: plateaus.slice(0, 1) }), sampled()).perConnectionBytes, {});
-  });
-});
-
-describe('CPU', () => {
-  it('is told per connect, per message, and as a share of a core', () => {
-    const cpu = {
-      ramp: { seconds: 4, cpuUs: { worker: 500_000 }, units: 1000 },
-      idle: { seconds: 10, cpuUs: { worker: 100_000 }, units: 0 },
-      broadcast: { seconds: 5, cpuUs: { worker: 250_000, redis: 1000 }, units: 10_000 },
-    };
-    assert.deepEqual(cpuFigures(measurements({ cpu }), LAYERS), {
-      worker: {
-        rampSecondsPerThousandConnects: 0.5,
-        idlePercent: 1,
-        // 50,000 µs would have gone without a broadcast.
-        broadcastMicrosecondsPerMessage: 20,
-      },
-      redis: { rampSecondsPerThousandConnects: 0, idlePercent: 0, broadcastMicrosecondsPerMessage: 0.1 },
-    });
-  });
-
-  it("has no whole machine where the workers run on another: it would be the generator's", () => {
-    const cpu = {
-      ramp: { seconds: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 },
-      idle: undefined,
-      broadcast: undefined,
-    };
-    assert.deepEqual(Object.keys(cpuFigures(measurements({ cpu, sharedHost: false }), LAYERS)), ['worker']);
-    assert.deepEqual(Object.keys(cpuFigures(measurements({ cpu }), LAYERS)), ['worker', 'system']);
-  });
-
-  it('is unknown where nothing happened', () => {
-    const cpu = { ramp: { seconds: 0, cpuUs: { worker: 1 }, units: 0 }, idle: undefined, broadcast: undefined };
-    assert.deepEqual(cpuFigures(measurements({ cpu }), LAYERS).worker, {
-      rampSecondsPerThousandConnects: null,
-      idlePercent: null,
-      broadcastMicrosecondsPerMessage: null,
-    });
   });
 });
