@@ -45,7 +45,9 @@ export default class CapacityEngine {
     this.#script = script;
     this.#helpers = helpers;
     this.#parts = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...parts };
-    if (!this.#hasHook) this.#followPhases(events);
+    if (this.#hasHook) return;
+    this.#followPhases(events);
+    events.on('done', () => this.#failIfAllFailed());
   }
 
   /**
@@ -66,6 +68,16 @@ export default class CapacityEngine {
       await new Promise(() => {});
     }
     if (link) await this.#signals.start.promise;
+  }
+
+  /** To Artillery, virtual users that fail are no failure of the run. Without the hook, there is no verdict either. */
+  #failIfAllFailed(): void {
+    const { started = 0, succeeded = 0, failures = {} } = this.#run?.tally ?? {};
+    if (started === 0 || succeeded > 0) return;
+    const causes = Object.entries(failures).map(([cause, count]) => `${cause} ${count}`);
+    const message = `all ${started} virtual users failed: ${causes.join(', ')}`;
+    const fix = "see the error codes of the steps; for a lower limit, give the scenario Artillery's `ensure`";
+    this.#parts.runtime.fail(describeError(new CapacityError('ALL_FAILED', message, fix)));
   }
 
   #linkTo({ testRunId, engineId }: Runtime): RunLink {

@@ -65,6 +65,7 @@ async function play(flow: Flow, context: Context, events: ScenarioEvents, run: R
   }
   await session.close().catch(() => {});
   if (failure) session.countFailure(failure);
+  else tally.succeeded++;
   if (++tally.ended === tally.started) meter.flush();
   return failure;
 }
