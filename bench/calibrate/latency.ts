@@ -57,7 +57,13 @@ async function byWorker(size: LatencySize): Promise<Comparison[]> {
   const cross = copies.filter(({ worker, publisher }) => worker !== publisher);
   return [
     ...rows("the publisher's worker, 10 ms", local, figures.localMs, p99OfCopies(figures, ['oneWayLocal']), size.bound),
-    ...rows('the other worker, 100 ms', cross, figures.crossWorkerMs, p99OfCopies(figures, ['oneWayCrossWorker']), size.bound),
+    ...rows(
+      'the other worker, 100 ms',
+      cross,
+      figures.crossWorkerMs,
+      p99OfCopies(figures, ['oneWayCrossWorker']),
+      size.bound,
+    ),
   ];
 }
 

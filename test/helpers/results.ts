@@ -156,9 +156,24 @@ export function perfectResult(): Result {
       },
     },
     cpu: {
-      nginx: { rampSecondsPerThousandConnects: 0.21, idlePercent: 0.4, broadcastMicrosecondsPerMessage: 3.1, intervals: null },
-      worker: { rampSecondsPerThousandConnects: 0.52, idlePercent: 2.3, broadcastMicrosecondsPerMessage: 11.4, intervals: null },
-      redis: { rampSecondsPerThousandConnects: 0.01, idlePercent: 0.1, broadcastMicrosecondsPerMessage: null, intervals: null },
+      nginx: {
+        rampSecondsPerThousandConnects: 0.21,
+        idlePercent: 0.4,
+        broadcastMicrosecondsPerMessage: 3.1,
+        intervals: null,
+      },
+      worker: {
+        rampSecondsPerThousandConnects: 0.52,
+        idlePercent: 2.3,
+        broadcastMicrosecondsPerMessage: 11.4,
+        intervals: null,
+      },
+      redis: {
+        rampSecondsPerThousandConnects: 0.01,
+        idlePercent: 0.1,
+        broadcastMicrosecondsPerMessage: null,
+        intervals: null,
+      },
     },
     generator: (['ramp', 'broadcasts'] as const).flatMap((window) => [
       {
