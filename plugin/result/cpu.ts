@@ -121,12 +121,12 @@ function perMessage(broadcast: CpuWindow | undefined, background: Background | n
   };
 }
 
-/** Nothing is known where the noise is larger than the figure. */
+/** Nothing is known where the noise is as large as the figure. */
 function known(measured: Measured | null): { value: number | null; interval: Interval } {
   if (!measured) return { value: null, interval: null };
   const { value, halfWidth } = measured;
   if (halfWidth === null) return { value: Math.max(0, value), interval: null };
-  if (halfWidth > value) return { value: null, interval: null };
+  if (halfWidth >= value) return { value: null, interval: null };
   return { value, interval: { low95: value - halfWidth, high95: value + halfWidth } };
 }
 

@@ -61,12 +61,14 @@ describe('CPU per connect, per message and of those who wait', () => {
     near(ramp.intervals?.rampSecondsPerThousandConnects, 0.45 - 0.2054, 0.45 + 0.2054);
   });
 
-  it('is absent where the noise is larger', () => {
+  it('is absent where the noise is as large', () => {
     const restless = workerOf({ ...cpu, idle: RESTLESS });
     assert.equal(restless.broadcastMicrosecondsPerMessage, null, '25 µs ± 65');
     assert.equal(restless.intervals?.broadcastMicrosecondsPerMessage, null);
     assert.equal(restless.idlePercent, 10);
     near(restless.intervals?.idlePercent, 10 - 7.541, 10 + 7.541);
+    const oneTick = workerOf({ ramps: [window(4, 1000, 10_000)], idle: STEADY.map(() => window(1, 0, 0)) });
+    assert.equal(oneTick.rampSecondsPerThousandConnects, null, 'a tick is no more than nothing');
     const nothing = workerOf({ ramps: [window(4, 1000, 0)], idle: STEADY.map(() => window(1, 0, 0)) });
     assert.deepEqual([nothing.rampSecondsPerThousandConnects, nothing.idlePercent], [null, null]);
   });
