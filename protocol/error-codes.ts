@@ -5,6 +5,7 @@
 export const ERROR_CODES = {
   // Settings
   SCRIPT: "the flow or the engine's options have mistakes; all are listed",
+  ALL_FAILED: 'without the plugin: all virtual users of an Artillery worker failed',
   SCENARIO_UNREADABLE: '`socketio-capacity doctor` cannot read the scenario',
   ARTILLERY_MISSING: '`socketio-capacity doctor` or `repeat` finds no Artillery beside the plugin',
   CONFIG_INVALID:

@@ -7,6 +7,7 @@ import {
   decodeFromCompressedBase64,
   encodeIntoCompressedBase64,
   type Histogram as HdrHistogram,
+  type JsHistogram,
 } from 'hdr-histogram-js';
 import type { Summary } from './result.ts';
 
@@ -46,19 +47,38 @@ export function mergeHistograms(parts: Iterable<Histogram>): Histogram {
   return merged;
 }
 
-/** @returns the distribution in milliseconds; null if nothing was recorded */
-export function summaryMs(histogram: Histogram): Summary | null {
+/** @returns what was recorded, in the order of the values, each as exact as the histogram has it */
+export function recordedUs(histogram: Histogram): { valueUs: number; count: number }[] {
+  const recorded: { valueUs: number; count: number }[] = [];
+  const iterator = (histogram as JsHistogram).recordedValuesIterator;
+  iterator.reset();
+  while (iterator.hasNext()) {
+    const { valueIteratedTo, countAtValueIteratedTo } = iterator.next();
+    recorded.push({ valueUs: valueIteratedTo, count: countAtValueIteratedTo });
+  }
+  return recorded;
+}
+
+/**
+ * @param independent values that do not depend on each other: copies of one broadcast are late together, so their
+ *   number is that of the broadcasts. A percentile whose tail is less than one of them is null
+ * @returns the distribution in milliseconds; null if nothing was recorded
+ */
+export function summaryMs(histogram: Histogram, independent = Number.POSITIVE_INFINITY): Summary | null {
   if (histogram.totalCount === 0) return null;
   const percentileMs = (percentile: number) => histogram.getValueAtPercentile(percentile) / 1000;
+  // In whole numbers: 0.1 % of 1,000 is one.
+  const carriedMs = (percentile: number) =>
+    independent * (1000 - Math.round(percentile * 10)) >= 1000 ? percentileMs(percentile) : null;
   return {
     count: histogram.totalCount,
     min: percentileMs(0),
     mean: histogram.mean / 1000,
     p50: percentileMs(50),
-    p90: percentileMs(90),
-    p95: percentileMs(95),
-    p99: percentileMs(99),
-    p999: percentileMs(99.9),
+    p90: carriedMs(90),
+    p95: carriedMs(95),
+    p99: carriedMs(99),
+    p999: carriedMs(99.9),
     max: histogram.maxValue / 1000,
   };
 }

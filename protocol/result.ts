@@ -13,14 +13,19 @@ const summarySchema = z.strictObject({
   min: z.number(),
   mean: z.number(),
   p50: z.number(),
-  p90: z.number(),
-  p95: z.number(),
-  p99: z.number(),
-  p999: z.number(),
+  /** Of few broadcasts, a percentile is the slowest one by another name: null then. */
+  p90: z.number().nullable(),
+  p95: z.number().nullable(),
+  p99: z.number().nullable(),
+  p999: z.number().nullable(),
   max: z.number(),
 });
 /** Null if nothing was measured, never zero. */
 const summary = summarySchema.nullable();
+
+/** 95 %; null where too little is known of the noise. */
+const interval = z.strictObject({ low95: z.number(), high95: z.number() }).nullable();
+const intervals = z.strictObject({ p50: interval, p99: interval });
 
 const reasonSchema = z.strictObject({ code: z.string(), message: z.string(), fix: z.string().optional() });
 
@@ -136,6 +141,13 @@ export const resultSchema = z.strictObject({
     crossWorkerMs: summary,
     /** Latency of each broadcast's last receiver: the time to reach all. */
     completionMs: summary,
+    /** From resampling whole broadcasts; null in results of versions that had none. */
+    intervals: z.strictObject({ oneWayMs: intervals, completionMs: intervals }).nullable().default(null),
+    /** The first broadcast, where it took far longer to reach everybody than the others. It is in all summaries. */
+    slowFirst: z
+      .strictObject({ seq: count, lastMs: z.number(), othersP50Ms: z.number(), othersMaxMs: z.number() })
+      .nullable()
+      .default(null),
     sendDelayMs: summary,
     /** Of the reference receiver (`sentinel`), which does nothing else and which its worker serves last. */
     sentinelMs: summary.default(null),
@@ -212,6 +224,15 @@ export const resultSchema = z.strictObject({
       rampSecondsPerThousandConnects: z.number().nullable(),
       idlePercent: z.number().nullable(),
       broadcastMicrosecondsPerMessage: z.number().nullable(),
+      /** Of the figures above; null where nothing is known of the noise, and with a figure that the noise exceeds. */
+      intervals: z
+        .strictObject({
+          rampSecondsPerThousandConnects: interval,
+          idlePercent: interval,
+          broadcastMicrosecondsPerMessage: interval,
+        })
+        .nullable()
+        .default(null),
     }),
   ),
   /** Event loops of the load generator during the ramps and the broadcasts; empty with external engines. */
@@ -234,6 +255,7 @@ export const resultSchema = z.strictObject({
   /** The generator's machine, which can be the deployment's, too. */
   machine: z
     .strictObject({
+      /** `ramp` is the ramp in which least was idle. */
       cpuIdlePercent: z.strictObject({ ramp: z.number().nullable(), broadcasts: z.number().nullable() }),
       swappedInBytes: count.nullable(),
       swappedOutBytes: count.nullable(),
@@ -299,6 +321,7 @@ export const resultSchema = z.strictObject({
 });
 
 export type Result = z.infer<typeof resultSchema>;
+export type Interval = z.infer<typeof interval>;
 export type Summary = z.infer<typeof summarySchema>;
 export type Batch = z.infer<typeof batchSchema>;
 export type Slope = z.infer<typeof slopeSchema>;

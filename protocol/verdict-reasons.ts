@@ -85,7 +85,7 @@ export const VERDICT_REASONS = {
   GENERATOR_QUEUES: {
     invalidates: false,
     meaning:
-      'receivers (p99) lag behind the reference receiver (`sentinel`), which their worker serves last: by more than 50 ms, or by more than a quarter of its median latency if that is more',
+      'receivers (p99) lag behind the reference receiver (`sentinel`), which their worker serves last: by more than 50 ms, or by more than a quarter of its median latency if that is more; and a fleet process stood still for at least half of that lag, or the machine was saturated',
   },
   SENTINEL_MISSING: {
     invalidates: false,

@@ -1,6 +1,17 @@
 /** The sections of the console summary. A section without data is null, or states the reason. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
+import {
+  decimals,
+  integer,
+  kilobytes,
+  megabytes,
+  milliseconds,
+  percentile,
+  percentOf,
+  spaced,
+  withMargin,
+} from './format.ts';
+import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
 import { basisOf, doubts, noCapacity } from './memory-text.ts';
 import { fittingTable, table } from './table.ts';
@@ -28,7 +39,7 @@ export function connections({ connections: made }: Result): Section {
   ];
   if (made.connectMs) {
     const { mean, p50, p99, max } = made.connectMs;
-    const rest = `ms mean; p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}, max ${milliseconds(max)}`;
+    const rest = `ms mean; p50 ${milliseconds(p50)}, p99 ${percentile(p99)}, max ${milliseconds(max)}`;
     rows.push(['Connect time', milliseconds(mean), rest]);
   }
   const perWorker = Object.values(made.perWorker);
@@ -200,7 +211,7 @@ export function latency({ latency: times }: Result): Section | null {
   return {
     title: 'Latency (ms)',
     lines: table(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows, INDENT),
-    notes: clockNote(times.clocks),
+    notes: [...broadcastNotes(times), ...clockNote(times.clocks)],
   };
 }
 
@@ -216,7 +227,7 @@ function clockNote(clocks: Result['latency']['clocks']): string[] {
 }
 
 function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Summary): string[] {
-  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(milliseconds)];
+  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(percentile)];
 }
 
 export function cpu(result: Result): Section | null {
@@ -224,11 +235,16 @@ export function cpu(result: Result): Section | null {
   if (layers.length === 0) return null;
   const rows = layers.map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
+    const { intervals: sure } = figures;
     return [
       layerTitle(result, layer),
-      optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
-      optional(figures.idlePercent, (percent) => decimals(percent, 1)),
-      optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+      withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
+        decimals(seconds, 3),
+      ),
+      withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
+      withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
+        decimals(us, 1),
+      ),
     ];
   });
   return {

@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import type { Result } from '../protocol/result.ts';
 import { generator } from './console-generator.ts';
 import { capacity, connections, cpu, latency, messages, perConnection, plateaus } from './console-tables.ts';
-import { counted, integer, milliseconds, percentOf, wrap } from './format.ts';
+import { counted, integer, percentOf, tailOf, wrap } from './format.ts';
 import { layerTitle } from './layers.ts';
 import { memoryHeadline } from './memory-text.ts';
 
@@ -73,7 +73,7 @@ function headline(result: Result): string {
         : `${integer(complete)} of ${counted(broadcasts, 'broadcast')} reached everybody (${percentOf(received, expected)})`,
     );
   }
-  if (times.oneWayMs) parts.push(`p99 ${milliseconds(times.oneWayMs.p99)} ms`);
+  if (times.oneWayMs) parts.push(tailOf(times.oneWayMs));
   return parts.join(DOT);
 }
 

@@ -1,4 +1,5 @@
 /** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
+import type { Interval, Summary } from '../protocol/result.ts';
 
 const KB = 1024;
 const MB = 1024 * 1024;
@@ -32,6 +33,33 @@ export function megabytes(bytes: number): string {
 /** With at least three significant digits. */
 export function milliseconds(ms: number): string {
   return decimals(ms, ms < 10 ? 2 : ms < 100 ? 1 : 0);
+}
+
+/** A figure with half of its interval; a dash where it is not known. */
+export function withMargin(
+  value: number | null,
+  interval: Interval | undefined,
+  format: (value: number) => string,
+): string {
+  if (value === null) return '–';
+  return interval ? `${format(value)} ± ${format(interval.high95 - value)}` : format(value);
+}
+
+/** The highest percentile that so many broadcasts carry. */
+export function tailOf({ p50, p90, p95, p99 }: Summary): string {
+  const [name, ms] = (
+    [
+      ['p99', p99],
+      ['p95', p95],
+      ['p90', p90],
+    ] as const
+  ).find(([, ms]) => ms !== null) ?? ['p50', p50];
+  return `${name} ${milliseconds(ms ?? p50)} ms`;
+}
+
+/** A percentile; a dash where there are too few broadcasts for it. */
+export function percentile(ms: number | null): string {
+  return ms === null ? '–' : milliseconds(ms);
 }
 
 /** Rounds down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. */

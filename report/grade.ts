@@ -28,7 +28,7 @@ export function gradeOf({ verdict, connections, delivery, latency }: Result): st
   const share = Math.min(held / connections.target, delivery.coverage);
   const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
   const onRate = achieved !== null && configured !== null && achieved >= configured * (1 - RATE_TOLERANCE);
-  const prompt = latency.completionMs !== null && latency.completionMs.p99 <= PROMPT_MS;
+  const prompt = latency.completionMs !== null && (latency.completionMs.p99 ?? latency.completionMs.max) <= PROMPT_MS;
   if (share >= 1 && onRate && prompt) return 'A+';
   return GRADES.find((one) => one.share !== undefined && share >= one.share)?.grade ?? null;
 }

@@ -1,6 +1,7 @@
 /** Tables that the published benchmark report lacks: slopes with intervals, latency, CPU. */
 import type { Result, Summary } from '../protocol/result.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, spaced } from './format.ts';
+import { decimals, integer, kilobytes, megabytes, percentile, spaced, withMargin } from './format.ts';
+import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, layerTitle, slopeLayers } from './layers.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
 import { basisOf, doubts, noCapacity } from './memory-text.ts';
@@ -47,21 +48,26 @@ export function latency({ latency: times }: Result): string {
   ];
   const rows = named.flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
   if (rows.length === 0) return 'Not measured.';
-  return `${markdownTable(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows)}\n\nIn ms.`;
+  return `${markdownTable(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows)}\n\n${['In ms.', ...broadcastNotes(times)].join('\n\n')}`;
 }
 
 function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Summary): string[] {
-  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(milliseconds)];
+  return [name, integer(count), ...[mean, p50, p90, p99, p999, max].map(percentile)];
 }
 
 export function cpu(result: Result): string {
   const rows = inOrder(result, Object.keys(result.cpu)).map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
+    const { intervals: sure } = figures;
     return [
       escapeMarkdown(layerTitle(result, layer)),
-      optional(figures.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
-      optional(figures.idlePercent, (percent) => decimals(percent, 1)),
-      optional(figures.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+      withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
+        decimals(seconds, 3),
+      ),
+      withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
+      withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
+        decimals(us, 1),
+      ),
     ];
   });
   if (rows.length === 0) return 'Not measured.';

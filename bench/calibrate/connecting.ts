@@ -67,7 +67,8 @@ async function stages({ connections, ratePerSec, bound }: ConnectingSize): Promi
     const seconds = (known(accepted.at(-1)) - known(accepted[0])) / 1e6;
     const { counts, ...since } = snapshot.openings;
     const newCounts = counts.map((count, interval) => count - (before.openings.counts[interval] ?? 0));
-    const rate = achievedRate([{ openings: { ...since, counts: newCounts } }], ratePerSec);
+    const ramp = { beganAtUs: 0, endedAtUs: Number.POSITIVE_INFINITY, seconds: connections / ratePerSec, connections };
+    const rate = achievedRate([{ openings: { ...since, counts: newCounts } }], [ramp]);
     return [
       ...CONNECT_STAGES.map((stage) => exactly(`${stage}: connections`, connections, known(measured(stage)?.count))),
       atMost('tcp: p50', 'ms', 1, known(measured('tcp')?.p50)),

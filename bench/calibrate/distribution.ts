@@ -1,4 +1,6 @@
 /** Exact percentiles of single values, by sorting: the reference for the product's histograms. */
+import { decodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
+import type { Result } from '../../protocol/result.ts';
 
 export interface Distribution {
   count: number;
@@ -12,4 +14,13 @@ export function distributionOf(values: number[]): Distribution {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+/**
+ * @param keys of the histograms
+ * @returns p99 in ms of all copies: few broadcasts carry no such figure of the server, but these are the same copies
+ */
+export function p99OfCopies({ histograms }: Result['latency'], keys = ['oneWayLocal', 'oneWayCrossWorker']): number {
+  const decoded = keys.map((key) => decodeHistogram(histograms[key] ?? ''));
+  return mergeHistograms(decoded).getValueAtPercentile(99) / 1000;
 }

@@ -45,7 +45,7 @@ function row({
     workerKb: show(slopes[mainWorkerLayer(slopes)]?.slope, kilobytes),
     nginxKb: show(slopes.nginxPss?.slope, kilobytes),
     coverage: valid && delivery ? percentOf(delivery.received, delivery.expected) : '–',
-    completionMs: show(latency.completionMs?.p99, milliseconds),
+    completionMs: show(latency.completionMs?.p50, milliseconds),
     machine: `${environment.cpu}, ${integer(environment.cpuCount)} cores`,
   };
 }

@@ -46,7 +46,9 @@ export default class CapacityEngine {
     this.#script = script;
     this.#helpers = helpers;
     this.#dependencies = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...dependencies };
-    if (!this.#hasHook) this.#followPhases(events);
+    if (this.#hasHook) return;
+    this.#followPhases(events);
+    events.on('done', () => this.#failIfAllFailed());
   }
 
   /**
@@ -67,6 +69,16 @@ export default class CapacityEngine {
       await new Promise(() => {});
     }
     if (link) await this.#signals.start.promise;
+  }
+
+  /** For Artillery, failed virtual users do not fail a run, and without the hook there is no verdict either. */
+  #failIfAllFailed(): void {
+    const { started = 0, succeeded = 0, failures = {} } = this.#context?.tally ?? {};
+    if (started === 0 || succeeded > 0) return;
+    const causes = Object.entries(failures).map(([cause, count]) => `${cause} ${count}`);
+    const message = `all ${started} virtual users failed: ${causes.join(', ')}`;
+    const fix = "see the error codes of the steps; for a lower limit, give the scenario Artillery's `ensure`";
+    this.#dependencies.runtime.fail(describeError(new CapacityError('ALL_FAILED', message, fix)));
   }
 
   #linkTo({ testRunId, engineId }: Runtime): RunLink {

@@ -14,20 +14,27 @@ export interface Runtime {
   warn(message: string): void;
   /** Ends the whole run with this message and exit code 1. */
   abort(message: string): void;
+  /** Lets the run go on to its end, which has exit code 1. */
+  fail(message: string): void;
 }
 
 export function artilleryRuntime(): Runtime {
   const artillery = (globalThis as { artillery?: ArtilleryGlobal }).artillery ?? {};
   const workerId = process.env.LOCAL_WORKER_ID;
+  const fail = (message: string) => {
+    // A worker's console reaches the terminal through the main thread, which may be gone before it gets to it.
+    writeSync(2, `${message}\n`);
+    // Artillery passes it on from a worker to the main thread.
+    artillery.suggestedExitCode = 1;
+  };
   return {
     testRunId: artillery.testRunId ?? 'unknown',
     engineId: workerId ?? 'main',
     isWorker: workerId !== undefined,
     warn: (message) => console.error(message),
+    fail,
     abort: (message) => {
-      // A worker's console reaches the terminal through the main thread, which can exit before it prints the message.
-      writeSync(2, `${message}\n`);
-      artillery.suggestedExitCode = 1;
+      fail(message);
       // An engine cannot end a run. An exception ends only this worker, and Artillery then waits for it for ever; the
       // signal makes the main thread shut down in an orderly way.
       process.kill(process.pid, 'SIGTERM');

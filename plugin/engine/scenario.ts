@@ -77,6 +77,7 @@ async function play(
   }
   await session.close().catch(() => {});
   if (failure) session.countFailure(failure);
+  else tally.succeeded++;
   if (++tally.ended === tally.started) meter.flush();
   return failure;
 }

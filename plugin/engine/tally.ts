@@ -6,6 +6,8 @@ export interface Tally {
   /** As in `FleetStatus`. */
   toOpen: number;
   failed: number;
+  /** Virtual users that ended without a failure. */
+  succeeded: number;
   retries: number;
   reconnects: number;
   /** Virtual users that failed, by error code. */
@@ -13,5 +15,15 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { started: 0, ended: 0, holding: 0, toOpen: 0, failed: 0, retries: 0, reconnects: 0, failures: {} };
+  return {
+    started: 0,
+    ended: 0,
+    holding: 0,
+    toOpen: 0,
+    failed: 0,
+    succeeded: 0,
+    retries: 0,
+    reconnects: 0,
+    failures: {},
+  };
 }

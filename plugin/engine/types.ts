@@ -18,6 +18,8 @@ export interface ScenarioEvents {
 /** The emitter of a worker's runner: phases only. */
 export interface RunnerEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: ScriptPhase) => void): unknown;
+  /** All virtual users of this worker have ended. */
+  on(event: 'done', listener: () => void): unknown;
 }
 
 export interface Outcome {

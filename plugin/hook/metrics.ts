@@ -97,8 +97,13 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
   }
 }
 
-/** @returns the summary with Artillery's names */
-function aggregationsOf({ p999, ...rest }: Summary): Record<string, number> {
+/**
+ * `ensure` ignores a threshold without a value: if there are too few broadcasts for a percentile, the maximum, which it
+ * cannot exceed, takes its place.
+ * @returns the summary with Artillery's names
+ */
+function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<string, number> {
+  const { max, p50 } = rest;
   // p999 comes before p99, which is a prefix of it.
-  return { p999, ...rest, median: rest.p50 };
+  return { p999: p999 ?? max, ...rest, p90: p90 ?? max, p95: p95 ?? max, p99: p99 ?? max, median: p50 };
 }

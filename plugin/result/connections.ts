@@ -21,7 +21,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   );
   const { total = null, ...stagesMs } = stages;
   const failures = sumCounts(snapshots.map((snapshot) => snapshot.failures));
-  const rate = achievedRate(snapshots, measurements.configuredRatePerSec);
+  const rate = achievedRate(snapshots, measurements.ramps);
   return {
     target: measurements.targetConnections,
     peak: measurements.peakConnections,

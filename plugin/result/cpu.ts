@@ -1,33 +1,136 @@
-/** What the connections and the messages cost in CPU. */
-import type { Result } from '../../protocol/result.ts';
+/** What the connections and the messages cost in CPU, less what the same time costs anyway. */
+import type { Interval, Result } from '../../protocol/result.ts';
+import { studentT } from '../../report/student.ts';
 import type { CpuWindow, Measurements } from '../run/measurements.ts';
 import type { Layer } from '../samplers/index.ts';
+import { sum } from './sums.ts';
+
+type Cpu = Result['cpu'][string];
+
+const CONFIDENCE = 0.95;
+/** Of a reading: the kernel's tick. */
+const RESOLUTION_US = 10_000;
+/** Two ramps say nearly nothing of a third. */
+const MIN_RAMPS = 3;
+
+/** Without a half width nothing is known of the noise. */
+interface Measured {
+  value: number;
+  halfWidth: number | null;
+}
+
+/** A layer while connections only wait. */
+interface Background {
+  usPerSec: number;
+  /** Of the parts, around their mean; null with one part. */
+  noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
+}
 
 export function cpuFigures(
-  { sharedHost, cpu: { ramp, idle, broadcast } }: Measurements,
+  { sharedHost, cpu: { ramps, idle, broadcast } }: Measurements,
   layers: readonly Layer[],
 ): Result['cpu'] {
-  const seen = new Set([ramp, idle, broadcast].flatMap((window) => Object.keys(window?.cpuUs ?? {})));
+  const windows = [...ramps, ...idle, ...(broadcast ? [broadcast] : [])];
+  const seen = new Set(windows.flatMap((window) => Object.keys(window.cpuUs)));
   // The whole machine is the generator's alone where the workers run on another.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
-  return Object.fromEntries(
-    own.map(({ id: layer }) => [
-      layer,
-      {
-        rampSecondsPerThousandConnects: ramp.units > 0 ? (ramp.cpuUs[layer] ?? 0) / 1e6 / (ramp.units / 1000) : null,
-        idlePercent: idle ? percent(idle, layer) : null,
-        broadcastMicrosecondsPerMessage: broadcast && broadcast.units > 0 ? perMessage(broadcast, idle, layer) : null,
-      },
-    ]),
-  );
+  return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, ramps, idle, broadcast)]));
 }
 
-/** What the same time would have cost without broadcasts (pings, sampling) is not the messages' cost. */
-function perMessage(broadcast: CpuWindow, idle: CpuWindow | undefined, layer: string): number {
-  const idleUs = idle ? ((idle.cpuUs[layer] ?? 0) / idle.seconds) * broadcast.seconds : 0;
-  return Math.max(0, (broadcast.cpuUs[layer] ?? 0) - idleUs) / broadcast.units;
+function layerFigures(layer: string, ramps: CpuWindow[], idle: CpuWindow[], broadcast: CpuWindow | undefined): Cpu {
+  const background = backgroundOf(idle, layer);
+  const ramp = known(perThousandConnects(ramps, background, layer));
+  const waiting = known(idlePercent(idle, background));
+  const message = known(perMessage(broadcast, background, layer));
+  return {
+    rampSecondsPerThousandConnects: ramp.value,
+    idlePercent: waiting.value,
+    broadcastMicrosecondsPerMessage: message.value,
+    intervals: {
+      rampSecondsPerThousandConnects: ramp.interval,
+      idlePercent: waiting.interval,
+      broadcastMicrosecondsPerMessage: message.interval,
+    },
+  };
 }
 
-function percent({ cpuUs, seconds }: CpuWindow, layer: string): number {
-  return ((cpuUs[layer] ?? 0) / (seconds * 1e6)) * 100;
+function backgroundOf(idle: CpuWindow[], layer: string): Background | null {
+  const seconds = sum(idle.map((part) => part.seconds));
+  if (seconds === 0) return null;
+  const usPerSec = sum(idle.map(({ cpuUs }) => cpuUs[layer] ?? 0)) / seconds;
+  const parts = idle.length;
+  if (parts < 2) return { usPerSec, noise: null };
+  const deviation = deviationOf(idle.map(({ cpuUs, seconds }) => (cpuUs[layer] ?? 0) / seconds));
+  return {
+    usPerSec,
+    noise: { deviation, parts, partSeconds: seconds / parts, t: studentT(CONFIDENCE, parts - 1) },
+  };
+}
+
+/**
+ * What the background may have been off by in a time of its own: as its mean is not known exactly, and as it varies.
+ * @param usualSeconds the same time, weighed by how much of the background there was
+ */
+function noiseUs({ noise }: Background, seconds: number, usualSeconds: number): number | null {
+  if (!noise) return null;
+  const { deviation, parts, partSeconds, t } = noise;
+  const us = t * deviation * Math.sqrt(usualSeconds ** 2 / parts + partSeconds * seconds);
+  return Math.hypot(us, RESOLUTION_US);
+}
+
+/** What waits costs in proportion to how many wait: in a ramp, to its mean number of connections. */
+function perThousandConnects(ramps: CpuWindow[], background: Background | null, layer: string): Measured | null {
+  const connections = sum(ramps.map(({ units }) => units));
+  if (connections <= 0) return null;
+  let before = 0;
+  const parts = ramps.map(({ cpuUs, seconds, units }) => {
+    const usualSeconds = (seconds * (before + units / 2)) / connections;
+    before += units;
+    return { units, seconds, usualSeconds, netUs: (cpuUs[layer] ?? 0) - (background?.usPerSec ?? 0) * usualSeconds };
+  });
+  // Microseconds per connection are as many milliseconds per thousand.
+  const value = sum(parts.map(({ netUs }) => netUs)) / connections / 1000;
+  const total = (key: 'seconds' | 'usualSeconds') => sum(parts.map((part) => part[key]));
+  const noise = background && noiseUs(background, total('seconds'), total('usualSeconds'));
+  const costs = parts.filter(({ units }) => units > 0).map(({ netUs, units }) => netUs / units / 1000);
+  const spread =
+    costs.length >= MIN_RAMPS
+      ? (studentT(CONFIDENCE, costs.length - 1) * deviationOf(costs)) / Math.sqrt(costs.length)
+      : null;
+  const known = [noise === null ? null : noise / connections / 1000, spread].filter((width) => width !== null);
+  return { value, halfWidth: known.length > 0 ? Math.hypot(...known) : null };
+}
+
+function idlePercent(idle: CpuWindow[], background: Background | null): Measured | null {
+  if (!background) return null;
+  const { usPerSec, noise } = background;
+  const percent = (us: number) => us / 10_000;
+  if (!noise) return { value: percent(usPerSec), halfWidth: null };
+  const resolution = RESOLUTION_US / sum(idle.map(({ seconds }) => seconds));
+  const halfWidth = Math.hypot((noise.t * noise.deviation) / Math.sqrt(noise.parts), resolution);
+  return { value: percent(usPerSec), halfWidth: percent(halfWidth) };
+}
+
+function perMessage(broadcast: CpuWindow | undefined, background: Background | null, layer: string): Measured | null {
+  if (!broadcast || broadcast.units <= 0) return null;
+  const { cpuUs, seconds, units } = broadcast;
+  const noise = background && noiseUs(background, seconds, seconds);
+  return {
+    value: ((cpuUs[layer] ?? 0) - (background?.usPerSec ?? 0) * seconds) / units,
+    halfWidth: noise === null ? null : noise / units,
+  };
+}
+
+/** Nothing is known where the noise is as large as the figure. */
+function known(measured: Measured | null): { value: number | null; interval: Interval } {
+  if (!measured) return { value: null, interval: null };
+  const { value, halfWidth } = measured;
+  if (halfWidth === null) return { value: Math.max(0, value), interval: null };
+  if (halfWidth >= value) return { value: null, interval: null };
+  return { value, interval: { low95: value - halfWidth, high95: value + halfWidth } };
+}
+
+function deviationOf(values: number[]): number {
+  const mean = sum(values) / values.length;
+  return Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / (values.length - 1));
 }

@@ -2,31 +2,30 @@
 import { encodeHistogram, mergeHistograms, summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result.ts';
 import type { Measurements } from '../run/measurements.ts';
+import { intervalFigures, reachedBroadcasts } from './intervals.ts';
 import { sentinelFigures } from './sentinel.ts';
-import { histogramOf, merged } from './sums.ts';
+import { histogramOf, merged, summaryOfEach } from './sums.ts';
 
 export function latencyFigures(measurements: Measurements): Result['latency'] {
   const { frozen, sent, roundTripsUs, clocks, workersAtStart } = measurements;
   const local = merged(frozen.map(({ latencyUs }) => latencyUs.local));
   const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
-  const completions = [...Map.groupBy(frozen, ({ seq }) => seq).values()].flatMap((rows) => {
-    const reached = rows.filter(({ received }) => received > 0);
-    return reached.length > 0 ? [Math.max(...reached.map(({ lastUs }) => lastUs))] : [];
-  });
+  const broadcasts = reachedBroadcasts(frozen);
   const halves = (trips: number[]) => histogramOf(trips.map((us) => us / 2));
   const underLoad = halves(roundTripsUs.underLoad);
   const single = halves(roundTripsUs.single);
   return {
-    oneWayMs: summaryMs(oneWay),
-    localMs: summaryMs(local),
-    crossWorkerMs: summaryMs(cross),
-    completionMs: summaryMs(histogramOf(completions)),
-    sendDelayMs: summaryMs(histogramOf(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))),
+    oneWayMs: summaryMs(oneWay, broadcasts.length),
+    localMs: summaryMs(local, broadcasts.length),
+    crossWorkerMs: summaryMs(cross, broadcasts.length),
+    completionMs: summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
+    ...intervalFigures(broadcasts),
+    sendDelayMs: summaryOfEach(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs)),
     ...sentinelFigures(measurements),
     roundTripHalfMs: {
-      underLoad: summaryMs(underLoad),
-      single: summaryMs(single),
+      underLoad: summaryMs(underLoad, underLoad.totalCount),
+      single: summaryMs(single, single.totalCount),
       eachMs: { underLoad: halvesMs(roundTripsUs.underLoad), single: halvesMs(roundTripsUs.single) },
     },
     clocks: clocks.map(({ begin, end = begin }, index) => ({

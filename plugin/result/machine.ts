@@ -10,10 +10,16 @@ export function machineFigures(
 ): NonNullable<Result['machine']> {
   const swapped = sampler.swapped();
   return {
-    cpuIdlePercent: { ramp: idlePercent(cpu.ramp, cpuCount), broadcasts: idlePercent(cpu.broadcast, cpuCount) },
+    cpuIdlePercent: { ramp: leastIdle(cpu.ramps, cpuCount), broadcasts: idlePercent(cpu.broadcast, cpuCount) },
     swappedInBytes: swapped?.inBytes ?? null,
     swappedOutBytes: swapped?.outBytes ?? null,
   };
+}
+
+/** An average over all ramps would hide the last one, in which most is connected. */
+function leastIdle(ramps: CpuWindow[], cpuCount: number): number | null {
+  const percents = ramps.flatMap((ramp) => idlePercent(ramp, cpuCount) ?? []);
+  return percents.length > 0 ? Math.min(...percents) : null;
 }
 
 /** 100 is all cores. */

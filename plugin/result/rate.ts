@@ -1,41 +1,52 @@
 /** The connection rate that was reached. */
 import type { FleetSnapshot } from '../../protocol/link.ts';
+import type { Ramp } from '../run/measurements.ts';
 
-/** Longer than this without a connection is a pause between ramps. */
-const PAUSE_US = 1_000_000;
+interface Opened {
+  atUs: number;
+  count: number;
+}
 
 /**
- * Connections per second while connections were being made. A ramp's time goes from its first connection to its last,
- * which is one interval short, so that one connection of each ramp is left out of the count.
+ * Connections per second of the ramps. A ramp lasts from its first connection to its last, whatever happened in
+ * between, and never shorter than its phases; nor does it make more connections than they ask for (a reconnect is no
+ * second one). So the rate cannot be above the configured one, and whatever held up the ramp's end lowers it.
+ * @returns null where nothing was opened
  */
 export function achievedRate(
   snapshots: Pick<FleetSnapshot, 'openings'>[],
-  configuredRatePerSec: number | null,
+  ramps: Ramp[],
 ): { perSec: number; seconds: number } | null {
-  const startedAtUs = Math.min(...snapshots.map(({ openings }) => openings.startedAtUs));
-  const perInterval = new Map<number, number>();
-  const intervalUs = snapshots[0]?.openings.intervalUs ?? 1;
-  for (const { openings } of snapshots) {
-    const shift = Math.round((openings.startedAtUs - startedAtUs) / intervalUs);
-    openings.counts.forEach((count, index) => {
-      if (count > 0) perInterval.set(index + shift, (perInterval.get(index + shift) ?? 0) + count);
-    });
-  }
-  const busy = [...perInterval.keys()].sort((a, b) => a - b);
-  const pauseIntervals = Math.max(PAUSE_US, 3_000_000 / (configuredRatePerSec || 1)) / intervalUs;
-  let intervals = 0;
+  const opened = openedIn(snapshots);
   let connections = 0;
-  let rampStart = busy[0];
-  for (let index = 0; index < busy.length; index++) {
-    const at = busy[index] as number;
-    connections += perInterval.get(at) as number;
-    const next = busy[index + 1];
-    if (next !== undefined && next - at < pauseIntervals) continue;
-    intervals += at - (rampStart as number);
-    connections -= 1;
-    rampStart = next;
+  let seconds = 0;
+  let fromUs = Number.NEGATIVE_INFINITY;
+  for (const ramp of ramps) {
+    const own = opened.filter(({ atUs }) => atUs > fromUs && atUs <= ramp.endedAtUs);
+    connections += Math.min(ramp.connections, count(own));
+    seconds += Math.max(ramp.seconds, secondsOf(own.filter(({ atUs }) => atUs >= ramp.beganAtUs)));
+    fromUs = ramp.endedAtUs;
   }
-  if (intervals === 0 || connections === 0) return null;
-  const seconds = (intervals * intervalUs) / 1e6;
-  return { perSec: connections / seconds, seconds };
+  return connections > 0 ? { perSec: connections / seconds, seconds } : null;
+}
+
+/** From first to last is the time between two connections short of what all of them take. */
+function secondsOf(opened: Opened[]): number {
+  const [first, last, all] = [opened[0], opened.at(-1), count(opened)];
+  if (!first || !last || all < 2) return 0;
+  return ((last.atUs - first.atUs) * all) / (all - 1) / 1e6;
+}
+
+/** In the order of time; an interval's connections stand at its start. */
+function openedIn(snapshots: Pick<FleetSnapshot, 'openings'>[]): Opened[] {
+  return snapshots
+    .flatMap(({ openings: { startedAtUs, intervalUs, counts } }) =>
+      counts.map((count, index) => ({ atUs: startedAtUs + index * intervalUs, count })),
+    )
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => a.atUs - b.atUs);
+}
+
+function count(opened: Opened[]): number {
+  return opened.reduce((total, { count }) => total + count, 0);
 }

@@ -1,20 +1,17 @@
 /** What the sentinel saw, and how far the other receivers of its worker lagged behind it. */
-import { summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result.ts';
 import type { Measurements } from '../run/measurements.ts';
-import { histogramOf, merged } from './sums.ts';
+import { merged, summaryOfEach } from './sums.ts';
 
 export function sentinelFigures(
   measurements: Measurements,
 ): Pick<Result['latency'], 'sentinelMs' | 'behindSentinelMs'> {
   const seen = sightings(measurements);
   return {
-    sentinelMs: summaryMs(histogramOf(seen.map(({ latencyUs }) => latencyUs))),
-    behindSentinelMs: summaryMs(
-      histogramOf(
-        seen.flatMap(({ latencyUs, othersP99Us }) =>
-          othersP99Us === null ? [] : [Math.max(0, othersP99Us - latencyUs)],
-        ),
+    sentinelMs: summaryOfEach(seen.map(({ latencyUs }) => latencyUs)),
+    behindSentinelMs: summaryOfEach(
+      seen.flatMap(({ latencyUs, othersP99Us }) =>
+        othersP99Us === null ? [] : [Math.max(0, othersP99Us - latencyUs)],
       ),
     ),
   };

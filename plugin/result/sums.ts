@@ -5,7 +5,9 @@ import {
   type Histogram,
   mergeHistograms,
   recordUs,
+  summaryMs,
 } from '../../protocol/histogram.ts';
+import type { Summary } from '../../protocol/result.ts';
 
 export function merged(encoded: string[]): Histogram {
   return mergeHistograms(encoded.map(decodeHistogram));
@@ -15,6 +17,11 @@ export function histogramOf(valuesUs: number[]): Histogram {
   const histogram = createHistogram();
   for (const us of valuesUs) recordUs(histogram, us);
   return histogram;
+}
+
+/** Of values that each stand for a broadcast or a round trip. */
+export function summaryOfEach(valuesUs: number[]): Summary | null {
+  return summaryMs(histogramOf(valuesUs), valuesUs.length);
 }
 
 export function sum(values: number[]): number {

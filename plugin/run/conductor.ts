@@ -10,11 +10,12 @@ import { Checkpoints } from './checkpoints.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
+import { addPhase, endRamp } from './ramps.ts';
 import { readAtRest, readInService } from './readings.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { warmUp } from './warm-up.ts';
-import { addWindow, type Mark, mark, windowSince } from './windows.ts';
+import { type Mark, mark, windowSince } from './windows.ts';
 
 export type Stage =
   | 'warm-up'
@@ -77,7 +78,8 @@ export class Conductor {
   }
 
   async phaseStarted(index: number): Promise<void> {
-    const phase = this.#context.config.phases[index];
+    const { config, measurements } = this.#context;
+    const phase = config.phases[index];
     if (!phase) return;
     if (arrivalsOf(phase) === 0) {
       this.#enter('plateau');
@@ -87,6 +89,7 @@ export class Conductor {
     }
     this.#enter('ramp');
     this.#arrived += arrivalsOf(phase);
+    addPhase(measurements.ramps, phase, config.load.perUser);
     if (this.#rampBegin) return;
     await resetGenerator(this.#context);
     this.#rampBegin = await mark(this.#context);
@@ -121,10 +124,11 @@ export class Conductor {
     }
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
+    endRamp(measurements.ramps);
     const begin = this.#rampBegin;
     this.#rampBegin = undefined;
     if (!begin) return;
-    addWindow(measurements.cpu.ramp, await windowSince(context, begin, connections - begin.connections));
+    measurements.cpu.ramps.push(await windowSince(context, begin, connections - begin.connections));
     await noteGenerator(context, 'ramp');
   }
 

@@ -30,6 +30,16 @@ export interface CpuWindow {
   units: number;
 }
 
+/** Phases with arrivals, between two pauses. */
+export interface Ramp {
+  beganAtUs: number;
+  /** When all had connected and joined, or time was up; infinite until then. */
+  endedAtUs: number;
+  /** As the phases ask for. */
+  seconds: number;
+  connections: number;
+}
+
 export type GeneratorWindow = 'ramp' | 'broadcasts';
 
 /** The event loop of one fleet process, or of one Artillery worker thread, in one stretch of the run. */
@@ -62,6 +72,7 @@ export interface Measurements {
   readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
   peakConnections: number;
+  ramps: Ramp[];
   plateaus: Plateau[];
   /** At full target, collected, when all broadcasts are through. */
   afterBroadcasts: LayerBytes | undefined;
@@ -69,7 +80,8 @@ export interface Measurements {
   inServiceAfterBroadcasts: LayerBytes | undefined;
   afterDisconnect: LayerBytes | undefined;
   absentLayers: Record<string, string>;
-  cpu: { ramp: CpuWindow; idle: CpuWindow | undefined; broadcast: CpuWindow | undefined };
+  /** `idle` is the hold, in parts. */
+  cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; broadcast: CpuWindow | undefined };
   /** On the sampler's time. */
   stages: Result['stages'];
   /** In the order of `workersAtStart`. */
@@ -113,12 +125,13 @@ export function newMeasurements(
     expectedAtOnce: load.stays ? load.connectionsAtOnce : null,
     configuredRatePerSec: load.ratePerSec,
     peakConnections: 0,
+    ramps: [],
     plateaus: [],
     afterBroadcasts: undefined,
     inServiceAfterBroadcasts: undefined,
     afterDisconnect: undefined,
     absentLayers: {},
-    cpu: { ramp: { seconds: 0, cpuUs: {}, units: 0 }, idle: undefined, broadcast: undefined },
+    cpu: { ramps: [], idle: [], broadcast: undefined },
     stages: [],
     clocks: [],
     sent: [],

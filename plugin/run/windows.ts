@@ -20,13 +20,6 @@ export async function windowSince({ sampler }: RunContext, begin: Mark, units: n
   return { seconds: (performance.now() - begin.atMs) / 1000, cpuUs, units };
 }
 
-/** Adds a window to one before it, as the ramps of a run add up. */
-export function addWindow(total: CpuWindow, more: CpuWindow): void {
-  for (const [layer, us] of Object.entries(more.cpuUs)) total.cpuUs[layer] = (total.cpuUs[layer] ?? 0) + us;
-  total.units += more.units;
-  total.seconds += more.seconds;
-}
-
 /** @returns what each layer used between two readings of CPU time; layers that appeared meanwhile count from zero */
 function cpuBetween(before: LayerCpu, after: LayerCpu): LayerCpu {
   return Object.fromEntries(Object.entries(after).map(([layer, us]) => [layer, us - (before[layer] ?? 0)]));

@@ -10,7 +10,7 @@ export function configuredRatePerSec(phases: Phase[], perUser: ConnectionsPerUse
 }
 
 /** For multi-connection virtual users: from the arrival of the first one until the last one has opened all of its own. */
-function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
+export function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
   const { duration = 0 } = phase;
   const arrivals = arrivalsOf(phase);
   if (arrivals === 0) return 0;

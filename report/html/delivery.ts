@@ -3,6 +3,7 @@ import type { Batch, Result } from '../../protocol/result.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../charts/broadcasts.ts';
 import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.ts';
 import { integer, milliseconds, percentOf } from '../format.ts';
+import { broadcastNotes } from '../latency-notes.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { dataTable, figure, measured, section } from './section.ts';
@@ -23,6 +24,10 @@ ${summaryTable('One-way latency and completion', [
   [term('completion'), times.completionMs],
   [term('sendDelay'), times.sendDelayMs],
 ])}
+${broadcastNotes(times).map(
+  (note) => html`<p>${note}</p>
+`,
+)}
 ${figure(broadcastTimes(result), 'Not measured: no broadcast was received.', result.delivery && timesTable(result.delivery.batches))}`,
   });
 }

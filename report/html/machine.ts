@@ -1,7 +1,7 @@
 /** CPU, and whether the load generator kept up. */
 import type { Result } from '../../protocol/result.ts';
 import { cpuOverTime, layerExtremes } from '../charts/over-time.ts';
-import { decimals, integer, milliseconds, percentOf } from '../format.ts';
+import { decimals, integer, milliseconds, percentOf, withMargin } from '../format.ts';
 import { inOrder, layerTitle } from '../layers.ts';
 import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
@@ -34,9 +34,15 @@ ${
       const cost = result.cpu[layer] as Result['cpu'][string];
       return [
         layerTitle(result, layer),
-        measured(cost.rampSecondsPerThousandConnects, (seconds) => decimals(seconds, 3)),
-        measured(cost.idlePercent, (percent) => decimals(percent, 1)),
-        measured(cost.broadcastMicrosecondsPerMessage, (us) => decimals(us, 1)),
+        ...(
+          [
+            ['rampSecondsPerThousandConnects', 3],
+            ['idlePercent', 1],
+            ['broadcastMicrosecondsPerMessage', 1],
+          ] as const
+        ).map(([key, digits]) =>
+          measured(cost[key], (value) => withMargin(value, cost.intervals?.[key], (one) => decimals(one, digits))),
+        ),
       ];
     }),
   )

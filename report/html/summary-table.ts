@@ -1,6 +1,6 @@
 /** A table of distributions, one per row. */
 import type { Summary } from '../../protocol/result.ts';
-import { integer, milliseconds } from '../format.ts';
+import { integer, percentile } from '../format.ts';
 import type { Html, HtmlValue } from './html.ts';
 import { dataTable, NOT_MEASURED } from './section.ts';
 
@@ -11,7 +11,7 @@ export function summaryTable(caption: string, rows: (readonly [HtmlValue, Summar
     rows.map(([name, summary]) => {
       if (summary === null) return [name, NOT_MEASURED, ...Array<string>(6).fill('')];
       const { p50, p90, p99, p999, max, mean, count } = summary;
-      return [name, ...[p50, p90, p99, p999, max, mean].map(milliseconds), integer(count)];
+      return [name, ...[p50, p90, p99, p999, max, mean].map(percentile), integer(count)];
     }),
   );
 }

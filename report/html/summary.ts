@@ -1,6 +1,6 @@
 /** The top of the report: whether to trust the run, and the headline figures. */
 import type { Result } from '../../protocol/result.ts';
-import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
+import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf, tailOf } from '../format.ts';
 import { layerTitle, mainWorkerLayer } from '../layers.ts';
 import { DOUBT_TEXTS } from '../straightness.ts';
 import { term } from './definitions.ts';
@@ -77,7 +77,7 @@ function completion({ latency: { completionMs, oneWayMs } }: Result): Tile {
   const name = term('completion');
   if (completionMs === null)
     return { name, value: null, unit: '', more: 'no broadcast arrived, or this engine keeps no ledger' };
-  const everyone = oneWayMs ? `; p99 of all receipts ${milliseconds(oneWayMs.p99)} ms` : '';
+  const everyone = oneWayMs ? `; ${tailOf(oneWayMs)} of all receipts` : '';
   return {
     name,
     value: milliseconds(completionMs.p50),

@@ -124,6 +124,11 @@ export function perfectResult(): Result {
       localMs: summaryOf(30_000, 11.5),
       crossWorkerMs: summaryOf(30_000, 13.5),
       completionMs: summaryOf(12, 55.5),
+      intervals: {
+        oneWayMs: { p50: { low95: 12, high95: 13.1 }, p99: null },
+        completionMs: { p50: { low95: 54, high95: 57 }, p99: null },
+      },
+      slowFirst: null,
       sendDelayMs: summaryOf(12, 0.2),
       sentinelMs: summaryOf(12, 40),
       behindSentinelMs: summaryOf(6, 0.5),
@@ -173,9 +178,24 @@ export function perfectResult(): Result {
       },
     },
     cpu: {
-      nginx: { rampSecondsPerThousandConnects: 0.21, idlePercent: 0.4, broadcastMicrosecondsPerMessage: 3.1 },
-      worker: { rampSecondsPerThousandConnects: 0.52, idlePercent: 2.3, broadcastMicrosecondsPerMessage: 11.4 },
-      redis: { rampSecondsPerThousandConnects: 0.01, idlePercent: 0.1, broadcastMicrosecondsPerMessage: null },
+      nginx: {
+        rampSecondsPerThousandConnects: 0.21,
+        idlePercent: 0.4,
+        broadcastMicrosecondsPerMessage: 3.1,
+        intervals: null,
+      },
+      worker: {
+        rampSecondsPerThousandConnects: 0.52,
+        idlePercent: 2.3,
+        broadcastMicrosecondsPerMessage: 11.4,
+        intervals: null,
+      },
+      redis: {
+        rampSecondsPerThousandConnects: 0.01,
+        idlePercent: 0.1,
+        broadcastMicrosecondsPerMessage: null,
+        intervals: null,
+      },
     },
     generator: (['ramp', 'broadcasts'] as const).flatMap((window) => [
       {

@@ -2,14 +2,13 @@
 import type { Result } from '../../../protocol/result.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
 import type { Measurements } from '../../run/measurements.ts';
+import { saturationIn } from './machine.ts';
 
 /** Beyond this, latencies and rates are the generator's own. */
 const MAX_LOOP_DELAY_P99_MS = 50;
 
-export function* generatorProblems(
-  { snapshots }: Measurements,
-  { generator, latency }: Omit<Result, 'verdict'>,
-): Generator<Reason> {
+export function* generatorProblems({ snapshots }: Measurements, result: Omit<Result, 'verdict'>): Generator<Reason> {
+  const { generator } = result;
   const dead = snapshots.flatMap(({ processes }) => processes).filter(({ alive }) => !alive);
   if (dead.length > 0) {
     yield {
@@ -35,21 +34,40 @@ export function* generatorProblems(
       fix: 'give the generator its own cores, or lower the rate of connections and broadcasts',
     };
   }
-  yield* queue(latency);
+  yield* queue(result);
 }
 
 /** Of the latency that the sentinel saw. */
 const MAX_BEHIND_SHARE = 0.25;
 
-/** The worker serves the sentinel last: whoever is behind it waited after the server. */
-function* queue({ sentinelMs, behindSentinelMs }: Result['latency']): Generator<Reason> {
+/** Of the lag: a loop that stood still for less did not cause it. */
+const MIN_STALL_SHARE = 0.5;
+
+/**
+ * The worker serves the sentinel last, unless its fan-out is uneven: whoever is behind it waited after the server only
+ * where the generator itself shows why.
+ */
+function* queue(result: Omit<Result, 'verdict'>): Generator<Reason> {
+  const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return;
   // With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99.
-  const behindMs = behindSentinelMs.p99;
+  const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
   if (behindMs <= Math.max(MAX_LOOP_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return;
+  const cause = whyBehind(result, behindMs);
+  if (cause === undefined) return;
   yield {
     code: 'GENERATOR_QUEUES',
-    message: `receivers (p99) lag up to ${behindMs.toFixed(0)} ms behind the reference receiver (sentinel), although their worker serves it last, after ${sentinelMs.p50.toFixed(0)} ms (median): broadcasts queued in the generator or in the proxy`,
+    message: `receivers (p99) lag up to ${behindMs.toFixed(0)} ms behind the reference receiver (sentinel), although their worker serves it last, after ${sentinelMs.p50.toFixed(0)} ms (median): they waited in the generator: ${cause}`,
     fix: 'use latency.sentinelMs instead; give the generator its own cores or its own machine',
   };
+}
+
+function whyBehind(result: Omit<Result, 'verdict'>, behindMs: number): string | undefined {
+  const [stalled] = result.generator
+    .filter(({ window, part }) => window === 'broadcasts' && part === 'fleet')
+    .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs);
+  if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
+    return `the event loop of fleet ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late meanwhile`;
+  }
+  return saturationIn(result, 'broadcasts') && 'its machine had no CPU left meanwhile';
 }

@@ -22,20 +22,33 @@ export function* machineProblems(result: Measured): Generator<Reason> {
   yield* samplerGaps(result);
 }
 
-/** Of the window in which least was idle. */
-function* saturation({ machine, generator }: Measured): Generator<Reason> {
-  const idle = Object.entries(machine?.cpuIdlePercent ?? {}).flatMap(([window, percent]) =>
-    percent === null ? [] : [{ window, percent }],
-  );
-  const [worst] = idle.toSorted((a, b) => a.percent - b.percent);
-  if (!worst || worst.percent >= MIN_IDLE_PERCENT) return;
-  const waits = generator.flatMap(({ window, cpuWaitShare }) => (window === worst.window ? (cpuWaitShare ?? []) : []));
-  const waited = Math.max(...waits);
-  if (waited <= MAX_WAIT_SHARE && waits.length > 0) return;
-  const told = `, and a thread of the generator waited for a CPU for ${(100 * waited).toFixed(0)} % of the time that it was ready to run`;
+type Window = Result['generator'][number]['window'];
+
+interface Saturation {
+  window: Window;
+  idlePercent: number;
+  /** The generator's threads, of the time they wanted to run; empty where nobody knows. */
+  waits: number[];
+}
+
+/** @returns undefined where the window had CPU left, or nobody waited for it */
+export function saturationIn({ machine, generator }: Measured, window: Window): Saturation | undefined {
+  const idlePercent = machine?.cpuIdlePercent[window] ?? null;
+  if (idlePercent === null || idlePercent >= MIN_IDLE_PERCENT) return undefined;
+  const waits = generator.flatMap((loop) => (loop.window === window ? (loop.cpuWaitShare ?? []) : []));
+  return waits.length > 0 && Math.max(...waits) <= MAX_WAIT_SHARE ? undefined : { window, idlePercent, waits };
+}
+
+/** Of the windows that are saturated, the one in which least was idle. */
+function* saturation(result: Measured): Generator<Reason> {
+  const saturated = (['ramp', 'broadcasts'] as const).flatMap((window) => saturationIn(result, window) ?? []);
+  const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
+  if (!worst) return;
+  const waited = Math.max(...worst.waits);
+  const waiting = `, and a thread of the generator waited for a CPU for ${(100 * waited).toFixed(0)} % of the time that it was ready to run`;
   yield {
     code: 'MACHINE_SATURATED',
-    message: `only ${worst.percent.toFixed(1)} % of the generator's machine was idle during the ${worst.window}${waits.length > 0 ? told : ''}: times and rates are limited by the machine`,
+    message: `only ${worst.idlePercent.toFixed(1)} % of the generator's machine was idle during the ${worst.window}${worst.waits.length > 0 ? waiting : ''}: times and rates are limited by the machine`,
     fix: 'give the generator its own machine, add cores to this one, or lower the rate',
   };
 }

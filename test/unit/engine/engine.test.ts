@@ -19,6 +19,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
   const fleet = new FakeFleet();
   const started: { settings: FleetSettings; processes: number }[] = [];
   const aborted: string[] = [];
+  const failed: string[] = [];
   const testRunId = `engine-test-${process.pid}-${runs++}`;
   const events = new EventEmitter();
   const phases = [{ duration: 1, arrivalCount: 3 }, { pause: 5 }];
@@ -43,6 +44,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
       isWorker: true,
       warn: () => {},
       abort: (message) => aborted.push(message),
+      fail: (message) => failed.push(message),
     },
   });
   const messages: EngineMessage[] = [];
@@ -70,7 +72,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     carrier.close();
     await engine.close();
   });
-  return { engine, fleet, started, aborted, events, phases, send, messages, arrived, play };
+  return { engine, fleet, started, aborted, failed, events, phases, send, messages, arrived, play };
 }
 
 const open: (() => Promise<void>)[] = [];
@@ -101,6 +103,27 @@ describe('without the plugin', () => {
     await ended;
     assert.deepEqual(outcome, { started: 1, callbacks: 1, error: null });
     assert.equal(fleet.only.closed, true);
+  });
+
+  it('fails the run at its end where all virtual users failed', async () => {
+    const { engine, events, play, failed } = start({ flow: [{ waitFor: { event: 'news', timeout: 0.001 } }] });
+    await engine.init();
+    await Promise.all([play().ended, play().ended]);
+    assert.deepEqual(failed, []);
+    events.emit('done');
+    assert.equal(failed.length, 1);
+    assert.match(failed[0] ?? '', /^ALL_FAILED: all 2 virtual users failed: wait_timeout 2\n {2}fix: .*ensure/);
+  });
+
+  it('does not fail the run where one virtual user succeeded, or none came', async () => {
+    const { engine, events, phases, play, failed } = start({});
+    await engine.init();
+    events.emit('done');
+    const { ended } = play();
+    events.emit('phaseCompleted', phases[1]);
+    await ended;
+    events.emit('done');
+    assert.deepEqual(failed, []);
   });
 
   it('ends the run with all mistakes, and lets no load begin', async () => {

@@ -49,6 +49,16 @@ it('the documented thresholds are there', () => {
   assert.equal(summaries['socketio.broadcast.latency']?.median, 12.5);
 });
 
+it('a percentile that too few broadcasts carry is the maximum to thresholds, which it cannot exceed', () => {
+  const result = perfectResult();
+  const few = { count: 6, min: 1, mean: 3, p50: 2, p90: null, p95: null, p99: null, p999: null, max: 9 };
+  result.latency.completionMs = few;
+  const added = { counters: {}, rates: {}, summaries: {} as Record<string, Record<string, number>> };
+  addMetrics(added, result);
+  const { p50, p90, p95, p99, p999 } = added.summaries['socketio.broadcast.completion'] ?? {};
+  assert.deepEqual([p50, p90, p95, p99, p999], [2, 9, 9, 9, 9]);
+});
+
 it('what was not measured is no metric', () => {
   const result = { ...perfectResult(), delivery: null };
   const added = { counters: {}, rates: {}, summaries: {} };

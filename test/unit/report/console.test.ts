@@ -56,6 +56,8 @@ function earlyResult(): Result {
     localMs: null,
     crossWorkerMs: null,
     completionMs: null,
+    intervals: null,
+    slowFirst: null,
     sendDelayMs: null,
     sentinelMs: null,
     behindSentinelMs: null,

@@ -6,6 +6,7 @@ import {
   encodeHistogram,
   HISTOGRAM_MAX_US,
   mergeHistograms,
+  recordedUs,
   recordUs,
   summaryMs,
 } from '../../../protocol/histogram.ts';
@@ -25,16 +26,39 @@ test('an empty histogram has no summary, also after a trip through the encoding'
   assert.equal(summaryMs(decodeHistogram(encodeHistogram(createHistogram()))), null);
 });
 
+test('percentiles are given where their tail is at least one of the independent values', () => {
+  const tenThousand = histogramOf(Array.from({ length: 10_000 }, (_, i) => i));
+  const given = (independent: number) =>
+    Object.entries(summaryMs(tenThousand, independent) ?? {})
+      .filter(([key, value]) => /^p9/.test(key) && value !== null)
+      .map(([key]) => key);
+  assert.deepEqual(given(9), []);
+  assert.deepEqual(given(10), ['p90']);
+  assert.deepEqual(given(19), ['p90']);
+  assert.deepEqual(given(20), ['p90', 'p95']);
+  assert.deepEqual(given(99), ['p90', 'p95']);
+  assert.deepEqual(given(100), ['p90', 'p95', 'p99']);
+  assert.deepEqual(given(1000), ['p90', 'p95', 'p99', 'p999']);
+});
+
+test('what was recorded comes back with its counts, in order', () => {
+  assert.deepEqual(recordedUs(histogramOf([7, 3, 7, 1_000_000])), [
+    { valueUs: 3, count: 1 },
+    { valueUs: 7, count: 2 },
+    { valueUs: 1_000_447, count: 1 },
+  ]);
+});
+
 test('percentiles are within 3 significant digits', () => {
   const summary = summaryMs(histogramOf(Array.from({ length: 10_000 }, (_, i) => (i + 1) * 100)));
   assert.ok(summary);
   assert.equal(summary.count, 10_000);
   near(summary.mean, 500.05);
   near(summary.p50, 500);
-  near(summary.p90, 900);
-  near(summary.p95, 950);
-  near(summary.p99, 990);
-  near(summary.p999, 999);
+  near(summary.p90 ?? 0, 900);
+  near(summary.p95 ?? 0, 950);
+  near(summary.p99 ?? 0, 990);
+  near(summary.p999 ?? 0, 999);
   near(summary.max, 1000);
 });
 

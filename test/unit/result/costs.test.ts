@@ -1,7 +1,6 @@
-/** What connections and messages cost: memory and CPU. */
+/** What connections and messages cost in memory. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { cpuFigures } from '../../../plugin/result/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
@@ -45,22 +44,4 @@ it('what is left after the broadcasts and after the disconnect stands beside it'
 it('without connections there is no naive figure', () => {
   const { perConnectionBytes } = memoryFigures(measurements({ plateaus, peakConnections: 0 }), sampled());
   assert.equal(perConnectionBytes.workerPss?.naive, 0);
-});
-
-it('CPU is counted by the thousand connects, and by the message that was delivered', () => {
-  const cpuUs = { worker: 500_000 };
-  const window = (units: number) => ({ seconds: 4, cpuUs, units });
-  const figures = (units: number) =>
-    cpuFigures(measurements({ cpu: { ramp: window(units), idle: undefined, broadcast: window(units) } }), LAYERS)
-      .worker;
-  assert.deepEqual(figures(250), {
-    rampSecondsPerThousandConnects: 2,
-    idlePercent: null,
-    broadcastMicrosecondsPerMessage: 2000,
-  });
-  assert.deepEqual(figures(0), {
-    rampSecondsPerThousandConnects: null,
-    idlePercent: null,
-    broadcastMicrosecondsPerMessage: null,
-  });
 });

@@ -8,7 +8,7 @@ import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { Result } from '../../../protocol/result.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { perfectResult, summaryOf } from '../../helpers/results.ts';
 
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
@@ -58,6 +58,46 @@ describe('the generator', () => {
     assert.deepEqual(others, []);
   });
 
+  describe('and a server whose fan-out is uneven', () => {
+    /** The sentinel is served after 200 ms (median). */
+    const lag = (behindMs: number, change: (result: Result) => void = () => {}) =>
+      reasonsOf(generatorProblems, (result) => {
+        result.latency.sentinelMs = summaryOf(20, 200);
+        const few = { p90: null, p95: null, p99: null, p999: null };
+        result.latency.behindSentinelMs = { ...summaryOf(6, behindMs), ...few, max: behindMs };
+        change(result);
+      });
+    const stalled = (delayMaxMs: number, window: string, part: string) => (result: Result) =>
+      Object.assign(result.generator.find((loop) => loop.window === window && loop.part === part) ?? {}, {
+        delayMaxMs,
+      });
+
+    it('give no reason: 0 to 400 ms, or one percent at 2 s, while no loop stood still', () => {
+      assert.deepEqual(lag(396), []);
+      assert.deepEqual(lag(1960), []);
+    });
+
+    it('give none for a collection of garbage, a stall in a ramp, or one of a thread that does not receive', () => {
+      assert.deepEqual(lag(396, stalled(197, 'broadcasts', 'fleet')), []);
+      assert.deepEqual(lag(396, stalled(400, 'ramp', 'fleet')), []);
+      assert.deepEqual(lag(396, stalled(400, 'broadcasts', 'artillery')), []);
+    });
+
+    it('are told apart from a generator that stood still for at least half of the lag', () => {
+      const [reason, ...others] = lag(396, stalled(198, 'broadcasts', 'fleet'));
+      assert.match(reason ?? '', /^GENERATOR_QUEUES: .* 396 ms .* event loop of fleet 0 was up to 198 ms late/);
+      assert.deepEqual(others, []);
+    });
+
+    it('are told apart from a machine without CPU', () => {
+      const saturated = (result: Result) => {
+        Object.assign(result.machine ?? {}, { cpuIdlePercent: { ramp: 50, broadcasts: 4 } });
+        for (const loop of result.generator) loop.cpuWaitShare = 0.5;
+      };
+      assert.match(lag(396, saturated)[0] ?? '', /^GENERATOR_QUEUES: .* its machine had no CPU left/);
+    });
+  });
+
   it('has no queue where no sentinel saw one', () => {
     for (const nothing of [{ sentinelMs: null }, { behindSentinelMs: null }]) {
       assert.deepEqual(
@@ -81,7 +121,8 @@ describe('the machine', () => {
         Object.assign(result.generator.findLast(({ window }) => window === 'broadcasts') ?? {}, { cpuWaitShare: 0 });
       });
     assert.match(waiting(0, 0.5)[0] ?? '', /only 4\.0 % .* during the broadcasts, and .* for 50 %/);
-    assert.deepEqual(waiting(0.5, 0), []);
+    assert.match(waiting(0.5, 0)[0] ?? '', /only 9\.0 % .* during the ramp, and .* for 50 %/);
+    assert.deepEqual(waiting(0.1, 0.1), []);
   });
 
   it('is saturated where nobody knows who waited', () => {

@@ -1,49 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connectionFigures } from '../../../plugin/result/connections.ts';
-import { cpuFigures } from '../../../plugin/result/cpu.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
 import { memoryFigures } from '../../../plugin/result/memory.ts';
-import { achievedRate } from '../../../plugin/result/rate.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
-
-describe('achieved rate', () => {
-  const openings = (startedAtUs: number, counts: number[]) => ({
-    openings: { startedAtUs, intervalUs: 100_000, counts },
-  });
-
-  it('is exact for a steady ramp', () => {
-    const counts = Array.from({ length: 21 }, () => 5);
-    // 105 connections in 20 intervals; the first one opens the clock.
-    assert.deepEqual(achievedRate([openings(0, counts)], 50), { perSec: 52, seconds: 2 });
-  });
-
-  it('leaves the pauses between ramps out', () => {
-    const ramp = Array.from({ length: 11 }, () => 10);
-    const rate = achievedRate([openings(0, [...ramp, ...Array(50).fill(0), ...ramp])], 100);
-    assert.deepEqual(rate, { perSec: 109, seconds: 2 });
-  });
-
-  it('adds up processes that began at different times', () => {
-    const rate = achievedRate([openings(1_000_000, [10, 10]), openings(1_100_000, [10, 10])], 100);
-    // 10, 20 and 10 connections in three intervals.
-    assert.deepEqual(rate, { perSec: 39 / 0.2, seconds: 0.2 });
-  });
-
-  it('does not take slow arrivals for pauses', () => {
-    const counts = Array.from({ length: 41 }, (_, index) => (index % 20 === 0 ? 1 : 0));
-    assert.deepEqual(achievedRate([openings(0, counts)], 0.5), { perSec: 0.5, seconds: 4 });
-  });
-
-  it('is unknown without two connections at different times', () => {
-    assert.equal(achievedRate([openings(0, [7])], 10), null);
-    assert.equal(achievedRate([], 10), null);
-  });
-});
 
 describe('connections', () => {
   it('add up over engines', () => {
@@ -168,8 +132,8 @@ describe('sentinel', () => {
 describe('machine', () => {
   it("knows what was idle of all its cores, and what it swapped since the sampler's start", () => {
     const cpu = {
-      ramp: { seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 },
-      idle: undefined,
+      ramps: [{ seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 }],
+      idle: [],
       broadcast: { seconds: 1, cpuUs: {}, units: 0 },
     };
     assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
@@ -216,43 +180,5 @@ describe('memory', () => {
 
   it('of a baseline alone has no slope', () => {
     assert.deepEqual(memoryFigures(measurements({ plateaus: plateaus.slice(0, 1) }), sampled()).perConnectionBytes, {});
-  });
-});
-
-describe('CPU', () => {
-  it('is told per connect, per message, and as a share of a core', () => {
-    const cpu = {
-      ramp: { seconds: 4, cpuUs: { worker: 500_000 }, units: 1000 },
-      idle: { seconds: 10, cpuUs: { worker: 100_000 }, units: 0 },
-      broadcast: { seconds: 5, cpuUs: { worker: 250_000, redis: 1000 }, units: 10_000 },
-    };
-    assert.deepEqual(cpuFigures(measurements({ cpu }), LAYERS), {
-      worker: {
-        rampSecondsPerThousandConnects: 0.5,
-        idlePercent: 1,
-        // 50,000 µs would have gone without a broadcast.
-        broadcastMicrosecondsPerMessage: 20,
-      },
-      redis: { rampSecondsPerThousandConnects: 0, idlePercent: 0, broadcastMicrosecondsPerMessage: 0.1 },
-    });
-  });
-
-  it("has no whole machine where the workers run on another: it would be the generator's", () => {
-    const cpu = {
-      ramp: { seconds: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 },
-      idle: undefined,
-      broadcast: undefined,
-    };
-    assert.deepEqual(Object.keys(cpuFigures(measurements({ cpu, sharedHost: false }), LAYERS)), ['worker']);
-    assert.deepEqual(Object.keys(cpuFigures(measurements({ cpu }), LAYERS)), ['worker', 'system']);
-  });
-
-  it('is unknown where nothing happened', () => {
-    const cpu = { ramp: { seconds: 0, cpuUs: { worker: 1 }, units: 0 }, idle: undefined, broadcast: undefined };
-    assert.deepEqual(cpuFigures(measurements({ cpu }), LAYERS).worker, {
-      rampSecondsPerThousandConnects: null,
-      idlePercent: null,
-      broadcastMicrosecondsPerMessage: null,
-    });
   });
 });

@@ -51,6 +51,13 @@ function saturate({ machine, generator }: Result, cpuWaitShare: number): void {
   for (const loop of generator) loop.cpuWaitShare = cpuWaitShare;
 }
 
+/** Receivers behind the sentinel, by four times the median (p99), and a fleet process that stood still meanwhile. */
+function lagBehind({ latency, generator }: Result, medianMs: number, delayMaxMs: number): void {
+  latency.behindSentinelMs = summaryOf(6, medianMs);
+  const loop = generator.find(({ window, part }) => window === 'broadcasts' && part === 'fleet');
+  Object.assign(loop ?? {}, { delayMaxMs });
+}
+
 /** Three fleet processes that hold so many connections each, of 5,000 that were asked for. */
 function stopAt(held: number[]) {
   return (result: Result, measured: Measurements) => {
@@ -84,7 +91,7 @@ describe('verdict', () => {
     ['NOBODY_EXPECTED', 'SUSPECT', (r) => nobodyJoined(r)],
     ['DUPLICATE_RECEIPTS', 'SUSPECT', (r) => (batch(r).duplicates = 4)],
     ['GENERATOR_LAGS', 'SUSPECT', (r) => Object.assign(r.generator[0] ?? {}, { delayP99Ms: 51 })],
-    ['GENERATOR_QUEUES', 'SUSPECT', (r) => (r.latency.behindSentinelMs = summaryOf(6, 20))],
+    ['GENERATOR_QUEUES', 'SUSPECT', (r) => lagBehind(r, 20, 50)],
     ['MACHINE_SATURATED', 'SUSPECT', (r) => saturate(r, 0.9)],
     ['SWAPPING', 'SUSPECT', (r) => Object.assign(r.machine ?? {}, { swappedOutBytes: 2 ** 21 })],
     ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { missed: 7 })],
@@ -134,7 +141,7 @@ describe('verdict', () => {
     const behind = (sentinelMs: number) =>
       verdictOf((r) => {
         r.latency.sentinelMs = summaryOf(12, sentinelMs);
-        r.latency.behindSentinelMs = summaryOf(6, 50);
+        lagBehind(r, 50, 150);
       }).codes;
     assert.deepEqual(behind(1000), []);
     assert.deepEqual(behind(700), ['GENERATOR_QUEUES']);

@@ -100,7 +100,7 @@ it('makes a result in which everything foots', async (t) => {
   assert.deepEqual([broadcasts, expected, received, coverage], [3, 60, 60, 1]);
   assert.equal(result.memory.perConnectionBytes.workerPss?.slope, 1000);
   assert.deepEqual(result.memory.residualBytes, { workerPss: 0 });
-  assert.equal(result.cpu.worker?.idlePercent, 10);
+  assert.equal(Math.round(result.cpu.worker?.idlePercent ?? 0), 10);
 });
 
 describe('phases', () => {
@@ -175,13 +175,37 @@ describe('phases', () => {
     assert.deepEqual(run.recorded.slice(-1), ['warning']);
   });
 
-  it('add all ramps up to one window without the pauses; its units are the connections made', async (t) => {
+  it('are a window of CPU each, without the pauses; its units are the connections made', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
     await conducted.whole();
-    const { seconds, units, cpuUs } = conducted.run.measurements.cpu.ramp;
-    assert.equal(units, 30);
-    assert.ok(seconds >= 6 && seconds < 6.2, `${seconds} s`);
-    assert.equal(Math.round(cpuUs.worker ?? 0), Math.round(seconds * 1e5), 'a tenth of a core all the time');
+    const { ramps } = conducted.run.measurements.cpu;
+    assert.deepEqual(
+      ramps.map(({ seconds, units }) => [Math.round(seconds), units]),
+      [
+        [4, 20],
+        [2, 10],
+      ],
+    );
+    for (const { seconds, cpuUs } of ramps) {
+      assert.equal(Math.round(cpuUs.worker ?? 0), Math.round(seconds * 1e5), 'a tenth of a core all the time');
+    }
+  });
+
+  it('note when each ramp began and ended, and what its phases ask for', async (t) => {
+    const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
+    await conducted.whole();
+    const { ramps } = conducted.run.measurements;
+    assert.deepEqual(
+      ramps.map(({ seconds, connections }) => [seconds, connections]),
+      [
+        [4, 20],
+        [2, 10],
+      ],
+    );
+    assert.deepEqual(
+      ramps.map(({ beganAtUs, endedAtUs }) => Math.round((endedAtUs - beganAtUs) / 1e6)),
+      [4, 2],
+    );
   });
 
   it('count what each ramp added to the connections before it, and keep the highest peak', async (t) => {
@@ -199,7 +223,10 @@ describe('phases', () => {
     run.status.started = 20;
     await conducted.phase(3);
     assert.deepEqual(run.codes, []);
-    assert.equal(run.measurements.cpu.ramp.units, 14);
+    assert.deepEqual(
+      run.measurements.cpu.ramps.map(({ units }) => units),
+      [10, 4],
+    );
     assert.equal(run.measurements.peakConnections, 10);
   });
 });
@@ -212,7 +239,7 @@ describe('the finale', () => {
     assert.deepEqual(conducted.stages.slice(2), ['plateau', 'disconnect', 'end of the run', 'done']);
     assert.deepEqual(
       [measurements.cpu.idle, measurements.cpu.broadcast, measurements.afterBroadcasts],
-      [undefined, undefined, undefined],
+      [[], undefined, undefined],
     );
     assert.deepEqual([measurements.sent, measurements.frozen], [[], []]);
   });
@@ -220,7 +247,12 @@ describe('the finale', () => {
   it('measures the CPU of connections that only wait for as long as `hold`', async (t) => {
     const conducted = new ConductedRun(t);
     await conducted.whole();
-    assert.deepEqual(conducted.run.measurements.cpu.idle, { seconds: 4, units: 0, cpuUs: { worker: 400_000 } });
+    const { idle } = conducted.run.measurements.cpu;
+    assert.equal(idle.length, 10);
+    for (const { seconds, units, cpuUs } of idle) {
+      assert.deepEqual([Math.round(seconds * 10) / 10, units], [0.4, 0]);
+      assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
+    }
   });
 
   it('releases nobody where virtual users do not hold', async (t) => {
@@ -242,7 +274,10 @@ describe('the finale', () => {
       plateaus.map(({ connections }) => connections),
       [0, 10],
     );
-    assert.equal(cpu.ramp.units, 10);
+    assert.deepEqual(
+      cpu.ramps.map(({ units }) => units),
+      [10],
+    );
   });
 
   it('knows no residual while connections stay', async (t) => {
