@@ -108,7 +108,7 @@ export const resultSchema = z.strictObject({
     asked: count.default(0),
     /** How many of these were open at some time. */
     opened: count.default(0),
-    /** Open after all broadcasts; null if not counted. */
+    /** Open after all broadcasts; null where virtual users come and go, or nobody counts. */
     held: count.nullable().default(null),
     /** Opened, and ended other than by their virtual users, by Socket.IO's reason. */
     lost: z.record(z.string(), count).default({}),

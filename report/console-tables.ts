@@ -1,4 +1,5 @@
 /** The sections of the console summary. A section without data is null, or states the reason. */
+
 import type { Batch, Result, Summary } from '../protocol/result.ts';
 import {
   decimals,
@@ -11,6 +12,7 @@ import {
   spaced,
   withMargin,
 } from './format.ts';
+import { missesSome } from './held.ts';
 import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
 import { basisOf, doubts, noCapacity } from './memory-text.ts';
@@ -137,6 +139,9 @@ export function messages({ delivery, connections: made }: Result, width: number)
     ['Receipts expected', integer(delivery.expected), ''],
     ['Receipts', integer(delivery.received), `${megabytes(payloadBytes)} MB of payload`],
     ['Coverage', percentOf(delivery.received, delivery.expected), ''],
+    ...(missesSome(delivery)
+      ? [['Coverage of target', percentOf(delivery.coverageOfTarget ?? 0, 1), 'with those that were gone']]
+      : []),
     ['Lost, connected', integer(delivery.lostConnected), ''],
     ['Lost, disconnected', integer(delivery.lostDisconnected), ''],
     ['Duplicates', integer(delivery.duplicates), ''],

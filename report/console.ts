@@ -4,6 +4,7 @@ import type { Result } from '../protocol/result.ts';
 import { generator } from './console-generator.ts';
 import { capacity, connections, cpu, latency, messages, perConnection, plateaus } from './console-tables.ts';
 import { counted, integer, percentOf, tailOf, wrap } from './format.ts';
+import { heldOf, missesSome } from './held.ts';
 import { layerTitle } from './layers.ts';
 import { memoryHeadline } from './memory-text.ts';
 
@@ -61,16 +62,17 @@ function titleOf({ run }: Result): string {
 function headline(result: Result): string {
   if (result.verdict.status === 'INVALID') return 'No headline figures, because this measurement cannot be trusted.';
   const { connections: made, latency: times, delivery } = result;
-  const parts = [`${counted(made.peak, 'connection')} held`];
+  const parts = [`${counted(heldOf(made), 'connection')} held`];
   const memory = memoryHeadline(result);
   if (memory !== null) parts.push(memory);
   if (delivery && delivery.broadcasts > 0) {
     const { broadcasts, expected, received } = delivery;
+    const everybody = missesSome(delivery) ? 'everybody still connected' : 'everybody';
     const complete = delivery.batches.filter((batch) => batch.expected > 0 && batch.received === batch.expected).length;
     parts.push(
       complete === broadcasts
-        ? `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} reached everybody`
-        : `${integer(complete)} of ${counted(broadcasts, 'broadcast')} reached everybody (${percentOf(received, expected)})`,
+        ? `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} reached ${everybody}`
+        : `${integer(complete)} of ${counted(broadcasts, 'broadcast')} reached ${everybody} (${percentOf(received, expected)})`,
     );
   }
   if (times.oneWayMs) parts.push(tailOf(times.oneWayMs));

@@ -2,7 +2,9 @@
  * A grade for people who compare reports at a glance. The published benchmark report gives one without a rule: an A for a
  * run that lost a quarter of its messages. This one has a rule, which reports print.
  */
+
 import type { Result } from '../protocol/result.ts';
+import { heldOf } from './held.ts';
 
 /** The Techracers study's requirement. */
 const PROMPT_MS = 300;
@@ -24,8 +26,7 @@ export const GRADES = [
 /** @returns null if nothing can be graded: the run is INVALID, or there is no ledger */
 export function gradeOf({ verdict, connections, delivery, latency }: Result): string | null {
   if (verdict.status === 'INVALID' || !delivery || delivery.coverage === null || connections.target === 0) return null;
-  const held = connections.held ?? connections.peak;
-  const share = Math.min(held / connections.target, delivery.coverage);
+  const share = Math.min(heldOf(connections) / connections.target, delivery.coverage);
   const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
   const onRate = achieved !== null && configured !== null && achieved >= configured * (1 - RATE_TOLERANCE);
   const prompt = latency.completionMs !== null && (latency.completionMs.p99 ?? latency.completionMs.max) <= PROMPT_MS;

@@ -30,7 +30,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     asked: sum(snapshots.map(({ accounts }) => accounts.asked)),
     opened: sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended)))),
     held:
-      measurements.engine === ENGINE && snapshots.length > 0
+      measurements.engine === ENGINE && measurements.expectedAtOnce !== null && snapshots.length > 0
         ? sum(snapshots.map(({ accounts }) => accounts.alive))
         : null,
     lost: lostOf(snapshots),

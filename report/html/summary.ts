@@ -1,6 +1,8 @@
 /** The top of the report: whether to trust the run, and the headline figures. */
+
 import type { Result } from '../../protocol/result.ts';
 import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf, tailOf } from '../format.ts';
+import { heldOf, missesSome } from '../held.ts';
 import { layerTitle, mainWorkerLayer } from '../layers.ts';
 import { DOUBT_TEXTS } from '../straightness.ts';
 import { term } from './definitions.ts';
@@ -48,10 +50,12 @@ export function headline(result: Result): Html | null {
   )}</dl>`;
 }
 
-function held({ connections: { peak, target, achievedRatePerSec: rate } }: Result): Tile {
-  const of = peak === target ? 'the full target' : `of a target of ${integer(target)}`;
+function held({ connections }: Result): Tile {
+  const { target, achievedRatePerSec: rate } = connections;
+  const count = heldOf(connections);
+  const of = count === target ? 'the full target' : `of a target of ${integer(target)}`;
   const at = rate === null ? '' : `, made at ${decimals(rate, 0)} per second`;
-  return { name: term('connections'), value: integer(peak), unit: '', more: of + at };
+  return { name: term('connections'), value: integer(count), unit: '', more: of + at };
 }
 
 function perConnection(result: Result): Tile {
@@ -92,10 +96,13 @@ function coverage({ delivery }: Result): Tile {
     return { name, value: null, unit: '', more: 'this engine does not report which broadcasts arrive' };
   if (delivery.coverage === null) return { name, value: null, unit: '', more: 'no receipt was expected' };
   const { received, expected, broadcasts } = delivery;
+  const ofTarget = missesSome(delivery)
+    ? `; ${percentOf(delivery.coverageOfTarget ?? 0, 1)} with those that were gone`
+    : '';
   return {
     name,
     value: percentOf(received, expected).replace(' %', ''),
     unit: '%',
-    more: `${integer(received)} of ${integer(expected)} receipts, ${counted(broadcasts, 'broadcast')}`,
+    more: `${integer(received)} of ${integer(expected)} receipts, ${counted(broadcasts, 'broadcast')}${ofTarget}`,
   };
 }

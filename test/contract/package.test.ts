@@ -124,7 +124,8 @@ describe('the plugin in a project', () => {
     for (const profile of ['embedded', 'full'] as const) {
       it(`runs, with the ${profile} profile`, async (t) => {
         const [port] = await freePorts(1);
-        const script = quickScript({ target: `http://127.0.0.1:${port}` }, { profile });
+        // Long enough for its stage to be seen on a busy machine.
+        const script = quickScript({ target: `http://127.0.0.1:${port}` }, { profile, hold: 2 });
         const run = startRun(t, { script, artillery: join(project(HOOK), 'node_modules/artillery/bin/run') });
         await run.reached('hold');
         const state = run.stack();

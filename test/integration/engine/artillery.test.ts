@@ -50,7 +50,7 @@ describe('artillery run', { concurrency: 2 }, () => {
         'p.cjs': 'let n = 0; exports.maybe = (context, ee, next) => { if (n++ % 2) throw new Error("boom"); next(); }',
       },
     );
-    assert.equal(exitCode, 0, output);
+    assert.equal(exitCode, 1, output);
     assert.equal(counters['vusers.failed'], 4, output);
     assert.equal(counters['errors.function_maybe'], 2);
     assert.equal(counters['errors.disconnected_transport_close'], 2);
@@ -72,7 +72,8 @@ describe('artillery run', { concurrency: 2 }, () => {
 
   it('names the cause when nobody listens', async () => {
     const { exitCode, counters, output } = await runArtillery(script('http://127.0.0.1:1', [{ connect: true }]));
-    assert.equal(exitCode, 0, output);
+    assert.equal(exitCode, 1, output);
+    assert.match(output, /ALL_FAILED: all 2 virtual users failed: ECONNREFUSED 2/);
     assert.equal(counters['errors.ECONNREFUSED'], 2, output);
     assert.equal(counters['vusers.failed'], 2);
   });

@@ -67,7 +67,7 @@ describe('connections that are lost', () => {
       {},
       { expectedAtOnce: null },
     );
-    assert.deepEqual([connections.opened, connections.held, connections.lost], [600, 0, {}]);
+    assert.deepEqual([connections.opened, connections.held, connections.lost], [600, null, {}]);
     assert.deepEqual(codes, []);
   });
 
