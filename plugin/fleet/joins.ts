@@ -16,6 +16,13 @@ export interface Accepted {
   worker: string | undefined;
 }
 
+/** Names are kept for every connection: a server must not fill the memory with them. */
+const MAX_NAME_LENGTH = 200;
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_NAME_LENGTH;
+}
+
 export class Joins {
   readonly #ledger: Ledger;
   /** By slot, so that a leaving connection is found at once also where a server never answers anybody. */
@@ -40,6 +47,7 @@ export class Joins {
   asked(slot: number, ackId: number, payload: JoinRoom): void {
     const room = typeof payload === 'string' ? payload : String(payload?.clientKey);
     this.#pendingCount++;
+    this.#ledger.joining(slot);
     this.#pending.set(slot, [...(this.#pending.get(slot) ?? []), { ackId, room }]);
   }
 
@@ -49,6 +57,7 @@ export class Joins {
     const join = pending?.find((one) => one.ackId === ackId);
     if (!pending || !join) return undefined;
     this.#pendingCount--;
+    this.#ledger.answered(slot);
     if (pending.length === 1) this.#pending.delete(slot);
     else
       this.#pending.set(
@@ -58,8 +67,8 @@ export class Joins {
     const said = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined> & { error?: unknown };
     if (said.error !== undefined) return undefined;
     return {
-      room: typeof said.room === 'string' ? said.room : join.room,
-      worker: typeof said.worker === 'string' ? said.worker : undefined,
+      room: isName(said.room) ? said.room : join.room,
+      worker: isName(said.worker) ? said.worker : undefined,
     };
   }
 

@@ -16,10 +16,22 @@ export interface FleetSettings {
   localAddresses: string[];
   /** Ask for an acknowledgement of every `join_room`, so that the ledger knows the members. */
   ledger: boolean;
+  /** The run's broadcasts; undefined without a run. */
+  broadcasts?: BroadcastPlan;
   /** Disconnects per second when many connections leave together. */
   disconnectRatePerSec: number;
   /** Which of how many fleets of the run this is: one for each Artillery worker, all on the same addresses. */
   fleet: { index: number; of: number };
+}
+
+/** What every copy of a broadcast is checked against. */
+export interface BroadcastPlan {
+  /** They are numbered from 1 to this. */
+  count: number;
+  /** Characters of payload; undefined where they are not known. */
+  bytes: number | undefined;
+  /** The payload itself, of ASCII; likewise. */
+  payload: string | undefined;
 }
 
 /** To a fleet process, before any command. Not as its arguments: headers and keys are secrets, which `ps` would show. */

@@ -11,14 +11,15 @@ import { OpenSeries } from './open-series.ts';
 type Status = Extract<FleetAnswer, { op: 'status' }>;
 
 export class ProcessState {
-  readonly ledger = new Ledger();
+  readonly ledger: Ledger;
   readonly connections: Connections;
   readonly #connectTimes = new ConnectTimes();
   readonly #openings = new OpenSeries(monotonicUs());
   readonly #turns: OpenSchedule;
 
   constructor(parts: Omit<ConnectionParts, 'ledger' | 'connectTimes' | 'openings'>) {
-    const { ledger } = this;
+    const ledger = new Ledger(parts.settings.broadcasts);
+    this.ledger = ledger;
     this.connections = new Connections({
       ...parts,
       ledger,
@@ -40,14 +41,13 @@ export class ProcessState {
   }
 
   snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {
-    const { ledger } = this;
     const { connecting: _, ...counted } = this.connections.counts;
     return {
       ...counted,
       health: processHealth(counted.connected, eventLoop),
       connectUs: this.#connectTimes.snapshot(),
       openings: this.#openings.snapshot(),
-      receipts: { received: ledger.received, duplicates: ledger.duplicates, late: ledger.late, early: ledger.early },
+      receipts: this.ledger.totals(),
     };
   }
 

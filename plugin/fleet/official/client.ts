@@ -4,9 +4,10 @@
  */
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
+import { EVENTS } from '../../../protocol/events.ts';
 import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
+import { reportBroadcast } from '../decoded-broadcast.ts';
 import { endFailure, type Failure, failureOf } from './failure.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
@@ -154,10 +155,8 @@ class OfficialClient implements Client {
     // The means to acknowledge, which nobody here does.
     if (typeof args.at(-1) === 'function') args.pop();
     const isWanted = this.interest?.has(event) === true;
-    if (event === EVENTS.broadcast && isBroadcast(args[0])) {
-      const { seq, sentAtUs, worker } = args[0];
-      this.#sink.onBroadcast(this, seq, sentAtUs, worker, monotonicUs());
-    } else if (!isWanted) this.#sink.onIgnored(this);
+    if (event === EVENTS.broadcast) reportBroadcast(this.#sink, this, args[0], monotonicUs());
+    else if (!isWanted) this.#sink.onIgnored(this);
     if (isWanted) this.#sink.onEvent(this, namespace, event, args);
   }
 
