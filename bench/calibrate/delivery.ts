@@ -23,7 +23,7 @@ interface Case {
 }
 
 type Column = (typeof COLUMNS)[number];
-const COLUMNS = ['received', 'lostConnected', 'lostDisconnected', 'duplicates', 'reordered', 'unexpected'] as const;
+const COLUMNS = ['received', 'lostConnected', 'lostDisconnected', 'duplicates', 'reordered', 'unexpected', 'notMember'] as const;
 
 /** The books are long closed then. */
 const LATE_MS = 1500;
@@ -67,7 +67,7 @@ function casesOf(members: number, victims: number): Case[] {
       changes: { reordered: victims },
       receipts: 2 * all,
     },
-    { what: 'sends to others', lies: [{ strangers: victims }], changes: { unexpected: victims }, receipts: more },
+    { what: 'sends to others', lies: [{ strangers: victims }], changes: { notMember: victims }, receipts: more },
     { what: 'sends too late', lies: [{ late: victims, lateMs: LATE_MS }], changes: lost, receipts: less },
     { what: 'closes instead', lies: [{ kick: victims }], changes: kicked, receipts: less },
   ];

@@ -3,26 +3,27 @@
  * The fleet opens them at their rate, from a portion at a time; they do what the first connection is told to do at the
  * same rate. Each is counted by itself; one that fails or drops does not end the flow.
  */
-import { BATCH_SIZE, type FleetConnection, type Opened } from '../fleet/fleet.ts';
+import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
+import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
+import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
-import type { Run } from './run.ts';
 
 /** Shorter portions would wake us too often; longer ones would be far behind when a virtual user ends. */
 const MIN_AHEAD_MS = 10;
 const MAX_AHEAD_MS = 100;
 
 export class ConnectionGroup {
-  readonly #run: Run;
+  readonly #engine: EngineContext;
   readonly #openings: Pacer;
   readonly #pacer: Pacer;
   /** Those that are opening, too: whoever begins to open is closed. */
   readonly #members = new Set<FleetConnection>();
   #toOpen = 0;
 
-  constructor(run: Run, ratePerSec: number) {
-    this.#run = run;
+  constructor(engine: EngineContext, ratePerSec: number) {
+    this.#engine = engine;
     // As many at once as go to one fleet process: they share a message, and no other process opens at the same time.
     const aheadMs = ((BATCH_SIZE - 1) / ratePerSec) * 1000;
     this.#openings = new Pacer(ratePerSec, Math.min(MAX_AHEAD_MS, Math.max(MIN_AHEAD_MS, aheadMs)));
@@ -64,7 +65,7 @@ export class ConnectionGroup {
 
   /** @returns false if it has failed */
   async #openOne(namespace: string, options: OpenOptions | undefined, afterMs: number): Promise<boolean> {
-    const { fleet, meter } = this.#run;
+    const { fleet, meter } = this.#engine;
     const connection = fleet.connection();
     this.#members.add(connection);
     let isOpen = false;
@@ -99,14 +100,14 @@ export class ConnectionGroup {
 
   #expect(more: number): void {
     this.#toOpen += more;
-    this.#run.tally.toOpen += more;
+    this.#engine.tally.toOpen += more;
   }
 
   #fail(error: unknown): void {
     const { code } = toFlowError(error);
-    const { failures } = this.#run.tally;
+    const { failures } = this.#engine.tally;
     failures[code] = (failures[code] ?? 0) + 1;
-    this.#run.meter.error(code);
+    this.#engine.meter.error(code);
   }
 }
 

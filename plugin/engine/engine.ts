@@ -13,21 +13,22 @@ import { mostConnections } from '../script/flow.ts';
 import { usersAtOnce } from '../script/load.ts';
 import { mostArrivalsOf, phasesOfShare } from '../script/phases.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
-import { flowsOf } from '../script/settings.ts';
+import { flowsOf, plannedBroadcasts } from '../script/settings.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
+import type { EngineContext, FleetLike } from './engine-context.ts';
 import { FlowError } from './flow-error.ts';
 import { Meter } from './meter.ts';
-import { type FleetLike, newTally, type Run } from './run.ts';
 import { RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
 import { createScenarioFunction } from './scenario.ts';
 import { Signals } from './signals.ts';
 import { STEPS } from './steps/index.ts';
+import { newTally } from './tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
 
 /** What tests replace. */
-export interface EngineParts {
+export interface EngineDependencies {
   startFleet: (settings: FleetSettings, processes: number) => Promise<FleetLike>;
   runtime: Runtime;
 }
@@ -35,16 +36,16 @@ export interface EngineParts {
 export default class CapacityEngine {
   readonly #script: Script;
   readonly #helpers: Helpers;
-  readonly #parts: EngineParts;
+  readonly #dependencies: EngineDependencies;
   readonly #signals = new Signals();
   readonly #meter = new Meter();
-  #run: Run | undefined;
+  #context: EngineContext | undefined;
 
   /** Takes notes only: Artillery swallows what a constructor throws, and fails later for a reason nobody understands. */
-  constructor(script: Script, events: RunnerEvents, helpers: Helpers, parts: Partial<EngineParts> = {}) {
+  constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
     this.#helpers = helpers;
-    this.#parts = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...parts };
+    this.#dependencies = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...dependencies };
     if (!this.#hasHook) this.#followPhases(events);
   }
 
@@ -53,12 +54,12 @@ export default class CapacityEngine {
    * Artillery awaits it only if it is literally an async method.
    */
   async init(): Promise<void> {
-    const { runtime } = this.#parts;
+    const { runtime } = this.#dependencies;
     if (!runtime.isWorker) return;
     const link = this.#hasHook ? this.#linkTo(runtime) : undefined;
     try {
-      this.#run = await this.#start();
-      link?.ready(this.#run);
+      this.#context = await this.#start();
+      link?.ready(this.#context);
     } catch (error) {
       const { code, message, fix } = asCapacityError(error);
       if (link) link.failed(code, message, fix);
@@ -75,10 +76,10 @@ export default class CapacityEngine {
   }
 
   createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction {
-    const run = this.#run;
-    if (!run) return refuse(events);
+    const context = this.#context;
+    if (!context) return refuse(events);
     this.#meter.attach(events);
-    return createScenarioFunction(scenario, events, run);
+    return createScenarioFunction(scenario, events, context);
   }
 
   /** Ends the fleet and lets nobody wait any longer. Idempotent. */
@@ -86,7 +87,7 @@ export default class CapacityEngine {
     this.#signals.release.resolve();
     this.#signals.finish.resolve();
     this.#meter.close();
-    await this.#run?.fleet.close();
+    await this.#context?.fleet.close();
   }
 
   get #hasHook(): boolean {
@@ -94,7 +95,7 @@ export default class CapacityEngine {
   }
 
   /** @returns undefined when no scenario runs on this engine */
-  async #start(): Promise<Run | undefined> {
+  async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
     const problems = validateScript(script, STEPS);
     if (problems.length > 0) {
@@ -112,13 +113,13 @@ export default class CapacityEngine {
     const processes = fleetProcesses(connections, openFileLimits().soft);
     return {
       config,
-      fleet: await this.#parts.startFleet(this.#fleetSettings(config, connections), processes),
+      fleet: await this.#dependencies.startFleet(this.#fleetSettings(config, connections), processes),
       helpers: this.#helpers,
       processor: (script.config.processor ?? {}) as Record<string, unknown>,
       meter: this.#meter,
       tally: newTally(),
       signals: this.#signals,
-      warn: this.#parts.runtime.warn,
+      warn: this.#dependencies.runtime.warn,
     };
   }
 
@@ -130,6 +131,7 @@ export default class CapacityEngine {
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
       // Only the hook reads the ledger, and a server of somebody else's may not expect to be asked.
       ledger: this.#hasHook,
+      broadcasts: plannedBroadcasts(this.#script, process.env),
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };

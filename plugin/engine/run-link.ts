@@ -5,8 +5,9 @@ import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMes
 import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
-import { type FleetLike, newTally, type Tally } from './run.ts';
+import type { FleetLike } from './engine-context.ts';
 import type { Signals } from './signals.ts';
+import { newTally, type Tally } from './tally.ts';
 import { warmUp } from './warm-up.ts';
 
 const STATUS_INTERVAL_MS = 250;

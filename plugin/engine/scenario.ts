@@ -1,43 +1,48 @@
 /** OpenSchedule a scenario into the function that Artillery calls for each virtual user. */
 import { verbOf } from '../script/flow.ts';
 import type { Scenario } from '../script/script.ts';
+import type { EngineContext } from './engine-context.ts';
 import { FlowError, toFlowError } from './flow-error.ts';
-import type { Run } from './run.ts';
-import { type Awaited, Session } from './session.ts';
+import { type AwaitedEvent, Session } from './session.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
 import { compileTemplate } from './template.ts';
-import type { Context, ScenarioEvents, ScenarioFunction } from './types.ts';
+import type { ScenarioEvents, ScenarioFunction, UserContext } from './types.ts';
 import { runSteps, type Step } from './virtual-user.ts';
 
-interface Flow {
+interface CompiledFlow {
   steps: Step[];
-  awaited: Awaited[];
+  awaited: AwaitedEvent[];
 }
 
 /**
  * @param scenario validated
  * @returns the virtual user's function: it emits `started` at once, and calls back once, when its connections are closed
  */
-export function createScenarioFunction(scenario: Scenario, events: ScenarioEvents, run: Run): ScenarioFunction {
-  const flow = compileFlow(scenario, run);
+export function createScenarioFunction(
+  scenario: Scenario,
+  events: ScenarioEvents,
+  engine: EngineContext,
+): ScenarioFunction {
+  const flow = compileFlow(scenario, engine);
   return (context, callback) => {
     events.emit('started');
-    void play(flow, context, events, run).then((failure) => callback(failure, context));
+    void play(flow, context, events, engine).then((failure) => callback(failure, context));
   };
 }
 
-function compileFlow(scenario: Scenario, run: Run): Flow {
-  const awaited: Awaited[] = [];
+function compileFlow(scenario: Scenario, engine: EngineContext): CompiledFlow {
+  const awaited: AwaitedEvent[] = [];
   const build: Build = {
-    run,
+    engine,
     awaited,
-    template: (value) => compileTemplate(value, run.helpers),
-    namespace: (name) => namespacePath(run.config.baseNamespace, name),
+    template: (value) => compileTemplate(value, engine.helpers),
+    namespace: (name) => namespacePath(engine.config.baseNamespace, name),
     steps: (specs) => specs.map((spec) => compileStep(spec, build)),
   };
-  const hook = (names: string | string[] | undefined) => [names ?? []].flat().map((name) => compileFunction(name, run));
+  const hook = (names: string | string[] | undefined) =>
+    [names ?? []].flat().map((name) => compileFunction(name, engine));
   const steps = [
     ...hook(scenario.beforeScenario),
     ...build.steps((scenario.flow ?? []).flat()),
@@ -53,9 +58,14 @@ function compileStep(spec: unknown, build: Build): Step {
 }
 
 /** @returns why it failed; never rejects */
-async function play(flow: Flow, context: Context, events: ScenarioEvents, run: Run): Promise<FlowError | null> {
-  const { tally, meter } = run;
-  const session = new Session(run, flow.awaited);
+async function play(
+  flow: CompiledFlow,
+  context: UserContext,
+  events: ScenarioEvents,
+  engine: EngineContext,
+): Promise<FlowError | null> {
+  const { tally, meter } = engine;
+  const session = new Session(engine, flow.awaited);
   let failure: FlowError | null = null;
   tally.started++;
   try {
@@ -75,7 +85,7 @@ function namespacePath(base: string, name: string): string {
   return `${base}${path === '/' && base !== '' ? '' : path}` || '/';
 }
 
-function distinct(awaited: Awaited[]): Awaited[] {
+function distinct(awaited: AwaitedEvent[]): AwaitedEvent[] {
   const byKey = new Map(awaited.map((one) => [`${one.namespace} ${one.event}`, one]));
   return [...byKey.values()];
 }

@@ -2,17 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
-import type { FleetConnection } from '../fleet/fleet.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
+import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { backoffDelayMs } from './backoff.ts';
 import { ConnectionGroup } from './connection-group.ts';
+import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { Mailbox } from './mailbox.ts';
-import type { Run } from './run.ts';
 import { Wait } from './wait.ts';
 
 /** An event that some `waitFor` of the flow names. */
-export interface Awaited {
+export interface AwaitedEvent {
   namespace: string;
   event: string;
 }
@@ -47,15 +47,15 @@ export class Session {
   onLost: () => void = nothing;
   /** Set when the virtual user holds more than the one connection. */
   group: ConnectionGroup | undefined;
-  readonly #run: Run;
-  readonly #awaited: Awaited[];
+  readonly #engine: EngineContext;
+  readonly #awaited: AwaitedEvent[];
   #namespaces: UsedNamespace[] = [];
   #mailboxes: Mailbox[] | undefined;
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  constructor(run: Run, awaited: Awaited[]) {
-    this.#run = run;
+  constructor(engine: EngineContext, awaited: AwaitedEvent[]) {
+    this.#engine = engine;
     this.#awaited = awaited;
   }
 
@@ -110,7 +110,7 @@ export class Session {
   ): Promise<number> {
     await this.group?.close();
     await this.connect(namespace, options);
-    this.group = new ConnectionGroup(this.#run, ratePerSec);
+    this.group = new ConnectionGroup(this.#engine, ratePerSec);
     return 1 + (await this.group.open(count - 1, namespace, options));
   }
 
@@ -135,7 +135,7 @@ export class Session {
   countFailure({ code }: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    const { tally, meter } = this.#run;
+    const { tally, meter } = this.#engine;
     tally.failed++;
     tally.failures[code] = (tally.failures[code] ?? 0) + 1;
     meter.error(code);
@@ -151,7 +151,7 @@ export class Session {
   }
 
   #newConnection(): FleetConnection {
-    const connection = this.#run.fleet.connection();
+    const connection = this.#engine.fleet.connection();
     connection.onDrop((reason, namespace) => this.#drop(connection, reason, namespace));
     return connection;
   }
@@ -161,7 +161,7 @@ export class Session {
     connection: FleetConnection,
     options: OpenOptions | undefined,
   ): Promise<FleetConnection> {
-    const { meter, config, tally } = this.#run;
+    const { meter, config, tally } = this.#engine;
     const link: UsedNamespace = {
       namespace,
       connection,
@@ -197,7 +197,7 @@ export class Session {
   #keepAwaited({ namespace, connection }: UsedNamespace): void {
     for (const { namespace: home, event } of this.#awaited) {
       if (home !== namespace) continue;
-      const box = new Mailbox(namespace, event, () => this.#run.meter.count('eventsDropped'));
+      const box = new Mailbox(namespace, event, () => this.#engine.meter.count('eventsDropped'));
       const others = this.#mailboxes?.filter((one) => one.namespace !== namespace || one.event !== event) ?? [];
       this.#mailboxes = [...others, box];
       connection.on(namespace, event, (args) => box.put(args));
@@ -205,7 +205,7 @@ export class Session {
   }
 
   #drop(connection: FleetConnection, reason: string, namespace: string | undefined): void {
-    this.#run.meter.count('disconnect', slug(reason));
+    this.#engine.meter.count('disconnect', slug(reason));
     for (const link of this.#namespaces) {
       if (link.connection !== connection) continue;
       if (namespace !== undefined && link.namespace !== namespace) continue;
@@ -222,13 +222,13 @@ export class Session {
     link.up = false;
     link.endedEarlyBy = undefined;
     // As in socket.io-client: a connection that the server itself ended does not come back.
-    if (this.#run.config.reconnection && reason !== 'io server disconnect') {
+    if (this.#engine.config.reconnection && reason !== 'io server disconnect') {
       link.restoring = this.#restore(link, reason);
     } else this.#lose(reason);
   }
 
   async #restore(link: UsedNamespace, reason: string): Promise<void> {
-    const { meter, config, tally } = this.#run;
+    const { meter, config, tally } = this.#engine;
     for (let attempt = 1; config.reconnection && attempt <= config.reconnection.attempts; attempt++) {
       await sleep(backoffDelayMs(config.reconnection, attempt), undefined, { ref: false });
       if (!this.#namespaces.includes(link)) return;

@@ -1,6 +1,6 @@
-import type { Context, Helpers } from './types.ts';
+import type { Helpers, UserContext } from './types.ts';
 
-export type Template = (context: Context) => unknown;
+export type Template = (context: UserContext) => unknown;
 
 /**
  * Artillery's template, decided once: it clones and walks its argument on every call, so a value without `{{` is

@@ -2,7 +2,7 @@
 import type { ScriptPhase } from '../script/script.ts';
 
 /** One virtual user's variables and template functions; Artillery makes it, processor functions change it. */
-export interface Context {
+export interface UserContext {
   vars: Record<string, unknown>;
   funcs?: Record<string, (...args: unknown[]) => unknown>;
   /** Headers that a processor function adds to the connections opened after it. */
@@ -27,13 +27,13 @@ export interface Outcome {
 
 /** What Artillery hands to engines of its own internals. */
 export interface Helpers {
-  template(value: unknown, context: Context): unknown;
+  template(value: unknown, context: UserContext): unknown;
   captureOrMatch(
     params: { capture?: unknown; match?: unknown },
     response: { body: unknown },
-    context: Context,
+    context: UserContext,
     done: (error: unknown, result: Outcome | null) => void,
   ): void;
 }
 
-export type ScenarioFunction = (context: Context, callback: (error: unknown, context: Context) => void) => void;
+export type ScenarioFunction = (context: UserContext, callback: (error: unknown, context: UserContext) => void) => void;

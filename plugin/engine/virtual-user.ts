@@ -1,9 +1,9 @@
 import type { Session } from './session.ts';
-import type { Context, ScenarioEvents } from './types.ts';
+import type { ScenarioEvents, UserContext } from './types.ts';
 
 /** One virtual user, as its steps see it. */
 export interface VirtualUser {
-  context: Context;
+  context: UserContext;
   session: Session;
   events: ScenarioEvents;
 }

@@ -5,8 +5,8 @@
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import type { WarmUpOrder } from '../../protocol/link.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
+import type { FleetLike } from './engine-context.ts';
 import { toFlowError } from './flow-error.ts';
-import type { FleetLike } from './run.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 

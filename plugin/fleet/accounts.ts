@@ -1,11 +1,11 @@
 /**
- * What became of every connection that was asked for. Each is in exactly one state at a time, so that the sums foot
- * whatever happens, also where a fleet process takes what it knows with it:
+ * Accounts for every requested connection. Each is in exactly one state at a time, so that the sums are always right,
+ * even after a fleet process has died with its counts:
  * asked = pending + failed + opened, and opened = alive + ended.
  */
 import type { ConnectionAccounts } from '../../protocol/link.ts';
 
-/** Of one connection; a reconnect takes it from `ended` back to `alive`. */
+/** The state of one connection; a reconnect takes it from `ended` back to `alive`. */
 export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
   /** Why it failed or ended. */
@@ -22,7 +22,7 @@ export class Accounts {
   /** An attempt begins, the first one or a repeat. */
   begin(account: Account): void {
     if (account.state === 'idle') this.#asked++;
-    // One that was lost has been opened; only its success changes that again.
+    // A lost connection stays `ended` while it reconnects; only success changes that.
     if (account.state === 'idle' || account.state === 'failed') this.#move(account, 'pending', '');
   }
 
@@ -34,7 +34,7 @@ export class Accounts {
     if (account.state === 'pending') this.#move(account, 'failed', cause);
   }
 
-  /** By whoever's doing. What becomes of one that is pending, its opening reports. */
+  /** Whichever side ended it. A pending connection is not affected: `opened` or `failed` will follow. */
   ended(account: Account, reason: string): void {
     if (account.state === 'alive') this.#move(account, 'ended', reason);
   }

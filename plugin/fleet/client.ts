@@ -1,6 +1,6 @@
 /**
- * One Socket.IO connection as the fleet sees it. Two clients stand behind this interface: `light/`, which costs a few
- * KB, and `official/`, which is socket.io-client. Both make one attempt; retry policy lives in the engine.
+ * One Socket.IO connection as the fleet sees it. Two clients implement this interface: `light/`, which costs a few KB,
+ * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
 
 import type { ConnectionOptions } from '../../protocol/connection.ts';
@@ -9,11 +9,11 @@ import type { FailureCode } from '../../protocol/failure-codes.ts';
 export type { TlsOptions } from '../../protocol/connection.ts';
 
 export interface ClientOptions extends ConnectionOptions {
-  /** Gives the source port of an attempt, once each; undefined leaves it to the kernel. Light client only. */
+  /** Called once per attempt for its source port; undefined: the kernel chooses. Light client only. */
   localPort?: () => number;
 }
 
-/** Microseconds from `connect()` to the end of each stage; a stage that the transport does not have is undefined. */
+/** Microseconds from `connect()` to the end of each stage; undefined for a stage that the transport does not have. */
 export interface ConnectTimings {
   tcpUs?: number;
   upgradeUs?: number;
@@ -25,13 +25,13 @@ export interface ConnectTimings {
 /** The payload of the broadcast that is being reported; valid only during the report. */
 export interface BroadcastCopy {
   hasSize(characters: number): boolean;
-  /** @param payload of ASCII */
-  hasContent(payload: Buffer): boolean;
+  /** CRC-32 of its text. */
+  checksum(): number;
 }
 
 /**
- * Where all clients of a process report to. One object, shared: a client holds no closures of its own.
- * No method may throw; the client may be closed from inside any of them.
+ * Receives the reports of all clients of a process. They share one object, so that a client needs no closures of its own.
+ * No method may throw; any of them may close the client.
  */
 export interface ClientSink<C = Client> {
   /** A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace. */
@@ -53,13 +53,13 @@ export interface ClientSink<C = Client> {
   onUnreadable(client: C): void;
   /** An event whose name is in `client.interest`. */
   onEvent(client: C, namespace: string, event: string, args: unknown[]): void;
-  /** An event nobody waits for; its payload was not parsed. */
+  /** An event whose name is not in `client.interest`; its payload was not parsed. */
   onIgnored(client: C): void;
   onAck(client: C, namespace: string, ackId: number, args: unknown[]): void;
   /**
-   * A connection that had been open ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
-   * `ping timeout`, `transport close`, `transport error`, `parse error`. With `namespace` set only that namespace
-   * ended, by the server's DISCONNECT packet.
+   * An open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
+   * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
+   * namespace, with a DISCONNECT packet.
    */
   onClosed(client: C, reason: string, namespace: string | undefined): void;
   /** Bytes on the wire, for the totals. */
@@ -69,14 +69,14 @@ export interface ClientSink<C = Client> {
 export interface Client {
   /** Dense number given by the process, never reused: the ledger's index. */
   readonly slot: number;
-  /** Names of events to parse and report. Undefined while there are none, which is the common case. */
+  /** Names of events to parse and report. Undefined if there are none, which is the common case. */
   interest: Set<string> | undefined;
   /** Opens the transport if needed, then the namespace. */
   connect(namespace: string): void;
-  /** @param ackId asks for an acknowledgement, reported by `onAck`; unique per client. Binary args are Uint8Arrays. */
+  /** @param ackId requests an acknowledgement, which `onAck` reports; unique per client. Binary args are Uint8Arrays. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
   /** Leaves all namespaces and closes the transport politely; `onClosed` follows with `io client disconnect`. */
   close(): void;
-  /** Drops the TCP connection at once, without a word. Nothing is reported afterwards. */
+  /** Drops the TCP connection at once, without a close packet. Nothing is reported afterwards. */
   destroy(): void;
 }

@@ -1,17 +1,17 @@
-/** How long connecting took, in all and stage by stage. */
+/** How long connecting took, in total and by stage. */
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link.ts';
 import type { ConnectTimings } from './client.ts';
 
-/** A histogram's code is long out of the processor's cache when the next connection opens; so times are entered together. */
-const ENTERED_TOGETHER = 256;
+/** Times are recorded in batches: between two connections the CPU cache loses the code of the histogram. */
+const BATCH_SIZE = 256;
 
 export class ConnectTimes {
   readonly #histograms = Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, createHistogram()])) as Record<
     ConnectStage,
     ReturnType<typeof createHistogram>
   >;
-  /** Yet to be entered. */
+  /** Not in the histograms yet. */
   #times: (ConnectTimings & { totalUs: number })[] = [];
 
   /**
@@ -20,10 +20,10 @@ export class ConnectTimes {
    */
   record(timings: ConnectTimings, totalUs: number): void {
     this.#times.push({ ...timings, totalUs });
-    if (this.#times.length === ENTERED_TOGETHER) this.#enter();
+    if (this.#times.length === BATCH_SIZE) this.#flush();
   }
 
-  #enter(): void {
+  #flush(): void {
     for (const times of this.#times) {
       recordUs(this.#histograms.total, times.totalUs);
       let previousUs = 0;
@@ -38,7 +38,7 @@ export class ConnectTimes {
   }
 
   snapshot(): Record<ConnectStage, string> {
-    this.#enter();
+    this.#flush();
     return Object.fromEntries(
       CONNECT_STAGES.map((stage) => [stage, encodeHistogram(this.#histograms[stage])]),
     ) as Record<ConnectStage, string>;

@@ -1,6 +1,6 @@
-/** What a fleet process counts of its connections, since its books were opened. */
+/** What a fleet process counts of its connections, since its start or its last reset. */
 import type { FailureCode } from '../../protocol/failure-codes.ts';
-import type { Connection } from './connection.ts';
+import type { ConnectionState } from './connection-state.ts';
 
 export class Counts {
   /** Transports begun, repeats included. */
@@ -18,7 +18,7 @@ export class Counts {
   readonly attemptFailures: Record<string, number> = {};
   /** By Socket.IO's reason. */
   readonly disconnects: Record<string, number> = {};
-  /** Connected now, by the worker's name; those that nobody names are missing. */
+  /** Connected now, by the worker's name; without connections whose worker is unknown. */
   readonly perWorker: Record<string, number> = {};
 
   failed(cause: FailureCode): void {
@@ -30,7 +30,7 @@ export class Counts {
   }
 
   /** @param worker `''` for none */
-  assign(connection: Connection, worker: string): void {
+  assign(connection: ConnectionState, worker: string): void {
     if (connection.worker === worker) return;
     if (connection.worker !== '') add(this.perWorker, connection.worker, -1);
     if (worker !== '') add(this.perWorker, worker, 1);

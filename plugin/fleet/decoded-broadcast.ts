@@ -1,4 +1,5 @@
 /** Broadcasts that are not read in place: the official client's, and those that are written in an unusual way. */
+import { crc32 } from 'node:zlib';
 import { isBroadcast } from '../../protocol/events.ts';
 import type { BroadcastCopy, Client, ClientSink } from './client.ts';
 
@@ -13,8 +14,8 @@ class DecodedPayload implements BroadcastCopy {
     return typeof this.#data === 'string' && this.#data.length === characters;
   }
 
-  hasContent(payload: Buffer): boolean {
-    return this.#data === payload.toString();
+  checksum(): number {
+    return typeof this.#data === 'string' ? crc32(this.#data) : 0;
   }
 }
 

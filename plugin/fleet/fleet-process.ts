@@ -1,4 +1,4 @@
-/** The wire to one fleet process: batches commands, pairs requests with answers, owns the child. */
+/** One fleet process, seen from its parent: owns the child, batches commands, pairs requests with answers. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';
@@ -13,7 +13,7 @@ type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 interface Pending {
   resolve: (answer: FleetAnswer) => void;
   reject: (error: FleetError) => void;
-  /** The connection whose end also ends this request, if its answer may never come. */
+  /** The connection whose end also ends this request, since the answer cannot come after it. */
   connectionId: number | undefined;
   timer: NodeJS.Timeout | undefined;
   onAnswer: ((answer: FleetAnswer) => void) | undefined;
@@ -26,9 +26,9 @@ export interface RequestLimits {
   timeoutCause: FailureCode;
 }
 
-/** Arrivals come at most this much later than they were due; at 500/s two or three then share one message. */
+/** The most by which batching delays an arrival; at 500/s two or three commands then share one message. */
 const FLUSH_DELAY_MS = 5;
-/** A child that does not leave when asked is ended. */
+/** A child that has not exited by then is killed. */
 const EXIT_GRACE_MS = 2000;
 const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
@@ -36,9 +36,9 @@ export class FleetProcess {
   readonly index: number;
   readonly ready: Promise<void>;
   alive = true;
-  /** When it died, and how many of its connections were members of a room then. */
+  /** When it died, and how many of its connections were members of a room at that time. */
   death: { atUs: number; joined: number } | undefined;
-  /** Connections that are its to hold. */
+  /** Connections assigned to it. */
   connections = 0;
   status: Status = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
@@ -54,7 +54,7 @@ export class FleetProcess {
     this.index = index;
     this.#child = fork(fileURLToPath(new URL(`./process${moduleSuffix}`, import.meta.url)), {
       serialization: 'advanced',
-      // Connections live long, so that a larger nursery than this is only memory.
+      // Connections live long, so a larger young generation would only cost memory.
       execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
@@ -75,19 +75,19 @@ export class FleetProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** A command that can wait would now travel with others. */
+  /** A batch is waiting, so that a further command would share its message. */
   get isGathering(): boolean {
     return this.#outbox.isGathering;
   }
 
-  /** In order. `canWait` for a few milliseconds: less to pay for a command that nobody is in a hurry for. */
+  /** Sends in order. @param canWait lets the command wait some milliseconds for others to share its message */
   send(command: FleetCommand, canWait = false): void {
     this.#outbox.add(command, canWait);
   }
 
   /**
-   * @param onAnswer called in the order in which answers arrive, before what comes after them in the same message
-   * @throws FleetError `fleet_dead`, the limits' cause, or what `rejectOf` was given
+   * @param onAnswer called before later answers of the same message are handled; the promise resolves after them
+   * @throws FleetError `fleet_dead`, the cause in `limits`, or the error given to `rejectOf`
    */
   request(
     command: (requestId: number) => FleetCommand,
@@ -109,7 +109,7 @@ export class FleetProcess {
     });
   }
 
-  /** Ends the requests of one connection whose answers can no longer come. */
+  /** Rejects the requests of a connection that has ended, if they set `connectionId`: no answer can come any more. */
   rejectOf(connectionId: number, error: FleetError): void {
     for (const requestId of this.#ofConnection.get(connectionId) ?? []) this.#take(requestId)?.reject(error);
   }

@@ -1,12 +1,12 @@
-/** How busy a process or thread is itself: a generator that lags measures its own queue, not the server. */
+/** The load on a process or thread of the generator: if its event loop lags, it measures its own queue, not the server. */
 import { readFileSync } from 'node:fs';
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { EventLoopHealth, FleetProcessHealth } from '../../protocol/link.ts';
 
-/** The monitor is a timer of this interval and records how long it really took, so the delay is what goes beyond. */
+/** The monitor records how long a timer of this interval really takes; the delay is the excess. */
 const RESOLUTION_MS = 20;
 
-/** Watches the event loop of the thread that makes it. */
+/** Watches the event loop of the thread that creates it. */
 export class EventLoopWatch {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #since: EventLoopUtilization = performance.eventLoopUtilization();
@@ -16,7 +16,7 @@ export class EventLoopWatch {
     this.#delay.enable();
   }
 
-  /** Of the time since the previous reading. */
+  /** Covers the time since the previous call. */
   read(): EventLoopHealth {
     const now = performance.eventLoopUtilization();
     const scheduled = readScheduled();
@@ -39,7 +39,7 @@ export class EventLoopWatch {
   }
 }
 
-/** This process as the fleet's parent sees it. */
+/** The health that a fleet process reports of itself. */
 export function processHealth(
   connections: number,
   watch: EventLoopWatch,
@@ -59,7 +59,7 @@ interface Scheduled {
   waitedNs: number;
 }
 
-/** Of the thread that asks: how long it has run, and how long it has been ready to run and had no CPU. */
+/** How long the calling thread has run, and how long it has been runnable without a CPU. */
 function readScheduled(): Scheduled | undefined {
   try {
     const [ranNs, waitedNs] = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ').map(Number);
@@ -69,7 +69,7 @@ function readScheduled(): Scheduled | undefined {
   }
 }
 
-/** Of what the thread wanted, not of the time that passed: a queue of a short burst is not averaged away. */
+/** The share of the CPU time that the thread needed, not of elapsed time, which would average short bursts away. */
 function waitShare(before: Scheduled | undefined, now: Scheduled | undefined): number | null {
   if (!before || !now) return null;
   const waitedNs = now.waitedNs - before.waitedNs;

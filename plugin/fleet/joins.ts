@@ -1,16 +1,19 @@
-/** Who is in a room: the joins that the server has yet to acknowledge, and the members. Keeps the ledger told. */
+/** Who is in a room: joins that the server has not acknowledged yet, and members. Reports both to the ledger. */
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { Joined, JoinRoom } from '../../protocol/events.ts';
 import type { Ledger } from './ledger.ts';
 
-interface Pending {
+/** Acknowledgement ids of joins that only the ledger needs; the engine's request ids never get this high. */
+const FIRST_OWN_ACK_ID = 2 ** 40;
+
+interface PendingJoin {
   ackId: number;
-  /** As it was asked for; the server may give another one. */
+  /** As requested; the server can choose another one. */
   room: string;
 }
 
-/** What the server made of a join. */
-export interface Accepted {
+/** The server's answer to a join. */
+interface Accepted {
   room: string;
   /** Undefined from a server that names none. */
   worker: string | undefined;
@@ -25,10 +28,11 @@ function isName(value: unknown): value is string {
 
 export class Joins {
   readonly #ledger: Ledger;
-  /** By slot, so that a leaving connection is found at once also where a server never answers anybody. */
-  readonly #pending = new Map<number, Pending[]>();
+  /** By slot, so that the joins of a connection that ends are found at once, even if a server answers none. */
+  readonly #pending = new Map<number, PendingJoin[]>();
   readonly #members = new Set<number>();
   #pendingCount = 0;
+  #nextOwnAckId = FIRST_OWN_ACK_ID;
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -44,14 +48,25 @@ export class Joins {
     return this.#members.size;
   }
 
-  asked(slot: number, ackId: number, payload: JoinRoom): void {
+  /**
+   * @param requestId of the engine, if it waits for the acknowledgement too
+   * @returns the acknowledgement id to send the join with
+   */
+  request(slot: number, requestId: number | undefined, payload: JoinRoom): number {
+    const ackId = requestId ?? this.#nextOwnAckId++;
     const room = typeof payload === 'string' ? payload : String(payload?.clientKey);
     this.#pendingCount++;
     this.#ledger.joining(slot);
     this.#pending.set(slot, [...(this.#pending.get(slot) ?? []), { ackId, room }]);
+    return ackId;
   }
 
-  /** @returns undefined when it answers something else than a join, or refuses one */
+  /** @returns whether only the ledger waits for this acknowledgement */
+  isOwnRequest(ackId: number): boolean {
+    return ackId >= FIRST_OWN_ACK_ID;
+  }
+
+  /** @returns undefined if it acknowledges another event, or refuses the join */
   answered(slot: number, ackId: number, answer: unknown): Accepted | undefined {
     const pending = this.#pending.get(slot);
     const join = pending?.find((one) => one.ackId === ackId);
@@ -64,11 +79,13 @@ export class Joins {
         slot,
         pending.filter((one) => one !== join),
       );
-    const said = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined> & { error?: unknown };
-    if (said.error !== undefined) return undefined;
+    const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined> & {
+      error?: unknown;
+    };
+    if (joined.error !== undefined) return undefined;
     return {
-      room: isName(said.room) ? said.room : join.room,
-      worker: isName(said.worker) ? said.worker : undefined,
+      room: isName(joined.room) ? joined.room : join.room,
+      worker: isName(joined.worker) ? joined.worker : undefined,
     };
   }
 

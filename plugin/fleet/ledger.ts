@@ -1,9 +1,10 @@
 /**
- * The ledger: for every broadcast, who was expected to receive it, who did, how late, and who did not.
+ * The ledger: for every broadcast, which connections were expected to receive it, which did, and after what time.
  *
  * A broadcast's row holds one number per connection: the time since the row's first receipt plus one microsecond, with
- * zero meaning "no receipt". The same array is bitmap and stopwatch, a receipt costs one store, and percentiles of a row
- * are exact. The send time comes with the order to finalize the row, on our own clock; the sender's may differ.
+ * zero meaning "no receipt". The array is both bitmap and stopwatch, a receipt costs one store, and percentiles of a row
+ * are exact. The send time comes with the `freeze` command, converted to our own clock, which can differ from the
+ * sender's.
  */
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../protocol/link.ts';
@@ -21,12 +22,15 @@ interface Row {
   reordered: number;
   wrongSize: number;
   wrongContent: number;
+  /** Of the payload of the first whole copy. */
+  checksum: number;
 }
 
 /** A row is memory: without a plan, numbers up to here may have one. */
-const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined, payload: undefined };
-/** One copy in so many is compared character by character. */
+const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
+/** Of a broadcast, one copy in so many is compared with the process's first one, by checksum. */
 export const CONTENT_CHECK_EVERY = 64;
+const NO_CHECKSUM = -1;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class Ledger {
@@ -37,7 +41,6 @@ export class Ledger {
   #neverOrdered = 0;
   #unreadable = 0;
   readonly #plan: BroadcastPlan;
-  readonly #payload: Buffer | undefined;
   readonly #rows = new Map<number, Row>();
   readonly #frozen = new Set<number>();
   /** Room → slot → when the join's acknowledgement arrived. */
@@ -49,15 +52,13 @@ export class Ledger {
   /** Slot → joins that the server has not answered. */
   #joining: Uint8Array = new Uint8Array(64);
   #slots = 0;
-  #untilContentCheck = 1;
-  // Broadcasts reach a whole process one after the other: the last row is nearly always the next one as well.
+  // Each broadcast reaches many connections in a row, so the last row is nearly always the next one as well.
   #lastSeq = -1;
   #lastRow: Row | undefined;
 
   /** @param plan the run's broadcasts: what has another number or size is none of them */
   constructor(plan: BroadcastPlan = UNPLANNED) {
     this.#plan = plan;
-    this.#payload = plan.payload === undefined ? undefined : Buffer.from(plan.payload);
   }
 
   totals(): ReceiptTotals {
@@ -83,7 +84,7 @@ export class Ledger {
     (this.#joining[slot] as number)--;
   }
 
-  /** A room's member from now on. */
+  /** The connection is a member of the room from now on. */
   joined(slot: number, room: string, worker: string, atUs: number): void {
     let members = this.#joinedAtUs.get(room);
     if (!members) {
@@ -140,11 +141,12 @@ export class Ledger {
       row.wrongSize++;
       return false;
     }
-    if (this.#payload === undefined || --this.#untilContentCheck > 0) return true;
-    this.#untilContentCheck = CONTENT_CHECK_EVERY;
-    if (copy.hasContent(this.#payload)) return true;
-    row.wrongContent++;
-    return false;
+    if (row.checksum === NO_CHECKSUM) row.checksum = copy.checksum();
+    else if (row.copies % CONTENT_CHECK_EVERY === 0 && copy.checksum() !== row.checksum) {
+      row.wrongContent++;
+      return false;
+    }
+    return true;
   }
 
   /** Finalizes a broadcast's row: from here on its receipts count as late. */
@@ -161,7 +163,7 @@ export class Ledger {
     const cross = createHistogram();
     const members = this.#joinedAtUs.get(order.room);
     const counts = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0, notMember: 0 };
-    // Latency counts from the intended time on; a worker that was told a little early is not the quicker for it.
+    // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
     const firstLatencyUs = (row?.firstAtUs ?? 0) - Math.min(order.sentAtUs, order.intendedAtUs);
     let firstUs = NEVER;
     let lastUs = 0;
@@ -215,7 +217,17 @@ export class Ledger {
     let row = this.#rows.get(seq);
     if (!row) {
       const sinceFirstUs = new Uint32Array(Math.max(this.#slots, 64));
-      row = { worker, firstAtUs, sinceFirstUs, copies: 0, duplicates: 0, reordered: 0, wrongSize: 0, wrongContent: 0 };
+      row = {
+        worker,
+        firstAtUs,
+        sinceFirstUs,
+        copies: 0,
+        duplicates: 0,
+        reordered: 0,
+        wrongSize: 0,
+        wrongContent: 0,
+        checksum: NO_CHECKSUM,
+      };
       this.#rows.set(seq, row);
     }
     this.#lastSeq = seq;

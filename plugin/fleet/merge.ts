@@ -1,4 +1,4 @@
-/** One snapshot out of those of several fleet processes: counts add up, histograms merge, nothing is averaged. */
+/** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 
 import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
@@ -10,20 +10,21 @@ export type MergedSnapshot = Omit<FleetSnapshot, 'accounts' | 'engineLoop' | 're
   attemptFailures: Record<string, number>;
 };
 
-export interface SnapshotPart {
+/** What is known of one fleet process. */
+interface ProcessEntry {
   index: number;
   pid: number;
   alive: boolean;
-  /** It has given this snapshot now; else it is the last one it gave. */
+  /** Whether the snapshot is current; otherwise it is the last one before the process died or stopped answering. */
   answers: boolean;
   snapshot: ProcessSnapshot | undefined;
 }
 
-export function mergeSnapshots(parts: SnapshotPart[]): MergedSnapshot {
-  const snapshots = parts.flatMap(({ snapshot }) => (snapshot ? [snapshot] : []));
+export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
+  const snapshots = entries.flatMap(({ snapshot }) => (snapshot ? [snapshot] : []));
   const sum = (value: (snapshot: ProcessSnapshot) => number) => snapshots.reduce((total, one) => total + value(one), 0);
   return {
-    processes: parts.map(({ index, pid, alive, answers, snapshot }) => ({
+    processes: entries.map(({ index, pid, alive, answers, snapshot }) => ({
       ...(snapshot?.health ?? unknownHealth(pid)),
       index,
       alive,
@@ -31,9 +32,9 @@ export function mergeSnapshots(parts: SnapshotPart[]): MergedSnapshot {
     })),
     attempts: sum((one) => one.attempts),
     opened: sum((one) => one.opened),
-    connected: parts.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
+    connected: entries.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
     attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
-    disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(parts)]),
+    disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(entries)]),
     perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
     connectUs: Object.fromEntries(
       CONNECT_STAGES.map((stage) => [
@@ -57,7 +58,7 @@ export function mergeSnapshots(parts: SnapshotPart[]): MergedSnapshot {
 }
 
 /** Adds series that began at different times, on the grid of the earliest. */
-export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
+function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
   const startedAtUs = Math.min(...all.map((one) => one.startedAtUs));
   const intervalUs = all[0]?.intervalUs ?? 10_000;
   const counts: number[] = [];
@@ -71,13 +72,13 @@ export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['op
   return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };
 }
 
-/** Of a process that has never given a snapshot. */
+/** The health of a process that has never sent a snapshot. */
 function unknownHealth(pid: number): ProcessSnapshot['health'] {
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
   return { pid, connections: 0, rssBytes: 0, cpuUs: 0, eventLoop };
 }
 
-function deaths(parts: SnapshotPart[]): Record<string, number> {
-  const lost = parts.reduce((total, { alive, snapshot }) => total + (alive ? 0 : (snapshot?.connected ?? 0)), 0);
+function deaths(entries: ProcessEntry[]): Record<string, number> {
+  const lost = entries.reduce((total, { alive, snapshot }) => total + (alive ? 0 : (snapshot?.connected ?? 0)), 0);
   return lost > 0 ? { 'fleet process died': lost } : {};
 }

@@ -1,26 +1,26 @@
 /**
- * What the engine's side of the fleet and a fleet process say to each other, over the child process's IPC channel.
- * Both sides send arrays: everything that one turn of the event loop produced travels as one message, and what nobody
- * waits for travels with the next.
+ * The messages between the engine's side of the fleet and a fleet process, over the child process's IPC channel.
+ * Both sides send arrays: everything that one turn of the event loop produced travels as one message, and items that
+ * can wait travel with later ones.
  */
 import type { ClientKind } from '../../protocol/connection.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
 import type { FleetSnapshot, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
 
-/** What stays the same for all connections of a run. */
+/** The same for all connections of a run. */
 export interface FleetSettings {
   client: ClientKind;
   defaults: ClientOptions;
   /** Source addresses, taken in turn. Empty: the kernel's choice. */
   localAddresses: string[];
-  /** Ask for an acknowledgement of every `join_room`, so that the ledger knows the members. */
+  /** Request an acknowledgement of every `join_room`, so that the ledger knows the members. */
   ledger: boolean;
   /** The run's broadcasts; undefined without a run. */
   broadcasts?: BroadcastPlan;
   /** Disconnects per second when many connections leave together. */
   disconnectRatePerSec: number;
-  /** Which of how many fleets of the run this is: one for each Artillery worker, all on the same addresses. */
+  /** Index of this fleet among those of the run: one for each Artillery worker, all on the same addresses. */
   fleet: { index: number; of: number };
 }
 
@@ -30,14 +30,12 @@ export interface BroadcastPlan {
   count: number;
   /** Characters of payload; undefined where they are not known. */
   bytes: number | undefined;
-  /** The payload itself, of ASCII; likewise. */
-  payload: string | undefined;
 }
 
-/** To a fleet process, before any command. Not as its arguments: headers and keys are secrets, which `ps` would show. */
+/** Sent to a fleet process before any command, and not as its arguments: `ps` would show secret headers and keys. */
 export interface FleetStart {
   settings: FleetSettings;
-  /** Which of how many processes of its fleet it is. */
+  /** Index of the process in its fleet. */
   index: number;
   processes: number;
 }
@@ -47,10 +45,10 @@ export interface Emission {
   args: unknown[];
 }
 
-/** Of one object for many connections, a message carries one copy. */
+/** Share one object among many connections: a message then carries a single copy. */
 export interface OpenOptions {
   overrides?: Partial<ClientOptions>;
-  /** Sent as soon as the namespace is open; forgotten if it fails. */
+  /** Sent as soon as the namespace is open; discarded if it fails. */
   emit?: Emission;
 }
 
@@ -63,7 +61,7 @@ export type FleetCommand =
       namespace: string;
       options?: OpenOptions;
       interest?: string[];
-      /** Its turn comes that much later; until then all else it is told waits. */
+      /** Delays the opening; further commands for the connection wait as well. */
       afterMs?: number;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
@@ -87,7 +85,7 @@ export type FleetAnswer =
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] };
 
-/** One process's share of the `FleetSnapshot`; failures and retries that the engine decides on are added there. */
+/** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
   'processes' | 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'

@@ -1,10 +1,10 @@
 /**
- * Connections whose turn to open has not come: the engine hands over some at a time and says when each is to begin, so
- * that it need not wake for every one. What a connection is told meanwhile waits with it.
+ * Holds connections back until their time to open. The engine sends a batch ahead of time, with a delay for each
+ * connection, so that it need not wake for every one. Further commands for such a connection wait with it.
  */
 import type { FleetAnswer, FleetCommand } from './messages.ts';
 
-/** OpenSchedule come in steps of this length, so that a process need not wake for every one. */
+/** Delays are rounded down to steps of this length, so that the process need not wake for every connection. */
 const STEP_MS = 10;
 
 /** A command for one connection. */
@@ -20,13 +20,13 @@ export class OpenSchedule {
   readonly #answer: (answer: FleetAnswer) => void;
   readonly #waiting = new Map<number, Waiting>();
 
-  /** @param run does what a connection is told, as soon as its turn has come */
+  /** @param run executes a command, once the time of its connection has come */
   constructor(run: (command: ConnectionCommand) => void, answer: (answer: FleetAnswer) => void) {
     this.#run = run;
     this.#answer = answer;
   }
 
-  take(command: ConnectionCommand): void {
+  add(command: ConnectionCommand): void {
     const waiting = this.#waiting.get(command.id);
     if (waiting && command.op === 'close') {
       this.#cancel(command.id, waiting);
@@ -38,11 +38,11 @@ export class OpenSchedule {
 
   #queue(command: Extract<ConnectionCommand, { op: 'open' }>): void {
     const { id, afterMs = 0 } = command;
-    const timer = setTimeout(() => this.#admit(id), afterMs - (afterMs % STEP_MS));
+    const timer = setTimeout(() => this.#release(id), afterMs - (afterMs % STEP_MS));
     this.#waiting.set(id, { commands: [command], timer });
   }
 
-  #admit(id: number): void {
+  #release(id: number): void {
     const { commands = [] } = this.#waiting.get(id) ?? {};
     this.#waiting.delete(id);
     for (const command of commands) this.#run(command);
@@ -58,7 +58,7 @@ export class OpenSchedule {
     }
   }
 
-  /** Forgets those that wait. */
+  /** Discards what is still waiting. */
   close(): void {
     for (const { timer } of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();

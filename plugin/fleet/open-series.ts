@@ -1,4 +1,4 @@
-/** Connections opened per interval of time: the source of the achieved rate, exact to one interval. */
+/** Connections opened per time interval: the source of the achieved rate, exact to one interval. */
 export class OpenSeries {
   readonly intervalUs = 10_000;
   readonly startedAtUs: number;

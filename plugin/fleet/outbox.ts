@@ -1,33 +1,33 @@
 /**
- * What one process has to say to the other. Each message wakes its receiver, which costs more than all else about a
- * connection there; so what one turn of the event loop brought together travels together, and what can wait travels
- * with what comes within the next milliseconds.
+ * Batches the messages from one process to another. Each message wakes its receiver, which costs more than everything
+ * else that a connection needs there. So one batch carries everything of one turn of the event loop, and items that can
+ * wait share the batch of the next few milliseconds.
  */
 export class Outbox<T> {
   readonly #flushDelayMs: number;
   readonly #send: (batch: T[]) => void;
   #batch: T[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #isLeaving = false;
+  #isFlushing = false;
 
-  /** @param send never called with nothing to send */
+  /** @param send never called with an empty batch */
   constructor(flushDelayMs: number, send: (batch: T[]) => void) {
     this.#flushDelayMs = flushDelayMs;
     this.#send = send;
   }
 
-  /** Whether something waits for what else may come. */
+  /** Whether a batch is waiting for further items. */
   get isGathering(): boolean {
     return this.#timer !== undefined;
   }
 
-  /** In the order of the calls, whatever can wait. */
+  /** Keeps the order of the calls, whether items can wait or not. */
   add(one: T, canWait: boolean): void {
     this.#batch.push(one);
-    if (this.#isLeaving) return;
+    if (this.#isFlushing) return;
     if (canWait) this.#timer ??= setTimeout(() => this.#flush(), this.#flushDelayMs);
     else {
-      this.#isLeaving = true;
+      this.#isFlushing = true;
       setImmediate(() => this.#flush());
     }
   }
@@ -35,13 +35,13 @@ export class Outbox<T> {
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#isLeaving = false;
+    this.#isFlushing = false;
     const batch = this.#batch;
     this.#batch = [];
     if (batch.length > 0) this.#send(batch);
   }
 
-  /** What has not left stays behind. */
+  /** Discards what has not been sent. */
   close(): void {
     clearTimeout(this.#timer);
   }

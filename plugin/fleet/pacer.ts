@@ -1,10 +1,10 @@
 /**
- * Runs queued work at a steady rate, in small portions: connections that all come or go in one tick would stall both
- * ends, and the stall would be blamed on the server. The schedule is absolute, so a late portion is made up for.
+ * Runs queued work at a steady rate, in small batches: many connections that open or close in a single tick would stall
+ * both ends, and the server would get the blame. The schedule is absolute, so a late batch does not lower the rate.
  */
 const BATCH_MS = 10;
 
-/** @param afterMs how long before its time it is called; 0 if its time has come */
+/** @param afterMs how long before its scheduled time it is called; 0 if that time has come */
 type Work = (afterMs: number) => void;
 
 export class Pacer {
@@ -15,7 +15,7 @@ export class Pacer {
   #startMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param aheadMs a portion of that length is handed out at once, ahead of its time: whoever gets it keeps the time */
+  /** @param aheadMs calls the work of the next so many milliseconds at once; the work itself then waits for `afterMs` */
   constructor(ratePerSec: number, aheadMs = 0) {
     this.#perMs = ratePerSec / 1000;
     this.#aheadMs = aheadMs;
@@ -32,7 +32,7 @@ export class Pacer {
   #run(): void {
     const elapsedMs = performance.now() - this.#startMs;
     const due = Math.ceil((elapsedMs + this.#aheadMs) * this.#perMs);
-    // Asked anew each time: the work may close us.
+    // Checked on every pass: the work can close this pacer.
     while (this.#next < Math.min(this.#queue.length, due)) {
       const afterMs = Math.max(0, this.#next / this.#perMs - elapsedMs);
       this.#queue[this.#next++]?.(afterMs);
@@ -40,7 +40,7 @@ export class Pacer {
     if (this.#next === this.#queue.length) this.close();
   }
 
-  /** Forgets what has not been done yet. */
+  /** Discards the work that has not run yet. */
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

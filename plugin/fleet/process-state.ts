@@ -1,7 +1,7 @@
-/** All that a fleet process counts and times, from when the books were opened. */
+/** Everything that a fleet process counts and times; a reset replaces it by a new one. */
 import { monotonicUs } from '../../protocol/clock.ts';
 import { ConnectTimes } from './connect-times.ts';
-import { type ConnectionParts, Connections } from './connections.ts';
+import { ConnectionManager, type ConnectionManagerDependencies } from './connection-manager.ts';
 import { type EventLoopWatch, processHealth } from './health.ts';
 import { Ledger } from './ledger.ts';
 import type { FleetAnswer, ProcessSnapshot } from './messages.ts';
@@ -12,26 +12,26 @@ type Status = Extract<FleetAnswer, { op: 'status' }>;
 
 export class ProcessState {
   readonly ledger: Ledger;
-  readonly connections: Connections;
+  readonly connections: ConnectionManager;
   readonly #connectTimes = new ConnectTimes();
-  readonly #openings = new OpenSeries(monotonicUs());
-  readonly #turns: OpenSchedule;
+  readonly #openSeries = new OpenSeries(monotonicUs());
+  readonly #schedule: OpenSchedule;
 
-  constructor(parts: Omit<ConnectionParts, 'ledger' | 'connectTimes' | 'openings'>) {
-    const ledger = new Ledger(parts.settings.broadcasts);
+  constructor(dependencies: Omit<ConnectionManagerDependencies, 'ledger' | 'connectTimes' | 'openSeries'>) {
+    const ledger = new Ledger(dependencies.settings.broadcasts);
     this.ledger = ledger;
-    this.connections = new Connections({
-      ...parts,
+    this.connections = new ConnectionManager({
+      ...dependencies,
       ledger,
       connectTimes: this.#connectTimes,
-      openings: this.#openings,
+      openSeries: this.#openSeries,
     });
-    this.#turns = new OpenSchedule((command) => this.connections.run(command), parts.answer);
+    this.#schedule = new OpenSchedule((command) => this.connections.run(command), dependencies.answer);
   }
 
-  /** What one connection is told to do. */
+  /** Runs a command for one connection, when its time has come. */
   run(command: ConnectionCommand): void {
-    this.#turns.take(command);
+    this.#schedule.add(command);
   }
 
   status(): Status {
@@ -46,14 +46,14 @@ export class ProcessState {
       ...counted,
       health: processHealth(counted.connected, eventLoop),
       connectUs: this.#connectTimes.snapshot(),
-      openings: this.#openings.snapshot(),
+      openings: this.#openSeries.snapshot(),
       receipts: this.ledger.totals(),
     };
   }
 
-  /** Drops the connections that are still there, without a word. */
+  /** Drops all remaining connections, without reports. */
   close(): void {
-    this.#turns.close();
+    this.#schedule.close();
     this.connections.destroy();
   }
 }

@@ -1,4 +1,4 @@
-/** A fleet process: holds its share of the connections. Started by fleet.ts, ends with its parent. */
+/** The code of a fleet process, which holds its share of the connections. fleet-process.ts starts and ends it. */
 
 import { once } from 'node:events';
 import { EventLoopWatch } from './health.ts';
@@ -17,7 +17,7 @@ const share = shareOf(settings, index, processes);
 const newState = () => new ProcessState({ settings, share, createClient: clients.create, pacer, answer });
 let state = newState();
 
-// Carrying their own times, these can wait.
+// These carry their own times, so they can wait.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
 const FLUSH_DELAY_MS = 20;
 const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => process.connected && process.send?.(batch));
@@ -49,7 +49,7 @@ process.on('message', (commands: FleetCommand[]) => {
   }
 });
 process.on('disconnect', close);
-// Ctrl-C reaches the whole group of a terminal; the parent decides when its fleet ends.
+// Ctrl-C reaches all processes of a terminal; the parent decides when its fleet ends.
 process.on('SIGINT', () => {});
 
 if (process.connected) answer({ op: 'ready', pid: process.pid });
@@ -66,7 +66,7 @@ function close(): void {
   if (process.connected) process.disconnect();
 }
 
-/** The official client is loaded only where it is asked for: it costs memory that the light one is there to save. */
+/** Loads the official client only if the run uses it: it costs the memory that the light client saves. */
 async function loadClients({ client }: FleetSettings) {
   if (client === 'official') {
     const { createOfficialClient } = await import('./official/client.ts');
@@ -77,7 +77,7 @@ async function loadClients({ client }: FleetSettings) {
   return { create: light.create.bind(light), close: () => light.close() };
 }
 
-/** Among all fleet processes of the run. */
+/** @returns the index of this process among all fleet processes of the run */
 function shareOf({ fleet }: FleetSettings, index: number, processes: number): { index: number; of: number } {
   return { index: fleet.index * processes + index, of: fleet.of * processes };
 }

@@ -1,16 +1,16 @@
 /**
- * Source ports by count instead of by the kernel's search. A socket bound to an address without a port makes the kernel
- * try the odd ephemeral ports one after the other, and from some thousand connections on that costs milliseconds each.
+ * Assigns source ports by counting. For a socket bound to an address without a port, the kernel tries the odd ephemeral
+ * ports one after the other; with some thousand connections open, that takes milliseconds for each new one.
  */
 import { SOURCE_PORTS } from '../../protocol/generator.ts';
 import type { ClientOptions } from './client.ts';
 
 /**
- * @param share of this process: processes that use the same address take ports of their own
- * @param random in [0, 1); a new run is not to begin with the ports that the last one has just given back
- * @returns the next port at each call, around and around
+ * @param share index of this process: processes with the same address use disjoint ports
+ * @param random in [0, 1), for the first port: a new run should not reuse ports that the last run has just released
+ * @returns the next port at each call, starting over after the last
  */
-export function sourcePorts(share: { index: number; of: number }, random = Math.random()): () => number {
+function sourcePorts(share: { index: number; of: number }, random = Math.random()): () => number {
   const { first, last } = SOURCE_PORTS;
   const ports = Math.floor((last - first + 1) / share.of);
   let next = Math.floor(random * ports);
@@ -18,8 +18,8 @@ export function sourcePorts(share: { index: number; of: number }, random = Math.
 }
 
 /**
- * The source addresses in turn, each with ports of its own. One object per address, not per connection: every client
- * keeps a reference to its options.
+ * Rotates over the source addresses, each with its own ports. It makes one object per address, not per connection: every
+ * client keeps a reference to its options.
  * @returns the next connection's options at each call
  */
 export function optionsInTurn(

@@ -5,7 +5,7 @@
 
 import type { ReasonCode } from '../../protocol/verdict-reasons.ts';
 import type { ControlClients, RedisReader, Sampler } from '../samplers/index.ts';
-import type { Connection } from '../script/connection.ts';
+import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements.ts';
@@ -26,7 +26,7 @@ export interface RunContext {
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join'> | undefined;
   /** How a connection to the target is made. */
-  connection: Connection;
+  connection: ConnectionTarget;
   population: Omit<Population, 'close'>;
   /** The adapter's Redis, where the run knows it. */
   redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
-import { type Connection, connectionOf } from './connection.ts';
+import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
 import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type StepTable } from './flow.ts';
 import { usersAtOnce } from './load.ts';
@@ -37,7 +37,7 @@ export interface Settings extends Omit<PluginOptions, 'live'> {
   phases: Phase[];
   load: Load;
   /** How the load connects, and with it everybody else. */
-  connection: Connection;
+  connection: ConnectionTarget;
   redisUrl: string | undefined;
   /** Port of the live view, 0 for a free one; undefined for no view. */
   livePort: number | undefined;
@@ -95,7 +95,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     target,
     phases: atTheRate,
     load: loadOf(atTheRate, flows),
-    connection: connectionOf(read.options, flows[0]),
+    connection: connectionTargetOf(read.options, flows[0]),
     engineOptions: read.ours ? read.options : undefined,
     redisUrl: REDIS_URL,
     livePort: livePort(live, CAPACITY_LIVE),
@@ -111,6 +111,22 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
 export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): WorkerSettings {
   const variables = environmentSchema.parse(withoutEmpty(env));
   return { ...engineOf(script, variables), target: variables.TARGET ?? String(script.config.target) };
+}
+
+/**
+ * What the run will broadcast, for an engine in one of Artillery's workers.
+ * @returns undefined without the plugin
+ */
+export function plannedBroadcasts(
+  script: Script,
+  env: NodeJS.ProcessEnv,
+): { count: number; bytes: number } | undefined {
+  const options = script.config.plugins?.[PLUGIN];
+  if (options === undefined) return undefined;
+  const { count, bytes } = optionsSchema.shape.broadcasts.parse(
+    (options as { broadcasts?: object } | null)?.broadcasts,
+  );
+  return { count: environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count, bytes };
 }
 
 /** Of the scenarios that open connections of ours; of all, where another engine drives the load. */

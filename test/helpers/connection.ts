@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { type Connection, connectionOf } from '../../plugin/script/connection.ts';
+import { type ConnectionTarget, connectionTargetOf } from '../../plugin/script/connection-target.ts';
 import { parseEngineOptions } from '../../plugin/script/engine-options.ts';
 
 /** How a scenario with this target and nothing else connects. */
-export function connectionTo(target: string): Connection {
+export function connectionTo(target: string): ConnectionTarget {
   const parsed = parseEngineOptions({ config: { target } });
   assert.ok('options' in parsed);
-  return connectionOf(parsed.options, undefined);
+  return connectionTargetOf(parsed.options, undefined);
 }

@@ -1,9 +1,9 @@
 import { Accounts } from '../../plugin/fleet/accounts.ts';
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
-import type { FleetConnection, Opened } from '../../plugin/fleet/fleet.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
+import type { FleetConnection, Opened } from '../../plugin/fleet/remote-connection.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
 

@@ -1,5 +1,6 @@
-import type { Fleet, FleetConnection } from '../../plugin/fleet/fleet.ts';
+import type { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { FleetSettings } from '../../plugin/fleet/messages.ts';
+import type { FleetConnection } from '../../plugin/fleet/remote-connection.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
 
 export function fleetSettings(url: string, client: ClientKind = 'light'): FleetSettings {

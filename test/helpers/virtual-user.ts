@@ -1,12 +1,13 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { EngineContext } from '../../plugin/engine/engine-context.ts';
 import { Meter } from '../../plugin/engine/meter.ts';
-import { newTally, type Run } from '../../plugin/engine/run.ts';
 import { createScenarioFunction } from '../../plugin/engine/scenario.ts';
 import { Signals } from '../../plugin/engine/signals.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
-import type { Context, Helpers } from '../../plugin/engine/types.ts';
+import { newTally } from '../../plugin/engine/tally.ts';
+import type { Helpers, UserContext } from '../../plugin/engine/types.ts';
 import { parseEngineOptions } from '../../plugin/script/engine-options.ts';
 import type { Scenario, Script } from '../../plugin/script/script.ts';
 import { validateScript } from '../../plugin/script/validate.ts';
@@ -29,7 +30,7 @@ export interface Outcome {
 /** One engine on a fake fleet, and its virtual users. */
 export class Bench {
   readonly fleet = new FakeFleet();
-  readonly run: Run;
+  readonly engine: EngineContext;
   readonly counters: Record<string, number> = {};
   readonly histograms: Record<string, number[]> = {};
   readonly warnings: string[] = [];
@@ -42,7 +43,7 @@ export class Bench {
     };
     const parsed = parseEngineOptions(this.#script);
     if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
-    this.run = {
+    this.engine = {
       config: parsed.options,
       fleet: this.fleet,
       helpers,
@@ -59,7 +60,7 @@ export class Bench {
     const spec = { ...scenario, engine: 'socketio-capacity', flow };
     const problems = validateScript({ ...this.#script, scenarios: [spec] }, STEPS);
     if (problems.length > 0) throw new Error(JSON.stringify(problems));
-    const context: Context = { vars };
+    const context: UserContext = { vars };
     const outcome: Outcome = { error: null, vars, started: 0, callbacks: 0, errors: [] };
     const events = {
       emit: (event: string, name: unknown, value: number) => {
@@ -69,8 +70,8 @@ export class Bench {
         if (event === 'histogram') this.histograms[String(name)] = [...(this.histograms[String(name)] ?? []), value];
       },
     };
-    this.run.meter.attach(events);
-    const virtualUser = createScenarioFunction(spec, events, this.run);
+    this.engine.meter.attach(events);
+    const virtualUser = createScenarioFunction(spec, events, this.engine);
     return new Promise((resolve) => {
       virtualUser(context, (error) => {
         outcome.callbacks++;

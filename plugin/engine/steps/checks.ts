@@ -44,7 +44,7 @@ export interface Checks {
 }
 
 export function compileChecks(spec: ChecksSpec, build: Build): Checks {
-  const { helpers } = build.run;
+  const { helpers } = build.engine;
   const expectedArgs = spec.args ?? spec.data;
   const expected = build.template(expectedArgs);
   const matchSpecs = [spec.match ?? []].flat();

@@ -34,7 +34,7 @@ export const connect = defineStep({
   }),
   staySeconds: () => 0,
   connections: ({ connect }) => connectionsOf(connect),
-  connection: ({ connect }) => connectionOf(connect),
+  connection: ({ connect }) => connectionChanges(connect),
   compile(spec, build) {
     const connect = compileConnect(spec, build);
     return async (user) => void (await connect(user));
@@ -48,7 +48,7 @@ export function compileConnect(
   spec: { connect: z.output<typeof connectSchema>; namespace?: string; timeout?: number },
   build: Build,
 ): Connect {
-  const { connection } = build.run.config;
+  const { connection } = build.engine.config;
   const options: Partial<z.output<typeof optionsSchema>> = typeof spec.connect === 'object' ? spec.connect : {};
   const { count = 1, ratePerSec = 0 } = options;
   const named = typeof spec.connect === 'string' ? spec.connect : (options.namespace ?? spec.namespace ?? '');
@@ -81,7 +81,7 @@ export function connectionsOf(connect: z.output<typeof connectSchema> | undefine
 }
 
 /** What a `connect` changes for every virtual user; what a template gives is each one's own. */
-export function connectionOf(connect: z.output<typeof connectSchema> | undefined): Partial<ConnectionOptions> {
+export function connectionChanges(connect: z.output<typeof connectSchema> | undefined): Partial<ConnectionOptions> {
   if (typeof connect !== 'object') return {};
   const { auth, query, path, transports, extraHeaders, headers } = connect;
   const changes = { auth, query, path, transports, headers: { ...extraHeaders, ...headers } };

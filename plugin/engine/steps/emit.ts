@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { FleetConnection } from '../../fleet/fleet.ts';
 import type { Emission } from '../../fleet/messages.ts';
+import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import { durationSchema } from '../../script/duration.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 import { argsShape, checksShape, compileChecks } from './checks.ts';
-import { type Connect, compileConnect, connectionOf, connectionsOf, connectSchema } from './connect.ts';
+import { type Connect, compileConnect, connectionChanges, connectionsOf, connectSchema } from './connect.ts';
 import { type Build, defineStep } from './step.ts';
 
 const responseSchema = z
@@ -43,7 +43,7 @@ export const emit = defineStep({
   besideKeys: ['connect'],
   staySeconds: () => 0,
   connections: ({ connect }) => connectionsOf(connect),
-  connection: ({ connect }) => connectionOf(connect),
+  connection: ({ connect }) => connectionChanges(connect),
   compile(spec, build) {
     const send = compileSend(spec, build);
     const fresh = spec.connect ?? (spec.reconnect ? true : undefined);
@@ -63,7 +63,7 @@ export const emit = defineStep({
 
 /** The event travels with the opening, and is sent as soon as that is done: on each of many connections, if so asked. */
 function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
-  const { meter } = build.run;
+  const { meter } = build.engine;
   const openOptions = compileEmission(spec, build);
   return async (user) => {
     let sent = await connect(user, openOptions(user).emit);
@@ -81,7 +81,7 @@ function compileEmission({ emit: [event, ...args] }: z.output<typeof schema>, bu
 }
 
 function compileSend(spec: z.output<typeof schema>, build: Build): Step {
-  const { config, meter } = build.run;
+  const { config, meter } = build.engine;
   const namespaceOf = build.template(spec.namespace);
   const openOptions = compileEmission(spec, build);
   const timeoutMs = spec.timeout ?? config.timeoutMs;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FailureCode } from '../../../protocol/failure-codes.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { FlowError, slug } from '../flow-error.ts';
-import type { Run } from '../run.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
@@ -12,19 +12,19 @@ export const fn = defineStep({
   schema: z.strictObject({ function: z.string() }),
   functionKeys: ['function'],
   staySeconds: () => 0,
-  compile: (spec, build) => compileFunction(spec.function, build.run),
+  compile: (spec, build) => compileFunction(spec.function, build.engine),
 });
 
-export function compileFunction(name: string, run: Run): Step {
+export function compileFunction(name: string, engine: EngineContext): Step {
   const code: FailureCode = `function_${slug(name)}`;
   const warned = new Set<string>();
   return async (user) => {
     try {
-      await call(run.processor[name] as Processor, user);
+      await call(engine.processor[name] as Processor, user);
     } catch (error) {
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       // Thousands of virtual users fail alike; the first tells why.
-      if (warned.size === 0) run.warn(`processor function ${name} failed: ${message}`);
+      if (warned.size === 0) engine.warn(`processor function ${name} failed: ${message}`);
       warned.add(code);
       throw new FlowError(code, message, { cause: error });
     }

@@ -9,8 +9,8 @@ export const hold = defineStep({
   schema: z.strictObject({ hold: z.literal(true, { error: 'write hold: true' }) }),
   staySeconds: () => Number.POSITIVE_INFINITY,
   holds: true,
-  compile(_spec, { run }) {
-    const { tally, signals } = run;
+  compile(_spec, { engine }) {
+    const { tally, signals } = engine;
     const leave = () => void tally.holding--;
     return async (user) => {
       tally.holding++;

@@ -1,20 +1,20 @@
 import type { z } from 'zod';
 import type { StepDeclaration } from '../../script/flow.ts';
-import type { Run } from '../run.ts';
-import type { Awaited } from '../session.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { AwaitedEvent } from '../session.ts';
 import type { Template } from '../template.ts';
 import type { Step } from '../virtual-user.ts';
 
 /** What a step can use while it is compiled, once per scenario. */
 export interface Build {
-  run: Run;
+  engine: EngineContext;
   template(value: unknown): Template;
   /** Compiles the steps inside a step. */
   steps(specs: unknown[]): Step[];
   /** The namespace as the server knows it, with the target's path in front. */
   namespace(name: string): string;
   /** Events to keep from the moment their namespace connects. */
-  awaited: Awaited[];
+  awaited: AwaitedEvent[];
 }
 
 /** One verb of a flow: what it declares of itself before a run, and the code that runs it. */

@@ -1,4 +1,4 @@
-/** What is only needed while a connection is being set up; dropped as soon as it is open. */
+/** What a connection needs only while it is being set up; released as soon as it is open. */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { ConnectStage } from '../../../protocol/link.ts';
 import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './handshake.ts';
@@ -6,7 +6,7 @@ import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from 
 export type Stage = Exclude<ConnectStage, 'total'>;
 
 export class Attempt {
-  /** What is being waited for: `tcp`, `upgrade`, then what the layers above WebSocket name. */
+  /** The stage under way: `tcp`, `upgrade`, then those of the layers above WebSocket. */
   stage: Stage = 'tcp';
   /** By stage, microseconds from the start of the attempt to the stage's end. */
   readonly endsUs: Partial<Record<Stage, number>> = {};
@@ -20,7 +20,7 @@ export class Attempt {
     this.response = new UpgradeResponse(challenge);
   }
 
-  /** The stage before `next` has ended. TLS counts to the upgrade. */
+  /** The stage before `next` has ended. TLS counts as part of the upgrade. */
   reached(next: Stage): void {
     this.endsUs[this.stage] = this.elapsedUs();
     this.stage = next;

@@ -1,8 +1,9 @@
 /**
- * Reads `["broadcast",{"seq":N,"sentAtUs":M,"worker":"w","data":"…"}]` where it lies, without decoding text or parsing
- * JSON: this runs once for every message of every connection, and makes no object and no string. JSON has other ways to
- * write the same, which are left to the decoder.
+ * Reads `["broadcast",{"seq":N,"sentAtUs":M,"worker":"w","data":"…"}]` in place, without decoding text or parsing JSON:
+ * this runs once for every message of every connection, and allocates no object and no string. JSON has other ways to
+ * write the same; those need the decoder.
  */
+import { crc32 } from 'node:zlib';
 import type { BroadcastCopy } from '../client.ts';
 
 const NAME = Buffer.from('["broadcast"');
@@ -13,7 +14,7 @@ const DATA = Buffer.from('","data":"');
 const TAIL = Buffer.from('"}]');
 /** The contract's integers are exact up to here. */
 const MAX_DIGITS = 15;
-/** Workers remembered; far more than there are, and a bound for a server that invents a new one each time. */
+/** Cached names; far more than there are workers, and a bound for a server that sends a new name each time. */
 const MAX_WORKERS = 1024;
 const MAX_WORKER_BYTES = 200;
 
@@ -25,7 +26,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const BRACKET = 0x5b;
 
-/** One for all connections of a process: what was read last is in its fields. */
+/** One for all connections of a process: its fields hold what it read last. */
 export class BroadcastReader implements BroadcastCopy {
   seq = 0;
   sentAtUs = 0;
@@ -38,7 +39,7 @@ export class BroadcastReader implements BroadcastCopy {
   #known: { bytes: Uint8Array; name: string }[] = [];
   /** The worker of the previous message: one broadcast reaches many connections in a row. */
   #last: { bytes: Uint8Array; name: string } = { bytes: new Uint8Array(0), name: '' };
-  /** Where the number read last ends. */
+  /** Where the last number ended. */
   #at = 0;
 
   /**
@@ -77,9 +78,8 @@ export class BroadcastReader implements BroadcastCopy {
     return this.#parsed()?.length === characters;
   }
 
-  hasContent(payload: Buffer): boolean {
-    if (this.#bytes.compare(payload, 0, payload.length, this.#dataStart, this.#dataEnd) === 0) return true;
-    return this.#parsed() === payload.toString();
+  checksum(): number {
+    return crc32(this.#bytes.subarray(this.#dataStart, this.#dataEnd));
   }
 
   /** The payload, however it is written. */

@@ -5,7 +5,7 @@ export class ByteQueue {
   length = 0;
 
   constructor(capacity: number) {
-    // Not from Node's pool: a few waiting bytes must not keep a whole slab alive.
+    // Not from Node's buffer pool: a few waiting bytes must not keep a whole slab of it alive.
     this.bytes = Buffer.allocUnsafeSlow(capacity);
   }
 

@@ -6,7 +6,7 @@ import { ConnectionPool } from './pool.ts';
 import { SocketIoConnection, type SocketIoShared } from './socket-io.ts';
 
 /**
- * Makes clients that speak Engine.IO 4 and Socket.IO 5 over WebSocket directly on TCP and TLS sockets, at a few KB
+ * Creates clients that speak Engine.IO 4 and Socket.IO 5 over WebSocket directly on TCP and TLS sockets, at a few KB
  * each.
  */
 export class LightClients extends ConnectionPool implements SocketIoShared {

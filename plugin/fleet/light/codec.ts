@@ -1,4 +1,4 @@
-/** What a Socket.IO packet looks like in messages: the interface of a parser, and the official one behind it. */
+/** How a Socket.IO packet is encoded in messages: the interface of a parser, and the official parser behind it. */
 import { Decoder, Encoder, type Packet, PacketType } from 'socket.io-parser';
 
 export { type Packet, PacketType };
@@ -9,7 +9,7 @@ export interface PacketCodec {
   readonly hasPlainEvents: boolean;
   /** @returns the messages of the packet: a string is sent as text, bytes as binary */
   encode(packet: Packet): (string | Uint8Array)[];
-  /** @returns a decoder for the packet that begins with this message; one for all, where packets are one message each */
+  /** @returns a decoder for the packet that begins with this message; shared if the packet is a single message */
   decoderFor(first: string | Buffer): PacketDecoder;
 }
 
@@ -17,12 +17,12 @@ export interface PacketDecoder {
   /**
    * Adds the packet's next message.
    * @returns the packet when it is complete
-   * @throws Error for what is no packet
+   * @throws Error if it is not part of a packet
    */
   add(message: string | Buffer): Packet | undefined;
 }
 
-/** The official parser around one packet: a head in text, then its binary attachments. */
+/** The official parser for one packet: a head in text, then its binary attachments. */
 class OfficialDecoder implements PacketDecoder {
   readonly #decoder = new Decoder();
   #packet: Packet | undefined;
@@ -49,8 +49,8 @@ export const officialCodec: PacketCodec = {
   hasPlainEvents: true,
 
   encode(packet) {
-    const parts: (string | ArrayBufferView | ArrayBuffer)[] = encoder.encode(packet);
-    return parts.map((part) => (typeof part === 'string' ? part : toBytes(part)));
+    const messages: (string | ArrayBufferView | ArrayBuffer)[] = encoder.encode(packet);
+    return messages.map((message) => (typeof message === 'string' ? message : toBytes(message)));
   },
 
   decoderFor(first) {
@@ -62,7 +62,7 @@ function hasAttachments(first: string | Buffer): boolean {
   return first[0] === String(PacketType.BINARY_EVENT) || first[0] === String(PacketType.BINARY_ACK);
 }
 
-function toBytes(part: ArrayBufferView | ArrayBuffer): Uint8Array {
-  if (part instanceof ArrayBuffer) return new Uint8Array(part);
-  return new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+function toBytes(data: ArrayBufferView | ArrayBuffer): Uint8Array {
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

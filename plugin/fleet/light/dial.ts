@@ -1,4 +1,4 @@
-/** Opens the socket of a light connection, and reports to the connection what happens on it. */
+/** Opens the socket of a light connection and reports its events to the connection. */
 import { Socket } from 'node:net';
 import * as tls from 'node:tls';
 import type { TlsOptions } from '../client.ts';
@@ -18,12 +18,12 @@ type Owned<S> = S & { listener: WireListener };
 /** @throws for an impossible source address or certificate */
 export function dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire {
   const { secure, host, port } = plan.endpoint;
-  // Names are net's to look up, and what is no address is net's to refuse.
+  // net.Socket looks up names, and rejects a source address that is none.
   if (!hasTcpHandles || secure || !plan.areAddresses) return dialSocket(listener, plan, options);
   return dialHandle(listener, { host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
 }
 
-/** By Node's public sockets: for TLS, for names, and where there are no handles. @throws as `dial` */
+/** Uses Node's public sockets: for TLS, for host names, and if there are no handles. @throws as `dial` */
 export function dialSocket(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire {
   const socket = plan.endpoint.secure ? dialTls(listener, plan, options) : dialTcp(listener, plan, options);
   socket.on('error', onError);

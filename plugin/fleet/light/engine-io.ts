@@ -12,7 +12,7 @@ const MAX_PING_INTERVAL_MS = 2 ** 30;
 const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
 const PONG = encodeFrame(OPCODE.text, '3');
 
-/** What all connections with the same options have in common, worked out once. */
+/** Computed once for all connections with the same options. */
 const plans = new WeakMap<EngineIoOptions, UpgradePlan>();
 
 export abstract class EngineIoConnection<
@@ -21,7 +21,7 @@ export abstract class EngineIoConnection<
 > extends WebSocketConnection<Options, Common> {
   /** Empty until the handshake. */
   protected sessionId = '';
-  /** Longest silence between two pings. */
+  /** The longest time between two pings. */
   #pingEveryMs = 0;
 
   /** The handshake is done. Call `opened()`, or have `attempt` reach the next stage. */
@@ -105,7 +105,7 @@ export function encodeMessages(messages: readonly (string | Uint8Array)[]): Buff
 /** @throws ProtocolError */
 export function decodeText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
-  // What cannot be decoded shows as this character, which may also have been sent.
+  // Invalid bytes decode to this character, which the server can also have sent as such.
   if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) {
     throw engineIoError('a text message that is not UTF-8');
   }

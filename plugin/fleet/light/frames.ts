@@ -6,14 +6,14 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 
 /** The limit of `ws`, and so of socket.io-client. */
 export const MAX_MESSAGE_BYTES = 100 * 1024 * 1024;
-/** A frame's length is only a claim until its bytes arrive: no more memory than this is set aside before. */
+/** The most memory to allocate for a frame before its bytes arrive: until then its length is only a claim. */
 const MAX_TRUSTED_BYTES = 1024 * 1024;
 
 export interface FrameHandler {
   /**
    * A whole text or binary message (its fragments joined), or a control frame. `bytes[start, end)` is the payload and
    * valid only during the call.
-   * @returns false to read no further
+   * @returns false to stop reading
    */
   onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean;
 }
@@ -28,7 +28,7 @@ export class FrameDecoder {
 
   /**
    * Reads `bytes[start, end)`, which may begin and end anywhere in a frame.
-   * @throws ProtocolError when the server broke RFC 6455; the decoder is of no use afterwards
+   * @throws ProtocolError if the server breaks RFC 6455; the decoder must not be used afterwards
    */
   decode(bytes: Buffer, start: number, end: number, handler: FrameHandler): void {
     let at = start;
@@ -91,7 +91,7 @@ export class FrameDecoder {
 }
 
 /**
- * Checks a frame's header as far as it is there.
+ * Checks the part of a frame's header that has arrived.
  * @returns bytes of the whole frame, header included; 0 while the header is incomplete
  */
 function frameSize(bytes: Uint8Array, start: number, end: number): number {
@@ -126,7 +126,7 @@ function tooLarge() {
   return webSocketError(`a message of more than ${MAX_MESSAGE_BYTES} bytes`);
 }
 
-/** For indices known to be inside. */
+/** For indices known to be in range. */
 function byteAt(bytes: Uint8Array, index: number): number {
   return bytes[index] as number;
 }

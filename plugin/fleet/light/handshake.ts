@@ -21,7 +21,7 @@ const OWN_HEADERS = new Set([
   'sec-websocket-extensions',
 ]);
 
-/** Of a connection, as far as WebSocket is concerned. */
+/** The options of a connection that concern WebSocket. */
 export type WebSocketOptions = Pick<
   ClientOptions,
   'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'localAddress' | 'localPort'
@@ -51,13 +51,13 @@ export function endpointOf(url: string): Endpoint {
   };
 }
 
-/** A nonce of RFC 6455, and the only answer to it that is right. */
+/** A nonce of RFC 6455, and the only right answer to it. */
 export interface Challenge {
   key: string;
   accept: string;
 }
 
-/** Made together: to fetch the code for it costs many times more than to run it. */
+/** Challenges are made in batches: loading the code into the CPU cache costs many times more than running it. */
 const CHALLENGES = 256;
 let challenges: Challenge[] = [];
 
@@ -72,10 +72,10 @@ export function newChallenge(): Challenge {
   return challenges.pop() as Challenge;
 }
 
-/** What all connections with the same options have in common: whoever makes it keeps it for the next one. */
+/** The same for all connections with the same options, so the caller should keep it for the next one. */
 export interface UpgradePlan {
   endpoint: Endpoint;
-  /** Neither the server nor the source is a name. */
+  /** Both the server and the source are IP addresses, not names. */
   areAddresses: boolean;
   /** The upgrade request up to its key. */
   requestHead: string;
@@ -111,10 +111,10 @@ function requestHead(options: WebSocketOptions, target: string): string {
   return lines.join('\r\n');
 }
 
-/** What stood before and after the accept in a head that was found right: nearly all heads differ in that alone. */
+/** The text before and after the accept key in the last valid head: nearly all heads differ only in that key. */
 let rightHead = ['', ''];
 
-/** Reads the answer's head where it lies, or collects it if it comes in pieces. */
+/** Reads the answer's head in place, or collects it if it arrives in pieces. */
 export class UpgradeResponse {
   #head: ByteQueue | undefined = undefined;
   readonly #accept: string;

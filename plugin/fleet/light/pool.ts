@@ -1,14 +1,14 @@
-/** The light connections of a process, and the one clock that watches over all of them. */
+/** The light connections of a process, and the timers that check their timeouts. */
 import { dial } from './dial.ts';
 import type { Shared } from './websocket.ts';
 
-/** How late a timeout may be noticed. */
+/** How late a timeout can be noticed. */
 const DEADLINE_EVERY_MS = 50;
 const PING_EVERY_MS = 1000;
 
-/** What the clock needs of a connection. Times are those of `nowMs()`. */
+/** A connection whose timeouts the pool checks. Times are those of `nowMs()`. */
 export interface Watched {
-  /** When to give up what is being waited for: a stage of connecting, an answer, the end. 0 is never. */
+  /** When to give up waiting: for a stage of connecting, an answer, or the end. 0 is never. */
   deadlineMs: number;
   /** When the server's next ping must have come, in protocols that have pings. 0 is never. */
   pingDeadlineMs: number;
@@ -22,14 +22,14 @@ export class ConnectionPool implements Shared {
   receivedAtUs = 0;
   readonly dial: Shared['dial'];
   readonly #live = new Set<Watched>();
-  /** Those among them that wait for something: few, so that they can be looked at often. */
+  /** The live connections with a deadline: few, so that they can be checked often. */
   readonly #waiting = new Set<Watched>();
   readonly #timers: NodeJS.Timeout[];
 
-  /** @param openWire what connects the sockets; a test may stand in for it */
+  /** @param openWire connects the sockets; tests can replace it */
   constructor(openWire: Shared['dial'] = dial) {
     this.dial = openWire;
-    // After the sockets have been read: if this process is late, answers that wait in the kernel still count.
+    // setImmediate runs after the sockets have been read: if this process is late, answers in the kernel still count.
     this.#timers = [
       setInterval(() => setImmediate(() => this.#checkDeadlines()), DEADLINE_EVERY_MS).unref(),
       setInterval(() => setImmediate(() => this.#checkPings()), PING_EVERY_MS).unref(),
@@ -46,7 +46,7 @@ export class ConnectionPool implements Shared {
     this.#waiting.delete(connection);
   }
 
-  /** Whole numbers, which V8 keeps without an allocation. */
+  /** Whole milliseconds, which V8 stores without an allocation. */
   nowMs(): number {
     return Math.floor(performance.now());
   }

@@ -1,10 +1,10 @@
 import type { FailureCode } from '../../../protocol/failure-codes.ts';
 
-/** The server broke a protocol. Each layer knows what to call that, before and after the connection is open. */
+/** The server violated a protocol. Each layer names the cause, for before and after the connection is open. */
 export class ProtocolError extends Error {
-  /** Cause of the failed attempt, if no namespace was connected yet. */
+  /** Cause of the failed attempt, if no namespace is connected yet. */
   readonly failure: FailureCode;
-  /** Socket.IO's reason for the disconnect, if one was. */
+  /** Socket.IO's reason for the disconnect, if a namespace is connected. */
   readonly reason: string;
 
   constructor(failure: FailureCode, reason: string, message: string) {

@@ -24,7 +24,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   readonly slot: number;
   interest: Set<string> | undefined = undefined;
   readonly #sink: ClientSink;
-  // Replaced, never pushed to: an array that grows sets 16 places aside.
+  // Replaced, never pushed to: V8 allocates room for 16 when an array grows.
   #connected = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
   /** Holds a packet whose attachments have not all arrived. */
@@ -45,7 +45,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     if (this.state === 'open') this.setDeadline(this.options.connectTimeoutMs);
   }
 
-  /** An event for a namespace that is not connected goes nowhere. */
+  /** Discards an event for a namespace that is not connected. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     if (this.state !== 'open' || !this.#connected.includes(namespace)) return;
     this.write(this.#encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }));
@@ -118,7 +118,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   #isWanted(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.interest !== undefined) {
       const name = eventName(bytes, start, end);
-      // A name that cannot be read in place is left to the decoder.
+      // A name that cannot be read in place needs the decoder.
       if (name === undefined || this.interest.has(name)) return true;
     }
     this.#sink.onIgnored(this);
@@ -175,7 +175,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.#sink.onOpen(this, namespace, this.sessionId, timings);
   }
 
-  /** A connection of which nothing is left is closed. */
+  /** A connection that has no namespace left is closed. */
   #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
     if (!this.#pending.includes(namespace)) return;
     const error = typeof data === 'object' ? data : { message: data };

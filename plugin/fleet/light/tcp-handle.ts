@@ -1,7 +1,7 @@
 /**
  * A TCP socket on Node's own handle, without the streams of net.Socket: a minimal client without them takes
  * about a quarter less CPU and three fifths less memory for a connection (docs/benchmarks/cost.md). The handle is not
- * Node's public API, so whoever opens a socket asks `hasTcpHandles` first, and falls back on net.Socket.
+ * Node's public API, so callers check `hasTcpHandles` first, and fall back to net.Socket.
  */
 import { getSystemErrorName } from 'node:util';
 import type { Wire, WireListener } from './wire.ts';
@@ -53,7 +53,7 @@ interface Bindings {
 const END_OF_FILE = 'EOF';
 const bindings = load();
 
-/** Whether this Node still has them where every Node of the past ten years had them. */
+/** Whether this version of Node still has these internals, as every version of the past ten years has. */
 export const hasTcpHandles = bindings !== undefined;
 
 function load(): Bindings | undefined {
@@ -64,10 +64,10 @@ function load(): Bindings | undefined {
     if (!tcp || !stream) return undefined;
     const { TCP, TCPConnectWrap, constants } = tcp;
     const { WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError, kLastWriteWasAsync } = stream;
-    const areThere = [TCP, TCPConnectWrap, WriteWrap, ShutdownWrap].every((one) => typeof one === 'function');
-    if (!areThere || !(streamBaseState?.length > Math.max(kReadBytesOrError, kLastWriteWasAsync))) return undefined;
-    const parts = { TCP, TCPConnectWrap, WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError };
-    return { ...parts, kLastWriteWasAsync, socketType: constants.SOCKET };
+    const areFunctions = [TCP, TCPConnectWrap, WriteWrap, ShutdownWrap].every((one) => typeof one === 'function');
+    if (!areFunctions || !(streamBaseState?.length > Math.max(kReadBytesOrError, kLastWriteWasAsync))) return undefined;
+    const found = { TCP, TCPConnectWrap, WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError };
+    return { ...found, kLastWriteWasAsync, socketType: constants.SOCKET };
   } catch {
     return undefined; // removed, or closed off by the permission model
   }
@@ -84,13 +84,13 @@ export interface Destination {
   localPort: number | undefined;
 }
 
-/** @throws Error with the system's code, as `EADDRINUSE` or `EMFILE`, for what shows at once */
+/** @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, for what fails at once */
 export function dialHandle(listener: WireListener, destination: Destination): Wire {
   if (!bindings) throw new Error('this Node has no TCP handles');
   return new TcpHandle(bindings, listener, destination);
 }
 
-/** Reused as long as every write is done at once, as nearly all are. */
+/** Reused as long as writes complete at once, as nearly all do. */
 let spareWrite: WriteRequest | undefined;
 
 class TcpHandle implements Wire {
@@ -158,11 +158,11 @@ class TcpHandle implements Wire {
       return;
     }
     spareWrite = request;
-    // Reported later: the caller is in the midst of its own change of state.
+    // Reported later: the caller is in the middle of changing its state.
     if (status !== 0) process.nextTick(() => this.fail(status, 'write'));
   }
 
-  /** Sends what is there, then ends this side of the connection. */
+  /** Sends the remaining data, then ends this side of the connection. */
   end(bytes?: Uint8Array): void {
     if (this.#listener === undefined) return;
     if (bytes) this.write(bytes);
@@ -203,7 +203,7 @@ function onWritten(this: Request, status: ErrorNumber): void {
 
 function ignore(): void {}
 
-/** Of what is an address; `net.isIPv6` would find out by regular expressions, again for each connection. */
+/** Enough for a valid address; `net.isIPv6` would run regular expressions for each connection. */
 function isIPv6(address: string): boolean {
   return address.includes(':');
 }

@@ -1,8 +1,7 @@
 /**
- * The lowest layer of a light connection: WebSocket, from the HTTP upgrade to the last close frame. It knows bytes, not
- * sockets: whoever holds the wire feeds it. The layers above extend it, each knowing only the one below, so that a
- * connection remains one object: there may be tens of thousands, each with few fields, and no closure and no timer of
- * its own.
+ * The lowest layer of a light connection: WebSocket, from the HTTP upgrade to the last close frame. It handles bytes, not
+ * sockets: the wire feeds it. The layers above extend it, each knowing only the one below, so that a connection remains
+ * one object. There can be tens of thousands of them, so each has few fields, and neither closures nor timers.
  */
 
 import { monotonicUs } from '../../../protocol/clock.ts';
@@ -18,13 +17,13 @@ import type { Wire, WireListener } from './wire.ts';
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** What all connections of a process have in common. */
+/** Shared by all connections of a process. */
 export interface Shared {
-  /** When the chunk that is being read arrived. */
+  /** When the current chunk arrived. */
   receivedAtUs: number;
   /** @throws for an impossible source address or certificate */
   dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire;
-  /** From now on `onDeadline` and `onPingOverdue` are called when their time has come. */
+  /** Calls `onDeadline` and `onPingOverdue` of the connection from now on, when they are due. */
   watch(connection: Watched): void;
   unwatch(connection: Watched): void;
   nowMs(): number;
@@ -70,7 +69,7 @@ export abstract class WebSocketConnection<
   /** Bytes on the wire. */
   protected abstract onTraffic(receivedBytes: number, sentBytes: number): void;
 
-  /** What a layer above waits for on an open connection, with `setDeadline()`, has not come in time. */
+  /** A layer above has called `setDeadline()` on an open connection, and the deadline has passed. */
   protected onOverdue(): void {}
 
   /** The frames to send before the close frame when `close()` ends the connection. */
@@ -86,12 +85,12 @@ export abstract class WebSocketConnection<
       this.attempt = new Attempt(plan);
       this.#wire = this.shared.dial(this, plan, this.options);
     } catch (error) {
-      // Reported later, like every other failure: the caller is still inside its call.
+      // Reported later, like every other failure: the caller has not returned yet.
       process.nextTick(() => this.onWireError(error as Error));
     }
   }
 
-  /** The attempt has succeeded. A deadline that is still set is from now on the layer above's. */
+  /** The attempt has succeeded. A deadline that is still set now belongs to the layer above. */
   protected opened(): void {
     this.state = 'open';
     this.attempt = undefined;
@@ -127,7 +126,7 @@ export abstract class WebSocketConnection<
     if (this.attempt !== undefined) this.write(this.attempt.request);
   }
 
-  /** On an open connection it adds nothing to the end itself, which follows. */
+  /** Needs no handling on an open connection: `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void {
     this.fail(networkCause(error), error.message);
   }
@@ -209,13 +208,13 @@ export abstract class WebSocketConnection<
     this.onFailed(cause, message);
   }
 
-  /** An open connection ends by the server's doing. @param code of the close frame; undefined sends none */
+  /** The server has ended an open connection. @param code of the close frame; undefined sends none */
   protected leave(reason: string, code?: number): void {
     this.depart(code);
     this.onClosed(reason);
   }
 
-  /** Sends a close frame and leaves the wire to end by itself, within bounds. Reports nothing. */
+  /** Sends a close frame and gives the server limited time to end the TCP connection. Reports nothing. */
   protected depart(code?: number): void {
     const frame = encodeClose(code);
     this.state = 'leaving';

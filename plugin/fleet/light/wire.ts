@@ -1,4 +1,4 @@
-/** Between a connection and its socket: what each needs of the other. */
+/** The interface between a connection and its socket. */
 
 /** The part of a net.Socket that is needed. */
 export interface Wire {
@@ -8,7 +8,7 @@ export interface Wire {
   destroy(): unknown;
 }
 
-/** Whoever reads from a wire. */
+/** The reader of a wire. */
 export interface WireListener {
   /** TCP is connected; TLS, if any, follows. */
   onTcpOpen(): void;
@@ -16,7 +16,7 @@ export interface WireListener {
   onWireOpen(): void;
   /** Bytes from the server, split anywhere. They are read in place and may be overwritten afterwards. */
   feed(bytes: Buffer, start: number, end: number): void;
-  /** The error before the wire's end, if one is known. */
+  /** The error that ends the wire; `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void;
   /** The TCP connection has ended, whoever ended it. */
   onWireClosed(): void;

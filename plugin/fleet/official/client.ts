@@ -1,6 +1,6 @@
 /**
- * socket.io-client behind the fleet's interface: several times dearer than the light client, but the real thing, with
- * HTTP long-polling and the upgrade from it.
+ * socket.io-client behind the fleet's interface: several times more expensive than the light client, but the original,
+ * with HTTP long-polling and the upgrade from it.
  */
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
@@ -50,7 +50,7 @@ class OfficialClient implements Client {
       this.#pending.set(namespace, socket);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
       socket.connect();
-      if (this.#state === 'idle') this.#watchEngine(manager);
+      if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const failure = { cause: networkCause(error as Error), message: (error as Error).message };
       process.nextTick(() => this.#fail(failure));
@@ -78,7 +78,7 @@ class OfficialClient implements Client {
 
   destroy(): void {
     this.#end();
-    // Engine.IO knows only a polite end, which is none for a server that does not answer.
+    // engine.io-client can only close politely, which never completes if the server does not answer.
     this.#webSocket?.terminate();
     this.#manager?.engine?.close();
   }
@@ -87,7 +87,7 @@ class OfficialClient implements Client {
     checkOptions(this.#options);
     this.#startedAtUs = monotonicUs();
     const manager = new Manager(new URL(this.#options.url).origin, managerOptions(this.#options));
-    // One timer of ours covers the whole way, namespace included.
+    // Our own timer covers the whole attempt, namespace included.
     manager.timeout(false);
     manager.on('open', () => {
       this.#openUs = monotonicUs() - this.#startedAtUs;
@@ -98,12 +98,12 @@ class OfficialClient implements Client {
     return manager;
   }
 
-  #watchEngine({ engine }: Manager): void {
+  #watchEngineIo({ engine }: Manager): void {
     this.#webSocket = (engine.transport as WebSocketTransport).ws;
     engine.on('upgrading', (transport: object) => {
       this.#webSocket = (transport as WebSocketTransport).ws;
     });
-    // While it is being opened, the Manager does not notice an end without an error.
+    // While it opens, the Manager does not notice a close without an error.
     engine.on('close', (reason: string, details: unknown) => this.#onEnd(reason, details));
     engine.on('packet', ({ data }: { data?: unknown }) => this.#sink.onTraffic(1 + sizeOf(data), 0));
     engine.on('packetCreate', ({ data }: { data?: unknown }) => this.#sink.onTraffic(0, 1 + sizeOf(data)));
@@ -113,7 +113,7 @@ class OfficialClient implements Client {
     socket.on('connect', () => this.#onConnect(namespace, socket));
     socket.on('connect_error', (error: Error & { data?: unknown }) => {
       if (this.#state === 'gone') return;
-      // Only the server's own refusal carries data, if only undefined.
+      // Only a refusal by the server has the key `data`, even if its value is undefined.
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
       else this.#fail({ cause: 'not_socketio', message: error.message });
     });
@@ -152,7 +152,7 @@ class OfficialClient implements Client {
 
   #onEvent(namespace: string, event: string, args: unknown[]): void {
     if (this.#state === 'gone') return;
-    // The means to acknowledge, which nobody here does.
+    // The callback to acknowledge with, which the fleet never does.
     if (typeof args.at(-1) === 'function') args.pop();
     const isWanted = this.interest?.has(event) === true;
     if (event === EVENTS.broadcast) reportBroadcast(this.#sink, this, args[0], monotonicUs());
@@ -166,7 +166,7 @@ class OfficialClient implements Client {
 
   /** The transport has ended. */
   #onEnd(reason: string, details: unknown): void {
-    // The library's own doing, after a refusal or parse error that it tells of next.
+    // The library itself closed it, after a refusal or parse error that it reports next.
     if (reason === 'forced close') return;
     if (this.#state === 'connecting') this.#fail(endFailure(reason, details));
     else if (this.#state === 'open') {
@@ -209,7 +209,7 @@ class OfficialClient implements Client {
   }
 }
 
-/** Payload bytes; what HTTP and WebSocket add is not known here. */
+/** Payload bytes only: the overhead of HTTP and WebSocket is not known here. */
 function sizeOf(data: unknown): number {
   if (typeof data === 'string') return Buffer.byteLength(data);
   return data instanceof ArrayBuffer || ArrayBuffer.isView(data) ? data.byteLength : 0;

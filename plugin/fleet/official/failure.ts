@@ -7,7 +7,7 @@ export interface Failure {
   message: string;
 }
 
-/** engine.io-client's TransportError: what its transport, `ws` or XMLHttpRequest, said. */
+/** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
   /** An HTTP status (0 without an answer), an Error, or the ErrorEvent of `ws`. */
   description?: unknown;
@@ -22,7 +22,7 @@ export function failureOf(error: TransportError): Failure {
   if (description instanceof Error) return socketFailure(description);
   const inner = (description as { error?: unknown } | undefined)?.error;
   if (inner instanceof Error) return socketFailure(inner);
-  // The transport worked, but what came through it was no Engine.IO packet.
+  // The transport worked, but what it received was not an Engine.IO packet.
   if (error.message === 'server error') return { cause: 'not_engineio', message: 'no Engine.IO handshake' };
   return { cause: 'closed', message: error.message };
 }
@@ -33,13 +33,13 @@ export function failureOf(error: TransportError): Failure {
  */
 export function endFailure(reason: string, details: unknown): Failure {
   if (reason === 'parse error') return { cause: 'not_socketio', message: 'no Socket.IO packet' };
-  const { code, reason: said } = ((details as TransportError | undefined)?.context ?? {}) as {
+  const { code, reason: closeReason } = ((details as TransportError | undefined)?.context ?? {}) as {
     code?: number;
     reason?: string;
   };
-  // 1006 is what `ws` calls an end without a close frame.
+  // `ws` reports 1006 for an end without a close frame.
   const cause: FailureCode = typeof code === 'number' && code !== 1006 ? `closed_${code}` : 'closed';
-  return { cause, message: `${reason} ${said ?? ''}`.trim() };
+  return { cause, message: `${reason} ${closeReason ?? ''}`.trim() };
 }
 
 function httpFailure(status: number, request: unknown): Failure {
@@ -56,7 +56,7 @@ function socketFailure(error: NodeJS.ErrnoException): Failure {
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket = /^Invalid (Upgrade|Sec-WebSocket)|^Server sent/.test(message) || /^(HPE|WS)_/.test(code ?? '');
   if (isNotWebSocket) return { cause: 'not_websocket', message };
-  // Node's http reports an end without an answer as a reset.
+  // Node's http reports a connection that closes without an answer as a reset.
   if (message === 'socket hang up') return { cause: 'closed', message };
   return { cause: networkCause(error), message };
 }

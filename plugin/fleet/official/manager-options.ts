@@ -1,4 +1,4 @@
-/** How a connection is made, in the words of socket.io-client: for the fleet, and for the run's own receivers. */
+/** Translates connection options to those of socket.io-client, for the fleet and for the run's own receivers. */
 import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
@@ -7,8 +7,8 @@ import type { ManagerOptions } from 'socket.io-client';
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
 
 /**
- * engine.io-client loses what its transports throw at once, and would wait for ever.
- * @throws what they would throw
+ * engine.io-client swallows errors that its transports throw synchronously, and would wait for ever.
+ * @throws the error that they would throw
  */
 export function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: ConnectionOptions): void {
   if (localAddress !== undefined && isIP(localAddress) === 0) {
@@ -21,12 +21,12 @@ export function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: 
   }
 }
 
-/** @returns for socket.io-client's Manager, which then makes one attempt when it is told to connect */
+/** @returns options for socket.io-client's Manager, which then makes one attempt when a socket connects */
 export function managerOptions(options: ConnectionOptions): Partial<ManagerOptions> {
   const { servername, ...tls } = options.tls;
   const { localAddress } = options;
   const isSecure = /^(https|wss):/.test(options.url);
-  // Only an agent brings these two to both of its transports.
+  // Only an agent passes these two options to both transports.
   const agent = isSecure ? new https.Agent({ servername, localAddress }) : new http.Agent({ localAddress });
   const needsAgent = servername !== undefined || localAddress !== undefined;
   return {

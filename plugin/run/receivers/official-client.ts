@@ -3,7 +3,7 @@ import { Manager, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, type Joined } from '../../../protocol/events.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
-import type { Connection } from '../../script/connection.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
@@ -12,7 +12,7 @@ const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
  * Connects through the target, exactly as the load will. The caller's to disconnect.
  * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
  */
-export async function connectOfficial(connection: Connection, signal: AbortSignal): Promise<Socket> {
+export async function connectOfficial(connection: ConnectionTarget, signal: AbortSignal): Promise<Socket> {
   const { url, path, namespace, auth } = connection;
   try {
     checkOptions(connection);

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'socket.io-client';
 import { type Broadcast, type EchoTimed, EVENTS } from '../../../protocol/events.ts';
-import type { Connection } from '../../script/connection.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 
 export class Probe {
@@ -23,7 +23,7 @@ export class Probe {
    * Connects through the target, as the load will.
    * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
    */
-  static async connect(connection: Connection, signal: AbortSignal): Promise<Probe> {
+  static async connect(connection: ConnectionTarget, signal: AbortSignal): Promise<Probe> {
     return new Probe(await connectOfficial(connection, signal));
   }
 

@@ -3,7 +3,7 @@ import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
-import type { Connection } from '../../script/connection.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 import type { SentinelAnswer, SentinelCommand } from './sentinel.ts';
 
@@ -21,7 +21,7 @@ process.on('disconnect', () => {
 // Ctrl-C reaches the whole group of a terminal; the parent decides when it ends.
 process.on('SIGINT', () => {});
 
-async function connect(connection: Connection): Promise<void> {
+async function connect(connection: ConnectionTarget): Promise<void> {
   const connected = await connectOfficial(connection, abort.signal);
   connected.on(EVENTS.broadcast, ({ seq }: Broadcast) => answer({ op: 'received', seq, atUs: monotonicUs() }));
   connected.on('disconnect', () => answer({ op: 'left', atUs: monotonicUs() }));

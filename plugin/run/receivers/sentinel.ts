@@ -9,10 +9,10 @@ import { monotonicUs } from '../../../protocol/clock.ts';
 import { endChild } from '../../../protocol/end-child.ts';
 import type { ErrorCode } from '../../../protocol/error-codes.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { Connection } from '../../script/connection.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
 
 /** To the sentinel's process. */
-export type SentinelCommand = { op: 'connect'; connection: Connection } | { op: 'join'; room: string };
+export type SentinelCommand = { op: 'connect'; connection: ConnectionTarget } | { op: 'join'; room: string };
 
 /** From it. Times are CLOCK_MONOTONIC in microseconds, taken there. */
 export type SentinelAnswer =
@@ -57,7 +57,7 @@ export class Sentinel {
    * Starts the process and connects it as the load will connect.
    * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
-  static async start(connection: Connection, signal: AbortSignal): Promise<Sentinel> {
+  static async start(connection: ConnectionTarget, signal: AbortSignal): Promise<Sentinel> {
     const child = fork(fileURLToPath(new URL(`./sentinel-process${moduleSuffix}`, import.meta.url)), {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { newTally } from '../../../plugin/engine/run.ts';
 import { RunLink } from '../../../plugin/engine/run-link.ts';
 import { Signals } from '../../../plugin/engine/signals.ts';
+import { newTally } from '../../../plugin/engine/tally.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { warmUp } from '../../../plugin/run/warm-up.ts';

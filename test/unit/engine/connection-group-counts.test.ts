@@ -36,11 +36,11 @@ describe('each further connection', () => {
   });
 
   it('that fails is closed at once, not with the others', async () => {
-    const { fleet, run } = new Bench();
+    const { fleet, engine } = new Bench();
     fleet.failures.push('http_502');
-    const group = new ConnectionGroup(run, 5000);
+    const group = new ConnectionGroup(engine, 5000);
     assert.equal(await group.open(2, '/', undefined), 1);
-    assert.equal(run.tally.toOpen, 0, 'it has opened or failed, also before anybody leaves');
+    assert.equal(engine.tally.toOpen, 0, 'it has opened or failed, also before anybody leaves');
     assert.deepEqual(
       fleet.connections.map(({ closed }) => closed),
       [true, false],
@@ -76,8 +76,8 @@ describe('each further connection', () => {
 describe('a virtual user that leaves', () => {
   it('opens no more connections, and has none to open', async (t) => {
     const time = new VirtualTime(t);
-    const { fleet, run } = new Bench();
-    const group = new ConnectionGroup(run, 5);
+    const { fleet, engine } = new Bench();
+    const group = new ConnectionGroup(engine, 5);
     void group.open(100, '/', undefined);
     await time.pass(1000);
     const opened = fleet.connections.length;
@@ -86,13 +86,13 @@ describe('a virtual user that leaves', () => {
     await time.pass(60_000);
     assert.equal(fleet.connections.length, opened);
     assert.ok(fleet.connections.every(({ closed }) => closed));
-    assert.equal(run.tally.toOpen, 0);
+    assert.equal(engine.tally.toOpen, 0);
   });
 
   it('is not counted on by one that was opening, and is through after that', async (t) => {
     const time = new VirtualTime(t);
-    const { fleet, run } = new Bench();
-    const group = new ConnectionGroup(run, 1000);
+    const { fleet, engine } = new Bench();
+    const group = new ConnectionGroup(engine, 1000);
     const answer = Promise.withResolvers<void>();
     const connection = fleet.connection.bind(fleet);
     fleet.connection = () => {
@@ -103,17 +103,17 @@ describe('a virtual user that leaves', () => {
     };
     void group.open(3, '/', undefined);
     await time.pass(100);
-    assert.equal(run.tally.toOpen, 3);
+    assert.equal(engine.tally.toOpen, 3);
     await group.close();
     answer.resolve();
     await time.pass(100);
-    assert.equal(run.tally.toOpen, 0);
+    assert.equal(engine.tally.toOpen, 0);
   });
 
   it('emits no more', async (t) => {
     const time = new VirtualTime(t);
-    const { run } = new Bench();
-    const group = new ConnectionGroup(run, 10);
+    const { engine } = new Bench();
+    const group = new ConnectionGroup(engine, 10);
     await time.until(group.open(10, '/', undefined));
     let emitted = 0;
     void group.each(async () => void emitted++);

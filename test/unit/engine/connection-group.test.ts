@@ -49,7 +49,7 @@ it('sends with the opening what the same step emits, and counts it where that wo
   const outcome = await bench.play([
     { emit: ['join_room', { clientKey: 'capacity' }], connect: { count: 10, ratePerSec: 5000 } },
   ]);
-  bench.run.meter.flush();
+  bench.engine.meter.flush();
   assert.equal(outcome.error, null);
   assert.deepEqual(
     bench.fleet.connections.map(({ sent }) => sent.length),
@@ -61,21 +61,21 @@ it('sends with the opening what the same step emits, and counts it where that wo
 it('tells how many are still to open', async () => {
   const bench = new Bench();
   const told: number[] = [];
-  bench.fleet.onOpen = () => told.push(bench.run.tally.toOpen);
+  bench.fleet.onOpen = () => told.push(bench.engine.tally.toOpen);
   await bench.play([{ connect: { count: 4, ratePerSec: 5000 } }]);
   assert.deepEqual(told, [0, 3, 3, 3]);
-  assert.equal(bench.run.tally.toOpen, 0);
+  assert.equal(bench.engine.tally.toOpen, 0);
 });
 
 it('closes those, too, that are still opening, and begins with no more', async () => {
-  const { fleet, run } = new Bench();
-  const group = new ConnectionGroup(run, 5);
+  const { fleet, engine } = new Bench();
+  const group = new ConnectionGroup(engine, 5);
   const closed = Promise.withResolvers<void>();
   fleet.onOpen = () => closed.resolve(group.close());
   void group.open(3, '/', undefined);
   await closed.promise;
   assert.equal(fleet.only.closed, true);
-  assert.equal(run.tally.toOpen, 0);
+  assert.equal(engine.tally.toOpen, 0);
 });
 
 it('emits on all after the opening, where the namespaces differ', async () => {
@@ -95,7 +95,7 @@ it('counts those that fail, one by one, and goes on with the others', async () =
     );
   const outcome = await bench.play([{ connect: { count: 10, ratePerSec: 5000 } }, { emit: ['join_room', 'capacity'] }]);
   assert.equal(outcome.error, null);
-  assert.deepEqual(bench.run.tally.failures, { http_502: 1, ECONNREFUSED: 1 });
+  assert.deepEqual(bench.engine.tally.failures, { http_502: 1, ECONNREFUSED: 1 });
   assert.equal(bench.fleet.sent.length, 8);
 });
 
@@ -116,7 +116,7 @@ it('waits for the acknowledgements of all', async () => {
 
 it('counts a member that is lost as failed, also one that ends in the same breath as it opens', async () => {
   const bench = new Bench();
-  const { fleet, run } = bench;
+  const { fleet, engine } = bench;
   let opened = 0;
   fleet.onOpen = (connection) => {
     opened++;
@@ -125,5 +125,5 @@ it('counts a member that is lost as failed, also one that ends in the same breat
   };
   const outcome = await bench.play([{ connect: { count: 4, ratePerSec: 4000 } }, { think: 0.02 }]);
   assert.equal(outcome.error, null);
-  assert.deepEqual(run.tally.failures, { disconnected_io_server_disconnect: 1, disconnected_transport_close: 1 });
+  assert.deepEqual(engine.tally.failures, { disconnected_io_server_disconnect: 1, disconnected_transport_close: 1 });
 });

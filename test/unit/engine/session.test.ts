@@ -63,7 +63,7 @@ describe('a dropped connection', () => {
       const outcome = await bench.play([{ connect: true }, { emit: ['never'] }]);
       const code = `disconnected_${reason.replaceAll(' ', '_')}`;
       assert.equal(outcome.error?.code, code);
-      assert.deepEqual(bench.run.tally.failures, { [code]: 1 });
+      assert.deepEqual(bench.engine.tally.failures, { [code]: 1 });
       assert.ok(!bench.fleet.sent.some(([, event]) => event === 'never'));
     });
   }
@@ -80,7 +80,7 @@ describe('a dropped connection', () => {
 
   it('counts as failed when it is lost, not when its step ends; and once', async (t) => {
     const play = new Play(t);
-    const { tally, signals } = play.bench.run;
+    const { tally, signals } = play.bench.engine;
     play.after(100, () => play.connection.drop('ping timeout'));
     play.after(200, () => play.connection.drop('transport close'));
     const done = play.flow({ connect: true }, { emit: ['a'], namespace: '/chat' }, { hold: true });
@@ -96,7 +96,7 @@ describe('a dropped connection', () => {
 
   it('ends a held virtual user as failed, but not before its time', async (t) => {
     const play = new Play(t);
-    const { signals } = play.bench.run;
+    const { signals } = play.bench.engine;
     play.after(100, () => play.connection.drop('ping timeout'));
     const done = play.flow({ connect: true }, { hold: true });
     await play.time.pass(5000);
@@ -138,9 +138,9 @@ describe('a connection that is to be restored', () => {
       ['/new', 'd'],
     ]);
     assert.ok(time.nowMs >= 3000, 'one of the two had a second attempt');
-    assert.equal(bench.run.tally.reconnects, 2);
+    assert.equal(bench.engine.tally.reconnects, 2);
     assert.equal(bench.counters['socketio.reconnect'], 2);
-    assert.equal(bench.run.tally.retries, 1);
+    assert.equal(bench.engine.tally.retries, 1);
     assert.equal(bench.counters['socketio.retry'], 1);
     assert.equal(bench.counters['socketio.connects'], 3, 'reconnections not included');
   });
@@ -188,7 +188,7 @@ describe('a connection that is to be restored', () => {
     const outcome = await play.flow({ connect: true }, { think: 10 });
     assert.equal(outcome.error, null);
     assert.deepEqual(play.opens, [2]);
-    assert.equal(play.bench.run.tally.reconnects, 1);
+    assert.equal(play.bench.engine.tally.reconnects, 1);
   });
 
   it('is restored again when it drops again afterwards', async (t) => {
@@ -197,8 +197,8 @@ describe('a connection that is to be restored', () => {
     play.after(3000, () => play.connection.drop('transport close'));
     await play.flow({ connect: true }, { think: 10 });
     assert.deepEqual(play.opens, [3]);
-    assert.equal(play.bench.run.tally.reconnects, 2);
-    assert.equal(play.bench.run.tally.retries, 0);
+    assert.equal(play.bench.engine.tally.reconnects, 2);
+    assert.equal(play.bench.engine.tally.retries, 0);
   });
 
   it('is given up after the last attempt, with the reason of the drop', async (t) => {
@@ -211,7 +211,7 @@ describe('a connection that is to be restored', () => {
     const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
     assert.equal(outcome.error?.code, 'disconnected_transport_close');
     assert.deepEqual(play.opens, [1 + 3]);
-    assert.deepEqual([bench.run.tally.retries, bench.run.tally.reconnects], [2, 0]);
+    assert.deepEqual([bench.engine.tally.retries, bench.engine.tally.reconnects], [2, 0]);
     assert.deepEqual(bench.fleet.sent, []);
   });
 
@@ -230,7 +230,7 @@ describe('a connection that is to be restored', () => {
     assert.equal(outcome.error, null);
     await play.time.pass(60_000);
     assert.deepEqual(play.opens, [1]);
-    assert.equal(play.bench.run.tally.reconnects, 0);
+    assert.equal(play.bench.engine.tally.reconnects, 0);
   });
 
   it('is not opened beside the one that the flow has made in its place', async (t) => {
@@ -294,7 +294,7 @@ describe('connect time', () => {
     const outcome = await play.flow({ connect: true });
     assert.equal(outcome.error?.code, 'http_502');
     assert.deepEqual(play.opens, [3]);
-    assert.equal(play.bench.run.tally.retries, 2);
+    assert.equal(play.bench.engine.tally.retries, 2);
     assert.equal(connectMs(play), undefined);
   });
 });
@@ -322,7 +322,7 @@ it('closes what a failed flow has opened, and counts it once as failed', async (
     bench.fleet.connections.map(({ closed }) => closed),
     [true, true],
   );
-  const { started, ended, failed, failures } = bench.run.tally;
+  const { started, ended, failed, failures } = bench.engine.tally;
   assert.deepEqual(
     { started, ended, failed, failures },
     { started: 2, ended: 2, failed: 1, failures: { wait_timeout: 1 } },

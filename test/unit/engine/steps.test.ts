@@ -42,7 +42,7 @@ describe('connect', () => {
     const outcome = await bench.play([{ connect: true }, { emit: ['never'] }]);
     assert.equal(outcome.error?.code, 'http_502');
     assert.deepEqual(outcome.errors, ['http_502']);
-    assert.deepEqual(bench.run.tally.failures, { http_502: 1 });
+    assert.deepEqual(bench.engine.tally.failures, { http_502: 1 });
     assert.deepEqual(bench.fleet.sent, []);
   });
 
@@ -51,7 +51,7 @@ describe('connect', () => {
     bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED');
     const outcome = await bench.play([{ connect: true }]);
     assert.equal(outcome.error, null);
-    assert.equal(bench.run.tally.retries, 2);
+    assert.equal(bench.engine.tally.retries, 2);
     assert.equal(bench.counters['socketio.retry'], 2);
   });
 

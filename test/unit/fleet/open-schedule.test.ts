@@ -16,24 +16,24 @@ const close = (id: number): ConnectionCommand => ({ op: 'close', id, requestId: 
 describe('a turn to open', () => {
   it('comes at once where no time is given, and for what is open already', (t) => {
     const { turns, done } = start(t);
-    for (const command of [open(1), emit(1), open(2, 3), close(1)]) turns.take(command);
+    for (const command of [open(1), emit(1), open(2, 3), close(1)]) turns.add(command);
     assert.deepEqual(done, [open(1), emit(1), open(2, 3), close(1)]);
   });
 
   it('comes when its time has, and all that the connection was told meanwhile after it', (t) => {
     const { turns, done } = start(t);
-    for (const command of [open(1, 20), emit(1), open(2, 10)]) turns.take(command);
+    for (const command of [open(1, 20), emit(1), open(2, 10)]) turns.add(command);
     assert.deepEqual(done, []);
     mock.timers.tick(10);
     assert.deepEqual(done, [open(2, 10)]);
     mock.timers.tick(10);
-    turns.take(close(1));
+    turns.add(close(1));
     assert.deepEqual(done.slice(1), [open(1, 20), emit(1), close(1)]);
   });
 
   it('never comes for a connection that is closed before, which is told', (t) => {
     const { turns, done, answers } = start(t);
-    for (const command of [open(1, 20), emit(1), close(1)]) turns.take(command);
+    for (const command of [open(1, 20), emit(1), close(1)]) turns.add(command);
     mock.timers.tick(100);
     assert.deepEqual(done, [close(1)]);
     assert.deepEqual(answers, [{ op: 'failed', requestId: 1, cause: 'closed', message: 'closed by the virtual user' }]);
@@ -41,7 +41,7 @@ describe('a turn to open', () => {
 
   it('never comes after the end', (t) => {
     const { turns, done } = start(t);
-    turns.take(open(1, 20));
+    turns.add(open(1, 20));
     turns.close();
     mock.timers.tick(100);
     assert.deepEqual(done, []);

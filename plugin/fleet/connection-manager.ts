@@ -1,6 +1,6 @@
 /**
- * The connections of one fleet process: turns commands into calls on clients, and what the clients report into
- * answers, ledger entries and counts.
+ * Manages the connections of one fleet process: turns the engine's commands into calls on clients, and the clients'
+ * reports into answers, ledger entries and counts.
  */
 import { monotonicUs } from '../../protocol/clock.ts';
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
@@ -8,14 +8,14 @@ import type { FailureCode } from '../../protocol/failure-codes.ts';
 import type { BroadcastCopy, Client, ClientOptions, ClientSink, ConnectTimings } from './client.ts';
 import type { ConnectTimes } from './connect-times.ts';
 import {
-  type Connection,
-  type Emit,
-  NO_OPENINGS,
-  newConnection,
-  openingOf,
-  takeOpening,
+  type ConnectionState,
+  type EmitCommand,
+  findPending,
+  NONE_PENDING,
+  takePending,
   workerOf,
-} from './connection.ts';
+} from './connection-state.ts';
+import { ConnectionTable } from './connection-table.ts';
 import { Counts } from './counts.ts';
 import { Joins } from './joins.ts';
 import type { Ledger } from './ledger.ts';
@@ -25,37 +25,36 @@ import type { OpenSeries } from './open-series.ts';
 import type { Pacer } from './pacer.ts';
 import { optionsInTurn } from './source-ports.ts';
 
-/** Acknowledgement ids of the ledger's own asking; the engine's request ids never get this high. */
-const LEDGER_ACK_BASE = 2 ** 40;
-
 const PORT_TAKEN = new Set(['EADDRINUSE', 'EADDRNOTAVAIL']);
 const MAX_PORT_TRIES = 100;
 
-export interface ConnectionParts {
+export interface ConnectionManagerDependencies {
   settings: FleetSettings;
-  /** Which of how many fleet processes of the run this is. */
+  /** Index of this process among all fleet processes of the run. */
   share: { index: number; of: number };
   createClient: (slot: number, options: ClientOptions, sink: ClientSink) => Client;
   ledger: Ledger;
   connectTimes: ConnectTimes;
-  openings: OpenSeries;
+  openSeries: OpenSeries;
   pacer: Pacer;
   answer: (answer: FleetAnswer) => void;
 }
 
-export class Connections implements ClientSink {
+export class ConnectionManager implements ClientSink {
   readonly counts = new Counts();
-  readonly #parts: ConnectionParts;
-  readonly #byId = new Map<number, Connection>();
-  readonly #bySlot: (Connection | undefined)[] = [];
+  readonly #dependencies: ConnectionManagerDependencies;
+  readonly #table = new ConnectionTable();
   readonly #joins: Joins;
-  #nextLedgerAck = LEDGER_ACK_BASE;
   readonly #nextOptions: () => ClientOptions;
 
-  constructor(parts: ConnectionParts) {
-    this.#parts = parts;
-    this.#joins = new Joins(parts.ledger);
-    this.#nextOptions = optionsInTurn(parts.settings.defaults, parts.settings.localAddresses, parts.share);
+  constructor(dependencies: ConnectionManagerDependencies) {
+    this.#dependencies = dependencies;
+    this.#joins = new Joins(dependencies.ledger);
+    this.#nextOptions = optionsInTurn(
+      dependencies.settings.defaults,
+      dependencies.settings.localAddresses,
+      dependencies.share,
+    );
   }
 
   get joining(): number {
@@ -74,23 +73,18 @@ export class Connections implements ClientSink {
   }
 
   #open(command: Extract<FleetCommand, { op: 'open' }>): void {
-    let connection = this.#byId.get(command.id);
-    if (!connection) {
-      connection = newConnection(command.id);
-      this.#byId.set(command.id, connection);
-    }
+    const connection = this.#table.findOrAdd(command.id);
     const { namespace, requestId, options } = command;
     const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
-    connection.openings = connection.openings.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
+    connection.pending = connection.pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
     if (!connection.client) {
       this.counts.attempts++;
       this.counts.connecting++;
       if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
       connection.overrides = options?.overrides;
-      const slot = this.#bySlot.length;
-      this.#bySlot.push(connection);
-      connection.client = this.#parts.createClient(slot, this.#options(options?.overrides), this);
-      // Known before the first packet: a server may speak as soon as it has accepted the namespace.
+      const slot = this.#table.assignSlot(connection);
+      connection.client = this.#dependencies.createClient(slot, this.#options(options?.overrides), this);
+      // Set before the first packet: a server can send events as soon as it has accepted the namespace.
       if (command.interest) connection.client.interest = new Set(command.interest);
     }
     connection.client.connect(namespace);
@@ -101,26 +95,23 @@ export class Connections implements ClientSink {
     return overrides ? { ...options, ...overrides } : options;
   }
 
-  #emit(command: Emit): void {
+  #emit(command: EmitCommand): void {
     const { id, namespace, event, args, requestId } = command;
-    const connection = this.#byId.get(id);
+    const connection = this.#table.find(id);
     const client = connection?.client;
     if (!client) return; // its end has been reported already
-    const opening = openingOf(connection, namespace);
-    if (opening) {
-      opening.emits = [...(opening.emits ?? []), command];
+    const pending = findPending(connection, namespace);
+    if (pending) {
+      pending.emits = [...(pending.emits ?? []), command];
       return;
     }
-    let ackId = requestId;
-    if (event === EVENTS.joinRoom && this.#parts.settings.ledger) {
-      ackId ??= this.#nextLedgerAck++;
-      this.#joins.asked(client.slot, ackId, args[0] as JoinRoom);
-    }
+    const isJoin = event === EVENTS.joinRoom && this.#dependencies.settings.ledger;
+    const ackId = isJoin ? this.#joins.request(client.slot, requestId, args[0] as JoinRoom) : requestId;
     client.emit(namespace, event, args, ackId);
   }
 
   #interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {
-    const client = this.#byId.get(id)?.client;
+    const client = this.#table.find(id)?.client;
     if (!client) return;
     if (wanted) {
       client.interest ??= new Set();
@@ -129,26 +120,26 @@ export class Connections implements ClientSink {
   }
 
   #close(id: number, requestId: number): void {
-    const connection = this.#byId.get(id);
+    const connection = this.#table.find(id);
     if (!connection?.client) {
-      this.#byId.delete(id);
-      this.#parts.answer({ op: 'left', requestId });
+      this.#table.delete(id);
+      this.#dependencies.answer({ op: 'left', requestId });
       return;
     }
-    connection.leaving = requestId;
-    this.#parts.pacer.add(() => {
-      // A connection that never opened has nobody to take leave of, and would never report an end.
+    connection.closeRequestId = requestId;
+    this.#dependencies.pacer.add(() => {
+      // A connection that never opened cannot be closed politely, and would never report its end.
       if (connection.client && !connection.open) {
         connection.client.destroy();
         this.counts.connecting--;
-        this.#failOpening(connection, 'closed', 'closed by the virtual user');
+        this.#failPending(connection, 'closed', 'closed by the virtual user');
         this.#forget(connection);
       } else connection.client?.close();
     });
   }
 
   onOpen(client: Client, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void {
-    const connection = this.#bySlot[client.slot];
+    const connection = this.#table.ofClient(client);
     if (!connection) return;
     const nowUs = monotonicUs();
     if (timings) {
@@ -156,57 +147,57 @@ export class Connections implements ClientSink {
       this.counts.connected++;
       this.counts.connecting--;
       connection.open = true;
-      this.#parts.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
-      this.#parts.openings.record(nowUs);
+      this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
+      this.#dependencies.openSeries.record(nowUs);
       connection.attemptingSinceUs = 0;
       this.counts.assign(connection, workerOf(sessionId));
     }
-    const opening = takeOpening(connection, namespace);
-    if (opening === undefined) return;
-    const { requestId, begunAtUs } = opening;
-    this.#parts.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
-    for (const emit of opening.emits ?? []) this.#emit(emit);
+    const pending = takePending(connection, namespace);
+    if (pending === undefined) return;
+    const { requestId, begunAtUs, emits } = pending;
+    this.#dependencies.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
+    for (const emit of emits ?? []) this.#emit(emit);
   }
 
   onRefused(client: Client, namespace: string, message: string, data: unknown): void {
-    const connection = this.#bySlot[client.slot];
+    const connection = this.#table.ofClient(client);
     if (!connection) return;
-    const requestId = takeOpening(connection, namespace)?.requestId;
+    const requestId = takePending(connection, namespace)?.requestId;
     this.counts.failed('namespace_refused');
     if (requestId !== undefined) {
-      this.#parts.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
+      this.#dependencies.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
     }
     if (!connection.open) {
       this.counts.connecting--;
       client.destroy();
       this.#drop(connection);
-      if (connection.leaving !== undefined) this.#answerLeft(connection);
+      if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
     }
   }
 
   onFailed(client: Client, cause: FailureCode, message: string): void {
-    const connection = this.#bySlot[client.slot];
+    const connection = this.#table.ofClient(client);
     if (!connection) return;
     if (this.#retryPort(connection, cause)) return;
     this.counts.failed(cause);
     this.counts.connecting--;
-    this.#failOpening(connection, cause, message);
+    this.#failPending(connection, cause, message);
     this.#drop(connection);
-    if (connection.leaving !== undefined) this.#answerLeft(connection);
+    if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
   }
 
-  /** A source port of our choosing may be somebody else's: the next one is tried, and nobody need know. */
-  #retryPort(connection: Connection, cause: FailureCode): boolean {
+  /** A source port that we chose can be in use by another process: then tries the next one, and reports nothing. */
+  #retryPort(connection: ConnectionState, cause: FailureCode): boolean {
     const failed = connection.client;
     if (!failed || !PORT_TAKEN.has(cause) || connection.portTries >= MAX_PORT_TRIES) return false;
-    if (this.#parts.settings.client !== 'light') return false; // the official one leaves ports to the kernel
+    if (this.#dependencies.settings.client !== 'light') return false; // only the light client chooses its ports
     const options = this.#options(connection.overrides);
-    if (!options.localPort || connection.leaving !== undefined) return false;
+    if (!options.localPort || connection.closeRequestId !== undefined) return false;
     connection.portTries++;
-    const client = this.#parts.createClient(failed.slot, options, this);
+    const client = this.#dependencies.createClient(failed.slot, options, this);
     client.interest = failed.interest;
     connection.client = client;
-    for (const { namespace } of connection.openings) client.connect(namespace);
+    for (const { namespace } of connection.pending) client.connect(namespace);
     return true;
   }
 
@@ -218,16 +209,16 @@ export class Connections implements ClientSink {
     receivedAtUs: number,
     copy: BroadcastCopy,
   ): void {
-    this.#parts.ledger.receive(client.slot, seq, worker, receivedAtUs, copy);
+    this.#dependencies.ledger.receive(client.slot, seq, worker, receivedAtUs, copy);
   }
 
   onUnreadable(): void {
-    this.#parts.ledger.receiveUnreadable();
+    this.#dependencies.ledger.receiveUnreadable();
   }
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
-    const connection = this.#bySlot[client.slot];
-    if (connection) this.#parts.answer({ op: 'event', id: connection.id, namespace, event, args });
+    const connection = this.#table.ofClient(client);
+    if (connection) this.#dependencies.answer({ op: 'event', id: connection.id, namespace, event, args });
   }
 
   onIgnored(): void {
@@ -237,30 +228,30 @@ export class Connections implements ClientSink {
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
     const { slot } = client;
     const accepted = this.#joins.answered(slot, ackId, args[0]);
-    const connection = this.#bySlot[slot];
+    const connection = this.#table.ofClient(client);
     if (accepted && connection?.open) {
       if (accepted.worker !== undefined) this.counts.assign(connection, accepted.worker);
       this.#joins.entered(slot, accepted.room, connection.worker);
     }
-    if (ackId < LEDGER_ACK_BASE) this.#parts.answer({ op: 'acked', requestId: ackId, args });
+    if (!this.#joins.isOwnRequest(ackId)) this.#dependencies.answer({ op: 'acked', requestId: ackId, args });
   }
 
   onClosed(client: Client, reason: string, namespace: string | undefined): void {
-    const connection = this.#bySlot[client.slot];
+    const connection = this.#table.ofClient(client);
     if (!connection) return;
     if (namespace !== undefined) {
-      this.#parts.answer({ op: 'closed', id: connection.id, reason, namespace });
+      this.#dependencies.answer({ op: 'closed', id: connection.id, reason, namespace });
       return;
     }
     this.counts.connected--;
     this.counts.ended(reason);
-    this.#failOpening(connection, 'closed', reason);
-    if (connection.leaving !== undefined) {
+    this.#failPending(connection, 'closed', reason);
+    if (connection.closeRequestId !== undefined) {
       this.#forget(connection);
       return;
     }
     this.#drop(connection);
-    this.#parts.answer({ op: 'closed', id: connection.id, reason });
+    this.#dependencies.answer({ op: 'closed', id: connection.id, reason });
   }
 
   onTraffic(receivedBytes: number, sentBytes: number): void {
@@ -268,39 +259,38 @@ export class Connections implements ClientSink {
     this.counts.sentBytes += sentBytes;
   }
 
-  #failOpening(connection: Connection, cause: FailureCode, message: string): void {
-    for (const { requestId } of connection.openings) {
-      this.#parts.answer({ op: 'failed', requestId, cause, message });
+  #failPending(connection: ConnectionState, cause: FailureCode, message: string): void {
+    for (const { requestId } of connection.pending) {
+      this.#dependencies.answer({ op: 'failed', requestId, cause, message });
     }
-    connection.openings = NO_OPENINGS;
+    connection.pending = NONE_PENDING;
   }
 
-  /** The client is gone, the engine may open another one. */
-  #drop(connection: Connection): void {
+  /** The client has ended; the engine can open the connection again. */
+  #drop(connection: ConnectionState): void {
     const { client } = connection;
     if (!client) return;
     this.#joins.left(client.slot);
-    this.#bySlot[client.slot] = undefined;
+    this.#table.releaseSlot(client);
     this.counts.assign(connection, '');
     connection.client = undefined;
     connection.open = false;
   }
 
-  #forget(connection: Connection): void {
+  #forget(connection: ConnectionState): void {
     this.#drop(connection);
-    this.#answerLeft(connection);
+    this.#confirmClose(connection);
   }
 
-  #answerLeft(connection: Connection): void {
-    this.#byId.delete(connection.id);
-    if (connection.leaving === undefined) return;
-    this.#parts.answer({ op: 'left', requestId: connection.leaving });
-    connection.leaving = undefined;
+  #confirmClose(connection: ConnectionState): void {
+    this.#table.delete(connection.id);
+    if (connection.closeRequestId === undefined) return;
+    this.#dependencies.answer({ op: 'left', requestId: connection.closeRequestId });
+    connection.closeRequestId = undefined;
   }
 
-  /** Drops everything at once; for the process's own end. */
+  /** Drops all connections at once, without reports. */
   destroy(): void {
-    for (const connection of this.#byId.values()) connection.client?.destroy();
-    this.#byId.clear();
+    this.#table.destroy();
   }
 }

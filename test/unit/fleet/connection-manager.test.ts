@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client, ClientSink } from '../../../plugin/fleet/client.ts';
 import { ConnectTimes } from '../../../plugin/fleet/connect-times.ts';
-import { Connections } from '../../../plugin/fleet/connections.ts';
+import { ConnectionManager } from '../../../plugin/fleet/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/ledger.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import { OpenSeries } from '../../../plugin/fleet/open-series.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 
-/** Connections whose clients do nothing, and whose leave is taken when the test says so. */
+/** Connections whose clients do nothing, and that leave when the test calls `leave()`. */
 function idleConnections() {
   const answers: FleetAnswer[] = [];
   const leaves: (() => void)[] = [];
@@ -20,7 +20,7 @@ function idleConnections() {
     clients.push(client as Client);
     return client as Client;
   };
-  const connections = new Connections({
+  const connections = new ConnectionManager({
     settings: {
       client: 'light',
       defaults: clientOptions({ url: 'http://127.0.0.1:1' }),
@@ -33,7 +33,7 @@ function idleConnections() {
     createClient,
     ledger: new Ledger(),
     connectTimes: new ConnectTimes(),
-    openings: new OpenSeries(0),
+    openSeries: new OpenSeries(0),
     pacer: { add: (leave: () => void) => void leaves.push(leave) } as Pacer,
     answer: (answer) => void answers.push(answer),
   });
@@ -51,7 +51,7 @@ const ends: Record<string, (sink: ClientSink, client: Client) => void> = {
 };
 
 for (const [what, end] of Object.entries(ends)) {
-  test(`who waits to leave and is ${what} meanwhile has left, once`, () => {
+  test(`a connection that is ${what} while it waits to leave answers once that it has left`, () => {
     const { connections, answers, clients, leave } = idleConnections();
     connections.run(open);
     connections.run(close);
@@ -65,7 +65,7 @@ for (const [what, end] of Object.entries(ends)) {
   });
 }
 
-test('joins that nobody answers end with their connections', () => {
+test('unanswered joins end with their connections', () => {
   const { connections, clients } = idleConnections();
   for (const id of [1, 2]) {
     connections.run({ ...open, id });

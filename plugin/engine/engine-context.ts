@@ -1,14 +1,16 @@
+/** What an engine gives to the sessions and steps of its virtual users. */
 import type { Fleet } from '../fleet/fleet.ts';
 import type { EngineOptions } from '../script/engine-options.ts';
 import type { Meter } from './meter.ts';
 import type { Signals } from './signals.ts';
+import type { Tally } from './tally.ts';
 import type { Helpers } from './types.ts';
 
 /** What the engine needs of a fleet. */
 export type FleetLike = Pick<Fleet, 'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'close'>;
 
-/** What all virtual users of one engine share. */
-export interface Run {
+/** Shared by all virtual users of one engine. */
+export interface EngineContext {
   config: EngineOptions;
   fleet: FleetLike;
   helpers: Helpers;
@@ -17,22 +19,4 @@ export interface Run {
   tally: Tally;
   signals: Signals;
   warn: (message: string) => void;
-}
-
-/** Counts of what the engine, not the fleet, decides on. */
-export interface Tally {
-  started: number;
-  ended: number;
-  holding: number;
-  /** As in `FleetStatus`. */
-  toOpen: number;
-  failed: number;
-  retries: number;
-  reconnects: number;
-  /** Virtual users that failed, by error code. */
-  failures: Record<string, number>;
-}
-
-export function newTally(): Tally {
-  return { started: 0, ended: 0, holding: 0, toOpen: 0, failed: 0, retries: 0, reconnects: 0, failures: {} };
 }

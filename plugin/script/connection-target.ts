@@ -6,13 +6,16 @@ import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { EngineOptions } from './engine-options.ts';
 import type { Flow } from './flow.ts';
 
-export interface Connection extends ConnectionOptions {
+export interface ConnectionTarget extends ConnectionOptions {
   /** In which virtual users are without a step that says otherwise. */
   namespace: string;
 }
 
 /** @param flow what its first `connect` changes counts, as far as the script itself says it */
-export function connectionOf({ connection, baseNamespace }: EngineOptions, flow: Flow | undefined): Connection {
+export function connectionTargetOf(
+  { connection, baseNamespace }: EngineOptions,
+  flow: Flow | undefined,
+): ConnectionTarget {
   const { query, headers, ...changes } = flow?.connection ?? {};
   return {
     ...connection,

@@ -1,0 +1,39 @@
+/** Ledger rows for a fleet process that has died or does not answer. */
+import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FleetProcess } from './fleet-process.ts';
+
+const NO_LATENCIES = encodeHistogram(createHistogram());
+
+/**
+ * The receipts of a process are lost with it, or unreadable while it is stopped. Its members count as lost, not as never
+ * expected: otherwise a crash of the generator would improve the coverage.
+ */
+export function rowsOfSilentProcess(
+  { index, death, status }: FleetProcess,
+  broadcasts: FreezeOrder[],
+): FrozenBroadcast[] {
+  const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };
+  if (joined === 0) return [];
+  return broadcasts
+    .filter(({ sentAtUs }) => sentAtUs < atUs)
+    .map(({ seq }) => ({
+      process: index,
+      seq,
+      expected: joined,
+      received: 0,
+      lostConnected: 0,
+      lostDisconnected: joined,
+      duplicates: 0,
+      reordered: 0,
+      unexpected: 0,
+      notMember: 0,
+      wrongSize: 0,
+      wrongContent: 0,
+      early: 0,
+      earlyByUs: 0,
+      latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
+      firstUs: 0,
+      lastUs: 0,
+    }));
+}
