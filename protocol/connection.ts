@@ -3,6 +3,9 @@
 /** `light` speaks WebSocket only and costs a few KB a connection; `official` is socket.io-client. */
 export type ClientKind = 'light' | 'official';
 
+/** Far more than a broadcast has, and little enough that a process can hold one for each of some connections. */
+export const MAX_PAYLOAD_BYTES = 16 * 1024 ** 2;
+
 export interface ConnectionOptions {
   /** http(s)://host:port, ws(s):// likewise. */
   url: string;
@@ -17,6 +20,8 @@ export interface ConnectionOptions {
   tls: TlsOptions;
   /** For the whole way from TCP connect to the Socket.IO CONNECT answer. */
   connectTimeoutMs: number;
+  /** A larger message ends the connection, so that a server cannot fill the generator's memory. */
+  maxPayloadBytes?: number;
   /** Source address; undefined leaves it to the kernel. */
   localAddress: string | undefined;
 }

@@ -23,7 +23,15 @@ interface Case {
 }
 
 type Column = (typeof COLUMNS)[number];
-const COLUMNS = ['received', 'lostConnected', 'lostDisconnected', 'duplicates', 'reordered', 'unexpected', 'notMember'] as const;
+const COLUMNS = [
+  'received',
+  'lostConnected',
+  'lostDisconnected',
+  'duplicates',
+  'reordered',
+  'unexpected',
+  'notMember',
+] as const;
 
 /** The books are long closed then. */
 const LATE_MS = 1500;

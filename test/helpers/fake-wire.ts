@@ -44,6 +44,7 @@ export function fakeWire(): FakeWire {
   const sent: Buffer[] = [];
   const wire: FakeWire['wire'] = { state: 'open' };
   const dial = () => ({
+    writableLength: 0,
     write: (bytes: Uint8Array) => sent.push(Buffer.from(bytes)),
     end: (bytes?: Uint8Array) => {
       if (bytes) sent.push(Buffer.from(bytes));

@@ -52,6 +52,7 @@ function httpFailure(status: number, request: unknown): Failure {
 
 function socketFailure(error: NodeJS.ErrnoException): Failure {
   const { message, code } = error;
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket = /^Invalid (Upgrade|Sec-WebSocket)|^Server sent/.test(message) || /^(HPE|WS)_/.test(code ?? '');
