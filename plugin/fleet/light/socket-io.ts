@@ -17,6 +17,8 @@ export interface SocketIoShared extends Shared {
   readonly codec: PacketCodec;
 }
 
+/** Of a refusal: it travels between processes, once for each connection. */
+const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
 
@@ -179,11 +181,13 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
     if (!this.#pending.includes(namespace)) return;
     const error = typeof data === 'object' ? data : { message: data };
+    // Before anything changes: not everything has a text.
+    const message = String(error.message).slice(0, MAX_MESSAGE_LENGTH);
     this.#settle(namespace);
     const isLast = this.#connected.length + this.#pending.length === 0;
     const wasOpen = this.state === 'open';
     if (isLast) this.depart();
-    this.#sink.onRefused(this, namespace, String(error.message), error.data);
+    this.#sink.onRefused(this, namespace, message, error.data);
     if (isLast && wasOpen) this.#sink.onClosed(this, 'io server disconnect', undefined);
   }
 
