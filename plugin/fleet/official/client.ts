@@ -9,6 +9,7 @@ import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
 import { reportBroadcast } from '../decoded-broadcast.ts';
 import { endFailure, type Failure, failureOf } from './failure.ts';
+import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
 /** @param slot dense number, never reused: the ledger's index */
@@ -49,7 +50,10 @@ class OfficialClient implements Client {
       const socket = manager.socket(namespace, { auth: this.#options.auth });
       this.#pending.set(namespace, socket);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
-      socket.connect();
+      openIsolated(
+        () => socket.connect(),
+        (error) => this.#onUnreadable(error),
+      );
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const failure = { cause: networkCause(error as Error), message: (error as Error).message };
@@ -162,6 +166,15 @@ class OfficialClient implements Client {
 
   #onAck(namespace: string, ackId: number, args: unknown[]): void {
     if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, args);
+  }
+
+  /** What the server sent made the library throw. */
+  #onUnreadable({ message }: Error): void {
+    if (this.#state === 'connecting') this.#fail({ cause: 'unreadable_data', message });
+    else if (this.#state === 'open') {
+      this.destroy();
+      this.#sink.onClosed(this, 'parse error', undefined);
+    }
   }
 
   /** The transport has ended. */
