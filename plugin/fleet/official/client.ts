@@ -8,6 +8,7 @@ import { EVENTS } from '../../../protocol/events.ts';
 import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
 import { reportBroadcast } from '../decoded-broadcast.ts';
+import { nestsDeeper } from '../nesting.ts';
 import { endFailure, type Failure, failureOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
@@ -118,6 +119,7 @@ class OfficialClient implements Client {
     socket.on('connect_error', (error: Error & { data?: unknown }) => {
       if (this.#state === 'gone') return;
       // Only a refusal by the server has the key `data`, even if its value is undefined.
+      if (this.#isTooDeep(error.data)) return;
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
       else this.#fail({ cause: 'not_socketio', message: error.message });
     });
@@ -158,6 +160,7 @@ class OfficialClient implements Client {
     if (this.#state === 'gone') return;
     // The callback to acknowledge with, which the fleet never does.
     if (typeof args.at(-1) === 'function') args.pop();
+    if (this.#isTooDeep(args)) return;
     const isWanted = this.interest?.has(event) === true;
     if (event === EVENTS.broadcast) reportBroadcast(this.#sink, this, args[0], monotonicUs());
     else if (!isWanted) this.#sink.onIgnored(this);
@@ -165,7 +168,14 @@ class OfficialClient implements Client {
   }
 
   #onAck(namespace: string, ackId: number, args: unknown[]): void {
-    if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, args);
+    if (this.#state !== 'gone' && !this.#isTooDeep(args)) this.#sink.onAck(this, namespace, ackId, args);
+  }
+
+  /** Ends the connection then: such data cannot be passed on. */
+  #isTooDeep(data: unknown): boolean {
+    const isTooDeep = nestsDeeper(data);
+    if (isTooDeep) this.#onUnreadable(new Error('data that is nested too deeply'));
+    return isTooDeep;
   }
 
   /** What the server sent made the library throw. */
@@ -184,7 +194,8 @@ class OfficialClient implements Client {
     if (this.#state === 'connecting') this.#fail(endFailure(reason, details));
     else if (this.#state === 'open') {
       this.#end();
-      this.#sink.onClosed(this, reason, undefined);
+      const { cause } = endFailure(reason, details);
+      this.#sink.onClosed(this, cause === 'message_too_large' ? 'message too large' : reason, undefined);
     }
   }
 

@@ -37,7 +37,21 @@ for (const client of ['light', 'official'] as ClientKind[]) {
       frames = sent;
       await assert.rejects(fleet.connection().open('/'), { code: client === 'light' ? light : official });
     }
-    frames = [text(OPEN_PACKET), text('40{"sid":"s"}')];
+    const opened = [text(OPEN_PACKET), text('40{"sid":"s"}')];
+    const nested = text(`42["wanted",${'['.repeat(4000)}${']'.repeat(4000)}]`);
+    const ends: [reason: string, frame: Buffer][] = [
+      ['parse error', nested],
+      ['message too large', text('x'.repeat(100_000))],
+    ];
+    for (const [reason, frame] of ends) {
+      frames = [...opened, frame];
+      const connection = fleet.connection();
+      const dropped = new Promise((resolve) => connection.onDrop(resolve));
+      connection.on('/', 'wanted', () => {});
+      await connection.open('/');
+      assert.equal(await dropped, reason);
+    }
+    frames = opened;
     await fleet.connection().open('/');
     assert.deepEqual(
       (await fleet.snapshot()).processes.map(({ alive }) => alive),
