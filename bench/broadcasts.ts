@@ -7,7 +7,7 @@ export interface BroadcastPlan {
   bytes: number;
 }
 
-/** What is left of the window for the last receipts. */
+/** End of the window, reserved for the last receipts. */
 const LAST_MS = 500;
 
 /**

@@ -1,4 +1,4 @@
-/** Bars beside each other, as SVG; drawn without a browser. */
+/** Bar charts side by side, as SVG; drawn without a browser. */
 import { BarChart } from 'echarts/charts';
 import { GridComponent, TitleComponent } from 'echarts/components';
 import { init, use } from 'echarts/core';
@@ -8,21 +8,21 @@ use([BarChart, GridComponent, TitleComponent, SVGRenderer]);
 
 export interface Panel {
   title: string;
-  /** One for each label; null is left empty. */
+  /** One for each label; null leaves a gap. */
   values: (number | null)[];
-  /** As it is written at the end of its bar. */
+  /** Text at the end of a bar. */
   format(value: number): string;
 }
 
 const PANEL_WIDTH = 290;
-/** On average, in the labels' font; a browser's own may be wider than most. */
+/** Average in the labels' font, with a margin for browsers' own fonts. */
 const CHARACTER_WIDTH = 7;
 const ROW_HEIGHT = 30;
 const HEAD_HEIGHT = 40;
-/** The rows that the reader came for. */
+/** Colour of the rows that stand out. */
 const OWN_COLOR = '#2563eb';
 const OTHER_COLOR = '#94a3b8';
-/** Readable on the light and on the dark theme of a page. */
+/** Readable on light and dark backgrounds. */
 const TEXT_COLOR = '#64748b';
 
 /** @param isOwn whether the row of that index stands out */
@@ -39,7 +39,7 @@ export function barPanels(labels: string[], panels: Panel[], isOwn: (index: numb
       left: left(index),
       textStyle: { fontSize: 13, color: TEXT_COLOR },
     })),
-    // Room at the right for the number behind the longest bar.
+    // Space on the right for the number behind the longest bar.
     grid: panels.map((_, index) => ({ left: left(index), width: PANEL_WIDTH - 90, top: HEAD_HEIGHT - 8, bottom: 8 })),
     xAxis: panels.map((_, gridIndex) => ({ type: 'value', gridIndex, show: false })),
     yAxis: panels.map((_, gridIndex) => ({

@@ -7,13 +7,13 @@ export interface Command<O> {
   options: O;
   /** As the user typed it. */
   command: string;
-  /** Aborted by Ctrl-C: everything that was started must end. */
+  /** Aborted by Ctrl-C; everything that was started has to end. */
   signal: AbortSignal;
 }
 
 interface Definition<S extends z.ZodObject> {
   usage: string;
-  /** Every option takes a value, but for `publish`. */
+  /** Every option except `publish` takes a value. */
   schema: S;
   run(command: Command<z.output<S>>): Promise<void>;
 }
@@ -21,7 +21,7 @@ interface Definition<S extends z.ZodObject> {
 /** Sets the exit code; resolves when all is closed. */
 export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: Definition<S>): Promise<void> {
   const abort = new AbortController();
-  // Whoever asks twice wants it now.
+  // A second Ctrl-C means: at once.
   process.on('SIGINT', () => (abort.signal.aborted ? process.exit(130) : abort.abort()));
   process.on('SIGTERM', () => abort.abort());
   try {

@@ -1,4 +1,4 @@
-/** Where and with what a bench ran: what somebody else needs to get the same figures, or to see why theirs differ. */
+/** Hardware and software of a bench, for others to reproduce its figures, or to explain why theirs differ. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -31,7 +31,7 @@ export function describeMachine(packages: string[]): Machine {
   };
 }
 
-/** @returns the first line that the program prints; undefined where there is no such program */
+/** @returns the first line that the program prints; undefined if there is no such program */
 export function firstLine(program: string, args: string[]): string | undefined {
   try {
     return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
@@ -53,14 +53,14 @@ export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommi
   ];
 }
 
-/** Not every package exports its package.json: it is looked for above its entry. */
+/** Not every package exports its package.json, so it is searched for above the entry point. */
 function versionOf(name: string): string {
   for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
     try {
       const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
       if (about.name === name) return about.version;
     } catch {
-      // further up
+      // Not in this folder.
     }
   }
   return 'unknown';

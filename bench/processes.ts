@@ -4,14 +4,14 @@ import { parseSmapsRollup } from '../plugin/samplers/proc.ts';
 
 export class ProcessTree {
   readonly rootPid: number;
-  /** Last known CPU time of every thread seen, so that what ended threads had used stays counted. */
+  /** Last known CPU time of every thread seen, so that threads that have ended still count. */
   readonly #cpuNs = new Map<string, number>();
 
   constructor(rootPid: number) {
     this.rootPid = rootPid;
   }
 
-  /** Root first. A process whose parents have gone is no longer found. */
+  /** Root first. A process whose ancestors have ended is not found. */
   pids(): number[] {
     const parents = new Map<number, number>();
     for (const name of readdirSync('/proc')) {
@@ -21,7 +21,7 @@ export class ProcessTree {
       if (stat) parents.set(pid, Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
     }
     const found = parents.has(this.rootPid) ? [this.rootPid] : [];
-    for (const parent of found) for (const [pid, its] of parents) if (its === parent) found.push(pid);
+    for (const parent of found) for (const [pid, parentOfPid] of parents) if (parentOfPid === parent) found.push(pid);
     return found;
   }
 
@@ -38,7 +38,7 @@ export class ProcessTree {
     return totalNs / 1000;
   }
 
-  /** Proportional set size: pages shared by several processes are divided between them. */
+  /** Proportional set size: memory pages shared by several processes are divided among them. */
   pssBytes(): number {
     return this.pids().reduce((total, pid) => {
       const rollup = readText(`/proc/${pid}/smaps_rollup`);
@@ -51,7 +51,7 @@ export class ProcessTree {
       try {
         process.kill(pid, signal);
       } catch {
-        // gone since
+        // It has ended meanwhile.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** A figure of several rounds. */
+/** The spread of a figure over several rounds. */
 import { median } from '../report/statistics.ts';
 
 export interface Spread {
@@ -7,7 +7,7 @@ export interface Spread {
   max: number;
 }
 
-/** @returns undefined of nothing */
+/** @returns undefined without values */
 export function spreadOf(values: number[]): Spread | undefined {
   const middle = median(values);
   return middle === undefined ? undefined : { median: middle, min: Math.min(...values), max: Math.max(...values) };

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** @throws Error when it does not happen in time */
+/** @throws Error if the condition does not become true in time */
 export async function until(
   condition: () => Promise<boolean>,
   timeoutMs: number,

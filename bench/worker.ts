@@ -1,4 +1,4 @@
-/** One Socket.IO worker of ours in a process of its own, without proxy, and the line to its control namespace. */
+/** One of our Socket.IO workers in a separate process, without proxy, and a connection to its control namespace. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import type { WorkerStats } from '../protocol/events.ts';
 
 export const ROOM = 'capacity';
 export const TOKEN = 'token-of-the-bench';
-/** Also the length of the idle and of the broadcast window, so that each has one ping of every connection in it. */
+/** Also the length of the idle and the broadcast window, so that each includes one ping of every connection. */
 export const PING_INTERVAL_MS = 10_000;
 
 const START_TIMEOUT_MS = 15_000;
@@ -20,7 +20,7 @@ export class Worker {
   readonly controlUrl: string;
   readonly #child: ChildProcess;
   readonly #control: ControlClients;
-  /** Far from the numbers that a measured run of Artillery gives to its own broadcasts. */
+  /** Far from the sequence numbers of a run's own broadcasts. */
   #seq = 1000;
   #closing: Promise<void> | undefined;
 
@@ -32,7 +32,7 @@ export class Worker {
     this.#control = control;
   }
 
-  /** @param environment as its process has it, over the bench's own; `execArgv` for Node */
+  /** @param environment of its process, added to that of the bench @param execArgv for Node */
   static async start(environment: Record<string, string> = {}, execArgv: string[] = []): Promise<Worker> {
     const child = fork(fileURLToPath(new URL('../server/main.ts', import.meta.url)), {
       execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
@@ -40,7 +40,7 @@ export class Worker {
         ...process.env,
         CAPACITY_TOKEN: TOKEN,
         CAPACITY_PING_INTERVAL_MS: String(PING_INTERVAL_MS),
-        // A generator that is at its limit is slow to answer, not dead.
+        // A generator at its limit is slow to answer, not dead.
         CAPACITY_PING_TIMEOUT_MS: '60000',
         CAPACITY_LOG_LEVEL: 'info',
         ...environment,
@@ -83,7 +83,7 @@ export class Worker {
   }
 }
 
-/** From the worker's log: both ports are the system's choice. */
+/** From the worker's log, as the system chooses both ports. */
 async function portsOf(child: ChildProcess): Promise<{ port: number; controlPort: number }> {
   const signal = AbortSignal.timeout(START_TIMEOUT_MS);
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream, signal });

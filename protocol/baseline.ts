@@ -1,4 +1,6 @@
-/** `capacity-baseline.json`: results that later ones are checked against. It is made to be kept with the sources. */
+/**
+ * `capacity-baseline.json`: results that later ones are checked against. It is meant to be kept under version control.
+ */
 import { z } from 'zod';
 import { type Result, resultSchema } from './result.ts';
 
@@ -9,7 +11,7 @@ export const baselineFileSchema = z.strictObject({
     z.string(),
     z.strictObject({
       savedAt: z.string(),
-      /** One, or repeats; without what no comparison needs. */
+      /** One, or repeats; abridged. */
       results: z.array(resultSchema).min(1),
     }),
   ),
@@ -17,7 +19,7 @@ export const baselineFileSchema = z.strictObject({
 
 export type BaselineFile = z.infer<typeof baselineFileSchema>;
 
-/** The same result without its long lists: a file that one can keep under version control. */
+/** The same result without the long lists that no comparison needs. */
 export function abridged(result: Result): Result {
   return {
     ...result,

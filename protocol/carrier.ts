@@ -1,12 +1,12 @@
 /**
- * What carries the messages between a run and its engines. Today all of them are threads of one process; whatever else
- * may lie between them has to keep the same contract: every message reaches everybody else on the carrier, whole and in
- * the order of its sender, and nobody hears itself.
+ * Transports the messages between a run and its engines. Today all of them are threads of one process; any other
+ * carrier has to keep the same contract: every message reaches all others on the carrier, whole and in the order of its
+ * sender, and does not return to its sender.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 
 export interface Carrier<Sent, Received> {
-  /** Called for each message; whoever opens the carrier sets it before anything can arrive. */
+  /** Called for each message; to be set right after opening the carrier, before a message can arrive. */
   onMessage: (message: Received) => void;
   /** Does nothing on a closed carrier. */
   send(message: Sent): void;
@@ -15,8 +15,8 @@ export interface Carrier<Sent, Received> {
 }
 
 /**
- * Between the threads of one process. It keeps no process running.
- * @param runId two runs in one process do not hear each other
+ * Between the threads of one process. Does not keep the process running.
+ * @param runId keeps several runs in one process apart
  */
 export function openThreadCarrier<Sent, Received>(runId: string): Carrier<Sent, Received> {
   const channel = new BroadcastChannel(`socketio-capacity:${runId}`);
@@ -32,7 +32,7 @@ export function openThreadCarrier<Sent, Received>(runId: string): Carrier<Sent, 
     },
   };
   channel.onmessage = (event) => carrier.onMessage((event as { data: Received }).data);
-  // Node's types leave it out.
+  // Missing in Node's types.
   (channel as unknown as { unref(): void }).unref();
   return carrier;
 }

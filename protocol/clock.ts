@@ -1,16 +1,18 @@
 /**
- * CLOCK_MONOTONIC in microseconds, the one clock of the wire contract: processes of one host agree on it,
- * and NTP cannot step it. `performance.now()` reads it several times faster than `process.hrtime.bigint()`,
- * but counts from the start of its own thread, so the distance is measured once, when this module loads.
+ * CLOCK_MONOTONIC in microseconds, the clock of the wire contract: all processes of a host share it, and NTP cannot
+ * step it. `performance.now()` reads it several times faster than `process.hrtime.bigint()`, but counts from the start
+ * of its thread, so the offset is measured once, when this module loads.
  */
 const offsetUs = measureOffsetUs();
 
-/** @returns microseconds since boot, with fractions of a microsecond cut off */
+/** @returns microseconds since boot, rounded down */
 export function monotonicUs(): number {
   return Math.floor(performance.now() * 1000 + offsetUs);
 }
 
-/** The narrowest of several brackets around one reading, so that a preemption in between does not shift the clock. */
+/**
+ * Takes the narrowest of several brackets around a reading, so that a preemption in between does not shift the clock.
+ */
 function measureOffsetUs(): number {
   let best = { widthUs: Number.POSITIVE_INFINITY, offsetUs: 0 };
   for (let attempt = 0; attempt < 20; attempt++) {

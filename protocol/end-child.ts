@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Asks a child process to end, and kills it if it is still there after `graceMs`. Does not ask one that has ended.
- * @returns when it is gone
+ * Asks a child process to end, and kills it if it still runs after `graceMs`. Does nothing if it has ended already.
+ * @returns when it has ended
  */
 export async function endChild(child: ChildProcess, ask: () => void, graceMs: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;

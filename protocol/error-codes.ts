@@ -1,6 +1,6 @@
 /**
- * Every code that a `CapacityError` may carry, with the cause that docs/reference/errors.md gives for it. People look
- * them up and scripts match them: a code keeps its meaning from version to version.
+ * All codes of `CapacityError`, with the causes that docs/reference/errors.md gives for them. People look them up and
+ * scripts match them: a code keeps its meaning from version to version.
  */
 export const ERROR_CODES = {
   // Settings
@@ -37,6 +37,7 @@ export const ERROR_CODES = {
   TARGET_TOO_LARGE:
     'the machine, or the stack that is up, cannot hold that many connections; the message names the highest number and the limit',
   TARGET_UNREACHABLE: 'no Socket.IO connection to the target; the message names the system error or HTTP status',
+  JOIN_REFUSED: 'the server lets nobody join that room by `join_room`; the message has its reason',
   JOIN_TIMEOUT: "the server did not acknowledge the probe's `join_room`",
   CONTROL_MISSING:
     'no control port is known for the workers behind the target, or the address has no control namespace',

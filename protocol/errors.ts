@@ -1,9 +1,9 @@
 import type { ErrorCode } from './error-codes.ts';
 
-/** An error a user reads: a stable code to look up, the cause, and the line that fixes it. */
+/** An error for users: a stable code to look up, the cause, and the fix. */
 export class CapacityError extends Error {
   readonly code: ErrorCode;
-  /** What to do about it: one line, a command where there is one. */
+  /** What to do about it: one line, with a command if there is one. */
   readonly fix: string;
 
   constructor(code: ErrorCode, message: string, fix: string, options?: { cause?: unknown }) {
@@ -14,7 +14,7 @@ export class CapacityError extends Error {
   }
 }
 
-/** @returns the error as a user reads it: `CODE: what happened` and, indented below, the way out */
+/** @returns the error as printed: `CODE: what happened` and, indented below, the fix */
 export function describeError(error: unknown): string {
   if (!(error instanceof CapacityError)) return error instanceof Error ? error.message : String(error);
   const cause = error.cause instanceof Error ? `\n  cause: ${error.cause.message}` : '';

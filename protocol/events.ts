@@ -1,6 +1,6 @@
 /**
- * The wire contract between the load generator and a Socket.IO server. A server that keeps it (ours, or any other
- * through `instrument(io)`) can be measured completely; the meaning of each field is fixed, because people script it.
+ * The wire contract between the load generator and a Socket.IO server. A server that keeps it (ours, or any other with
+ * `instrument(io)`) can be measured completely. The meaning of each field is fixed, because people script against it.
  */
 
 import type { ErrorCode } from './error-codes.ts';
@@ -13,13 +13,13 @@ export const EVENTS = {
   broadcastEcho: 'broadcast_echo',
 } as const;
 
-/** Namespace of the control messages. It asks for a token and is served on a port of its own, which no proxy forwards. */
+/** Namespace of the control messages. It requires a token and has its own port, which no proxy forwards. */
 export const CONTROL_NAMESPACE = '/capacity';
 
 /** Client to server: the room itself, or the Techracers study's object that names it. */
 export type JoinRoom = string | { clientKey: string };
 
-/** Answer to `join_room`, when an acknowledgement is asked for. */
+/** Acknowledgement of `join_room`. */
 export interface Joined {
   room: string;
   /** Worker that holds the connection. */
@@ -28,12 +28,20 @@ export interface Joined {
   members: number;
 }
 
+/** Answer to a message of a client that the server does not accept. */
+export interface Refusal {
+  error: string;
+  /** `JOIN_REFUSED` in answer to `join_room`. */
+  code?: ErrorCode | undefined;
+  fix?: string | undefined;
+}
+
 /**
  * Server to every member of a room. `seq` and `sentAtUs` stand first in the JSON, in this order, so that a receiver
  * can read them from the raw bytes without parsing the payload.
  */
 export interface Broadcast {
-  /** Counts up per run, from 1. */
+  /** Counts from 1 in each run. */
   seq: number;
   /** The server's CLOCK_MONOTONIC, in microseconds, when it handed the broadcast to Socket.IO. */
   sentAtUs: number;
@@ -48,32 +56,23 @@ export function isBroadcast(value: unknown): value is Omit<Broadcast, 'data'> & 
   return typeof seq === 'number' && typeof sentAtUs === 'number' && typeof worker === 'string';
 }
 
-/** Probe to server: the broadcast as received; and what the server answers. */
+/** Probe to server: the broadcast as received; and the server's acknowledgement. */
 export type BroadcastEcho = Pick<Broadcast, 'seq' | 'sentAtUs' | 'data'>;
 export interface EchoTimed {
   seq: number;
   /**
-   * Server clock at the echo's arrival less `sentAtUs`. Half of it is the Techracers study's propagation delay. Where another
-   * host's worker published, the difference of the two clocks is in it.
+   * Server clock at the echo's arrival less `sentAtUs`. Half of it is the Techracers study's propagation delay. Where
+   * another host's worker published, the difference of the two clocks is in it.
    */
   roundTripUs: number;
 }
 
-export interface ClientToServerEvents {
-  join_room: (room: JoinRoom, ack?: (joined: Joined) => void) => void;
-  broadcast_echo: (echo: BroadcastEcho, ack?: (timed: EchoTimed) => void) => void;
-}
-
-export interface ServerToClientEvents {
-  broadcast: (message: Broadcast) => void;
-}
-
-/** Control: publish one broadcast of `bytes` characters to `room`. */
+/** Control: request to publish one broadcast of `bytes` characters to `room`. */
 export interface BroadcastOrder {
   room: string;
   bytes: number;
   seq: number;
-  /** Send at this time of the server's monotonic clock, at most a second ahead; without it at once. */
+  /** Send at this time of the server's monotonic clock, at most a second ahead; by default immediately. */
   atUs?: number;
 }
 export interface BroadcastSent {
@@ -84,13 +83,13 @@ export interface BroadcastSent {
   expected: number;
 }
 
-/** Control: what one worker knows of itself. Memory in bytes, after a `gc` if one was ordered. */
+/** Control: a worker's statistics. Memory in bytes, after a `gc` if one was requested. */
 export interface WorkerStats {
   worker: string;
   pid: number;
   host: Host;
   uptimeSeconds: number;
-  /** Connections of the measured namespaces (Engine.IO clients less the control namespace's). */
+  /** Connections of the measured namespaces (Engine.IO clients without those of the control namespace). */
   connections: number;
   rooms: number;
   broadcasts: number;
@@ -107,14 +106,14 @@ export interface WorkerStats {
   versions: { node: string; socketIo: string; adapter: string; webSocketEngine: string };
 }
 
-/** A control request's answer: the value, or why not. The code of a server of another version may be none of ours. */
+/** A control request's reply: the value, or the error. A server of another version can send unknown codes. */
 export type ControlReply<T> = { ok: true; value: T } | { ok: false; code: ErrorCode; message: string };
 
 export interface ControlToServerEvents {
   broadcast: (order: BroadcastOrder, reply: (sent: ControlReply<BroadcastSent>) => void) => void;
   /** Members of the room on all workers. */
   members: (room: string, reply: (members: ControlReply<{ worker: string; members: number }>) => void) => void;
-  /** Forces a full collection; answers when it is done. */
+  /** Forces a full garbage collection; replies when it is done. */
   gc: (reply: (done: ControlReply<{ worker: string; durationMs: number }>) => void) => void;
   stats: (reply: (stats: ControlReply<WorkerStats>) => void) => void;
   /** The server's clock, for estimating the offset between two hosts. */

@@ -1,6 +1,6 @@
 /** Exit codes of a run, and of `npx socketio-capacity`. Artillery's own: 11 a worker crashed, 130 Ctrl-C. */
 export const EXIT_CODES = {
-  /** Something is worse than it may be: a threshold of Artillery's `ensure`, or of a baseline. */
+  /** Something is worse than allowed: a threshold of Artillery's `ensure`, or of a baseline. */
   worse: 1,
   /** The settings, the machine or the target do not allow the run; nothing was measured. */
   refused: 2,
@@ -15,7 +15,7 @@ export const NOT_UP = 3;
 
 const FROM_BEST_TO_WORST: number[] = [0, EXIT_CODES.suspect, EXIT_CODES.worse, EXIT_CODES.invalid, EXIT_CODES.refused];
 
-/** Of several runs; a code that is not ours, such as a crash, is the worst. */
+/** The worst exit code of several runs; an unknown one, such as a crash's, is the worst of all. */
 export function worstExitCode(codes: number[]): number {
   const rank = (code: number) => (FROM_BEST_TO_WORST.includes(code) ? FROM_BEST_TO_WORST.indexOf(code) : Infinity);
   return codes.reduce((worst, code) => (rank(code) > rank(worst) ? code : worst), 0);

@@ -1,7 +1,7 @@
 /**
- * Every code by which virtual users and connections fail, with the cause that docs/reference/steps.md gives for it. Each
- * is a metric, `errors.<code>`, and a key of the result's `connections.failures`: short, stable, of a bounded set. A word
- * in angle brackets makes it a family.
+ * All codes of failed virtual users and connections, with the causes that docs/reference/steps.md gives for them. Each
+ * is a metric, `errors.<code>`, and a key of the result's `connections.failures`: short, stable, from a bounded set. A
+ * placeholder in angle brackets makes it a family of codes.
  */
 export const FAILURE_CODES = {
   // Connecting
@@ -21,6 +21,7 @@ export const FAILURE_CODES = {
   'closed_<close code>': 'the server closed the WebSocket while the connection was being set up',
   closed: 'the connection ended while it was being set up, or before an answer',
   namespace_refused: 'the server refused the namespace',
+  join_refused: '`instrument(io)` in the server refused the room of a `join_room`',
 
   // Steps
   ack_timeout: 'no acknowledgement in time',

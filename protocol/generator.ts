@@ -1,24 +1,26 @@
-/** What the load generator takes of its machine: the engine plans with it, and the hook's doctor checks against it. */
+/**
+ * Resources that the load generator takes of its machine: the engine plans with them, the doctor checks against them.
+ */
 
-/** Descriptors that a fleet process needs for itself: pipes, epoll, files of modules. */
+/** Descriptors that a fleet process needs besides its connections: pipes, epoll, files of modules. */
 export const FLEET_RESERVED_FILES = 200;
-/** More fleet processes than this cost more memory than any connection count that a guess could be right about. */
+/** More fleet processes than this would need more memory than any realistic number of connections is worth. */
 export const MAX_FLEET_PROCESSES = 64;
 
 /**
- * Far below the 28,232 ephemeral ports that one source address has: when more than half of them are taken, the kernel
- * searches for the rest, and a connection gets dearer with each one.
+ * Far below the 28,232 ephemeral ports of a source address: once more than half of them are taken, the kernel has to
+ * search for a free one, and each connection becomes more expensive than the one before.
  */
 export const CONNECTIONS_PER_LOOPBACK_ADDRESS = 10_000;
 
 /**
- * Ports that the light client counts through, on each source address that it is given. Below the ephemeral range: a port
- * number that was bound by hand, on whatever address, is one that the kernel no longer gives to a proxy's connections.
+ * Ports that the light client uses in turn, on each of its source addresses. They are below the ephemeral range,
+ * because the kernel gives no port that is bound explicitly, on whatever address, to a proxy's outgoing connections.
  */
 export const SOURCE_PORTS = { first: 2000, last: 32_767 };
 
 /**
- * @param fdLimit open files that one process may have
+ * @param fdLimit limit of open files per process
  * @returns fleet processes for that many connections of one Artillery worker; at least one
  */
 export function fleetProcesses(connections: number, fdLimit: number): number {

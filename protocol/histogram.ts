@@ -1,6 +1,6 @@
 /**
- * Latency histograms of the run: microseconds in, 3 significant digits, up to one hour. They travel and are stored
- * as HdrHistogram's compressed base64, which any HdrHistogram library reads, and merge without losing precision.
+ * Latency histograms of the run: microseconds with 3 significant digits, up to one hour. They are sent and stored as
+ * HdrHistogram's compressed base64, which any HdrHistogram library reads, and merge without losing precision.
  */
 import {
   build,
@@ -12,7 +12,7 @@ import type { Summary } from './result.ts';
 
 export type Histogram = HdrHistogram;
 
-/** Values above are recorded as this one: still counted, and visible as an absurd maximum. */
+/** Higher values are recorded as this one: they are still counted, and visible as an absurd maximum. */
 export const HISTOGRAM_MAX_US = 3_600_000_000;
 
 /** @returns an empty histogram; 9 KB, growing with its highest value up to 95 KB */
@@ -21,7 +21,7 @@ export function createHistogram(): Histogram {
 }
 
 /**
- * @param valueUs microseconds, fractions cut off. A negative value (clocks of two hosts) counts as 0.
+ * @param valueUs microseconds, rounded down. A negative value (clocks of two hosts) counts as 0.
  */
 export function recordUs(histogram: Histogram, valueUs: number): void {
   histogram.recordValue(Math.min(Math.max(Math.floor(valueUs), 0), HISTOGRAM_MAX_US));
@@ -39,14 +39,14 @@ export function decodeHistogram(encoded: string): Histogram {
   return histogram;
 }
 
-/** @returns a new histogram with the counts of all; the parts stay as they are */
+/** @returns a new histogram with the counts of all parts, which stay unchanged */
 export function mergeHistograms(parts: Iterable<Histogram>): Histogram {
   const merged = createHistogram();
   for (const part of parts) merged.add(part);
   return merged;
 }
 
-/** @returns the distribution in milliseconds; null when nothing was recorded */
+/** @returns the distribution in milliseconds; null if nothing was recorded */
 export function summaryMs(histogram: Histogram): Summary | null {
   if (histogram.totalCount === 0) return null;
   const percentileMs = (percentile: number) => histogram.getValueAtPercentile(percentile) / 1000;

@@ -1,11 +1,11 @@
-/** Where a process runs: generator and workers compare it, to know what they share. */
+/** Where a process runs. Comparing those of generator and workers shows what they share. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 export interface Host {
   /** The same for all processes of one kernel, containers included: they share clock, memory and sockets. */
   kernel: string;
-  /** The same for all processes that know each other by the same ids. A container has numbers of its own. */
+  /** The same for all processes that share process ids. A container has its own. */
   pidNamespace: string;
 }
 

@@ -1,23 +1,23 @@
 /**
- * What a run and its engines (one per Artillery worker thread) report to each other. Plugins and engines have no other
- * common ground during a run, also not on Ctrl-C. Only sums travel: ledger rows and encoded histograms, never single
- * messages. What carries them is a `Carrier`.
+ * The messages between a run and its engines (one per Artillery worker thread). Plugin and engines have no other
+ * connection during a run, not even on Ctrl-C. Only sums are sent: ledger rows and encoded histograms, never single
+ * messages. A `Carrier` transports them.
  */
 import type { ErrorCode } from './error-codes.ts';
 
-/** Who reports: which engine, on which host. A process of an engine's fleet is known by its number beside it. */
+/** Identifies the engine that reports, and its host. Processes of its fleet are numbered within it. */
 export interface EngineIdentity {
-  /** As `Host.kernel`. */
+  /** Same as `Host.kernel`. */
   host: string;
   /** Artillery's id of the worker. */
   engine: string;
 }
 
 /**
- * A point of time on the run's CLOCK_MONOTONIC, in microseconds. Whatever crosses the link and is one has this type and a
- * name that ends in `AtUs`, so that a border between two hosts can convert it; all other times are lengths.
+ * A point in time on the run's CLOCK_MONOTONIC, in microseconds. On the link, all of them have this type and a name
+ * that ends in `AtUs`, so that a carrier between hosts can convert them. All other times are durations.
  */
-export type InstantUs = number;
+type InstantUs = number;
 
 /** Run to all engines. */
 export type RunMessage =
@@ -28,9 +28,9 @@ export type RunMessage =
   | { type: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   /** Held connections leave now, staggered. */
   | { type: 'release' }
-  /** The residual is measured: held virtual users may call back. */
+  /** The residual is measured: held virtual users can end. */
   | { type: 'finish' }
-  /** The run is over (also after Ctrl-C): close everything and answer. */
+  /** The run is over (also after Ctrl-C): close everything and reply. */
   | { type: 'close'; requestId: number };
 
 /** Engine to run. */
@@ -46,42 +46,44 @@ export type EngineReport =
   | { type: 'closed'; requestId: number }
   | { type: 'failed'; code: ErrorCode; message: string; fix: string };
 
-/** Short connections before the load, for each engine; they are in no count afterwards. */
+/** Short connections before the load, for each engine; no later count includes them. */
 export interface WarmUpOrder {
   connections: number;
-  /** So many at a time. */
+  /** How many at the same time. */
   together: number;
   room: string;
 }
 
-/** Counts of one engine's fleet, sent several times a second: for the live line and for knowing when things are quiet. */
+/** Counts of one engine's fleet, sent several times a second, for the live line and to detect the end of traffic. */
 export interface FleetStatus {
-  /** Virtual users begun. */
+  /** Virtual users that have started. */
   started: number;
   connecting: number;
-  /** Connected now. */
+  /** Currently connected. */
   connected: number;
-  /** Members of a room, acknowledged, now. */
+  /** Current members of a room, as acknowledged. */
   joined: number;
-  /** Further connections of virtual users that hold many, which have neither opened nor failed. */
+  /** Further connections of multi-connection virtual users, which have neither opened nor failed yet. */
   toOpen: number;
   /** Virtual users parked in `hold`. */
   holding: number;
   failed: number;
-  /** Broadcast receipts since the start. */
+  /** Broadcast receipts since the start, duplicates included. */
   received: number;
+  /** Of these, the first copies of a broadcast at a connection. */
+  reached: number;
   /** Joins sent and not yet acknowledged. */
   joining: number;
 }
 
-/** What became of all connections that were asked for: asked = pending + Σ failed + alive + Σ ended. */
+/** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
 export interface ConnectionAccounts {
   asked: number;
   pending: number;
   alive: number;
   /** Never opened, by cause. */
   failed: Record<string, number>;
-  /** Opened and not alive any more, by Socket.IO's reason; `io client disconnect` is our own doing. */
+  /** Opened and not alive any more, by Socket.IO's reason; `io client disconnect` is our own disconnect. */
   ended: Record<string, number>;
 }
 
@@ -94,16 +96,18 @@ export interface FleetSnapshot {
   /** Connection attempts, first ones and repeats. */
   attempts: number;
   opened: number;
-  /** Connected now. */
+  /** Currently connected. */
   connected: number;
-  /** Virtual users or connections given up, by cause. */
+  /** Virtual users or connections that failed for good, by cause. */
   failures: Record<string, number>;
   retries: number;
   reconnects: number;
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: Record<string, number>;
-  /** Connections now, by the worker named in the session id or the join's acknowledgement. */
+  /** Connections now, by the worker that the join's acknowledgement named. */
   perWorker: Record<string, number>;
+  /** Connections now that no join named, by the first part of the session id: a worker's name on our own servers only. */
+  perSessionPrefix: Record<string, number>;
   /** HDR histograms in microseconds, compressed base64. */
   connectUs: Record<ConnectStage, string>;
   /** Connections opened per interval since the start, the source of the achieved rate. */
@@ -129,18 +133,18 @@ export interface ReceiptTotals {
   open: number;
 }
 
-/** `total` is the whole way: from the first `connect()` (repeats included) to the Socket.IO CONNECT answer. */
+/** `total` is from the first `connect()` (repeats included) to the reply to Socket.IO's CONNECT. */
 export type ConnectStage = 'total' | 'tcp' | 'upgrade' | 'open' | 'namespace';
 export const CONNECT_STAGES: ConnectStage[] = ['total', 'tcp', 'upgrade', 'open', 'namespace'];
 
-/** Of the time since the previous snapshot. Delay is what a timer is late by. */
+/** Of the time since the previous snapshot. Delay is how late timers fire. */
 export interface EventLoopHealth {
   /** 0 to 1; at 1 the loop never waits, and everything it times includes its own queue. */
   utilization: number;
   delayP50Ms: number;
   delayP99Ms: number;
   delayMaxMs: number;
-  /** Of the time that its thread wanted to run, the share in which it waited for a CPU; null where only Linux tells. */
+  /** Of the time that its thread was runnable, the share in which it waited for a CPU; null except on Linux. */
   cpuWaitShare: number | null;
 }
 
@@ -150,7 +154,7 @@ export interface FleetProcessHealth {
   index: number;
   /** False once the process has died; its connections count as disconnected. */
   alive: boolean;
-  /** False where it did not answer this time: it has died or stands still, and its figures are older ones. */
+  /** False if it did not answer this time: it has died or stalled, and its figures are from earlier. */
   answers: boolean;
   connections: number;
   rssBytes: number;
@@ -158,12 +162,12 @@ export interface FleetProcessHealth {
   eventLoop: EventLoopHealth;
 }
 
-/** Finalize the ledger of one broadcast: who was to get it is decided by `sentAtUs`. */
+/** Request to finalize the ledger of one broadcast: `sentAtUs` determines who was to receive it. */
 export interface FreezeOrder {
   seq: number;
   room: string;
   sentAtUs: InstantUs;
-  /** When it was to be sent. Latency counts from here, so that a late publisher cannot hide a queue. */
+  /** When it should have been sent. Latency counts from here, so that a late publisher cannot hide a queue. */
   intendedAtUs: InstantUs;
 }
 
@@ -192,7 +196,9 @@ export interface FrozenBroadcast {
   early: number;
   /** By how much the earliest of these came before the send; 0 without any. */
   earlyByUs: number;
-  /** HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's. */
+  /**
+   * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
+   */
   latencyUs: { local: string; cross: string };
   /** Latency of the first and of the last receiver. */
   firstUs: number;

@@ -1,9 +1,9 @@
-/** @returns whether a host name, as a URL has it, is this machine's own */
+/** @returns whether a host name, as in a URL, is this machine */
 export function isLoopback(hostname: string): boolean {
   return hostname === '[::1]' || rotatesLoopback(hostname);
 }
 
 /** @returns whether a target on this host name can be reached from many addresses of 127.0.0.0/8 */
 export function rotatesLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname.startsWith('127.');
+  return hostname === 'localhost' || /^127(\.\d+){3}$/.test(hostname);
 }

@@ -1,11 +1,11 @@
 /**
- * A metric as a catalogue has it: the code that emits metrics takes them from one of the tables (the engine's, the
- * plugin's, the live view's, the server's), and docs/reference is checked against the same tables.
+ * A metric in a table of metrics (the engine's, the plugin's, the live view's, the server's). Metrics are emitted from
+ * these tables, and docs/reference is checked against them.
  */
 export interface Metric {
   name: string;
   kind: 'counter' | 'rate' | 'gauge' | 'histogram' | 'summary';
   unit: string;
-  /** One line, without Markdown but for backticks. */
+  /** One line, without Markdown except backticks. */
   help: string;
 }

@@ -1,14 +1,14 @@
-/** How many files a process may open: the limit that every connection counts against. */
+/** How many files a process can open; every connection counts against this limit. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Infinite where there is no limit. */
-export interface OpenFileLimits {
+/** Infinite if there is no limit. */
+interface OpenFileLimits {
   soft: number;
   hard: number;
 }
 
-/** Of this process. Node itself has raised the soft limit to the hard one, for its children too. */
+/** Of this process. Node itself has raised the soft limit to the hard one, for its children, too. */
 export function openFileLimits(): OpenFileLimits {
   const found = /Max open files\s+(\S+)\s+(\S+)/.exec(readLimits() ?? '');
   if (found) return { soft: toLimit(found[1]), hard: toLimit(found[2]) };

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 
 export interface Problem {
-  /** As a user finds it in the YAML: `scenarios[0].flow[2].loop[1]`. */
+  /** Place in the YAML: `scenarios[0].flow[2].loop[1]`. */
   path: string;
   message: string;
 }
@@ -10,7 +10,7 @@ export interface Problem {
 export type Path = readonly (string | number)[];
 type Issue = z.core.$ZodIssue;
 
-/** @param known names to suggest for an unknown one */
+/** @param known names to suggest for unknown ones */
 export function problemsOf(error: z.ZodError, at: Path, known: string[]): Problem[] {
   return error.issues.flatMap((issue) => issueProblems(issue, at, known));
 }
@@ -24,7 +24,7 @@ function issueProblems(issue: Issue, at: Path, known: string[]): Problem[] {
     }));
   }
   if (issue.code === 'invalid_union') {
-    // The alternative that was meant is the one that fails deeper than at its root, or knows all but a few keys.
+    // The intended alternative is the one that fails below its root, or for unknown keys only.
     const meant = issue.errors.find((branch) => branch.every(isInside));
     if (meant && meant.length > 0) return meant.flatMap((inner) => issueProblems(inner, path, known));
   }
@@ -46,7 +46,7 @@ export function formatProblems(problems: Problem[]): string {
   return problems.map(({ path, message }) => `  ${path}: ${message}`).join('\n');
 }
 
-/** @returns `, did you mean "emit"?`, or nothing when no name is near */
+/** @returns `, did you mean "emit"?`, or an empty string if no name is similar */
 export function didYouMean(word: string, known: string[]): string {
   const near = known
     .map((name) => ({ name, distance: editDistance(word.toLowerCase(), name.toLowerCase()) }))
@@ -55,7 +55,7 @@ export function didYouMean(word: string, known: string[]): string {
   return near ? `, did you mean "${near.name}"?` : '';
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/** Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= a.length; row++) {

@@ -1,4 +1,4 @@
-/** `results/<id>/repeat.json`: runs of the same scenario, one after the other, and how far their figures spread. */
+/** `results/<id>/repeat.json`: several runs of one scenario, one after the other, and the spread of their figures. */
 import { z } from 'zod';
 
 const count = z.number().int().nonnegative();
@@ -20,20 +20,20 @@ export const repeatSchema = z.strictObject({
   id: z.string(),
   scenario: z.string(),
   startedAt: z.string(),
-  /** Of the newest run: the file is written again after each. */
+  /** Of the latest run: the file is rewritten after each. */
   endedAt: z.string(),
-  /** Runs asked for. */
+  /** Number of runs requested. */
   times: count,
   runs: z.array(
     z.strictObject({
       /** Of `artillery run`. */
       exitCode: z.number().int(),
-      /** Path of its result.json, from the folder of this file; null when the run left none. */
+      /** Path of its result.json, relative to the folder of this file; null if the run left none. */
       result: z.string().nullable(),
       status: z.enum(['VALID', 'SUSPECT', 'INVALID']).nullable(),
     }),
   ),
-  /** By the figure's key in the result document. Of runs that are not INVALID. */
+  /** By the figure's key in the result document; without INVALID runs. */
   figures: z.record(z.string(), spreadSchema),
 });
 

@@ -1,14 +1,14 @@
 /**
  * The result document, `results/<run id>/result.json`. Keys are never renamed: people script against them.
- * Layers name their unit of blame, e.g. `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes them, and
- * docs/method.md says how each is measured.
+ * Layers are named after component and unit, e.g. `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes
+ * them, and docs/method/memory.md#layers defines how each is measured.
  */
 import { z } from 'zod';
 
 const count = z.number().int().nonnegative();
 const layers = z.record(z.string(), z.number());
 
-export const summarySchema = z.strictObject({
+const summarySchema = z.strictObject({
   count,
   min: z.number(),
   mean: z.number(),
@@ -19,12 +19,12 @@ export const summarySchema = z.strictObject({
   p999: z.number(),
   max: z.number(),
 });
-/** Null where nothing was measured: never a zero. */
+/** Null if nothing was measured, never zero. */
 const summary = summarySchema.nullable();
 
 const reasonSchema = z.strictObject({ code: z.string(), message: z.string(), fix: z.string().optional() });
 
-/** Of one broadcast, and of all together. */
+/** Of one broadcast, or of all together. */
 const receiptShape = {
   expected: count,
   received: count,
@@ -44,15 +44,15 @@ const receiptShape = {
   early: count.default(0),
 };
 export type ReceiptCount = keyof typeof receiptShape;
-/** What adds up, over fleet processes and over broadcasts. */
+/** The counts that add up over fleet processes and broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 
-export const batchSchema = z.strictObject({
+const batchSchema = z.strictObject({
   seq: count,
-  /** Receivers by the server's own count, at the moment of sending. */
+  /** Members of the room as counted by the server when it sent. */
   serverMembers: count.nullable(),
   ...receiptShape,
-  /** Actual less intended send time. */
+  /** Actual minus intended send time. */
   sendDelayMs: z.number(),
   firstMs: z.number().nullable(),
   p50Ms: z.number().nullable(),
@@ -64,12 +64,14 @@ export const batchSchema = z.strictObject({
 
 const slopeSchema = z.strictObject({
   slope: z.number(),
-  /** Null with fewer than three plateaus: two points say nothing of their error. */
+  /** Null with fewer than three plateaus: two points give no estimate of the error. */
   low95: z.number().nullable(),
   high95: z.number().nullable(),
   r2: z.number(),
   /** The Techracers study's figure: (peak − baseline) ÷ connections. */
   naive: z.number(),
+  /** Why the slope is not to be quoted; missing where it may be. */
+  doubt: z.enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'wide']).optional(),
 });
 
 const layerSchema = z.strictObject({
@@ -78,11 +80,11 @@ const layerSchema = z.strictObject({
   title: z.string(),
   /** `bytes` of memory, or `cpuSeconds`: the key is one of `cpu`. */
   unit: z.enum(['bytes', 'cpuSeconds']),
-  /** `machine`: all that runs on the generator's, which may be the deployment's, too. */
+  /** `machine`: everything that runs on the generator's machine, which can be the deployment's, too. */
   belongsTo: z.enum(['deployment', 'generator', 'machine']),
-  /** Its bytes are in no other layer of the sum. */
+  /** Whether its bytes are part of the sum; no other layer of the sum contains them. */
   inSum: z.boolean(),
-  /** Shown where there is room for a few layers only. */
+  /** Whether it is shown where there is room for few layers. */
   main: z.boolean(),
 });
 
@@ -98,7 +100,7 @@ export const resultSchema = z.strictObject({
     profile: z.enum(['full', 'embedded', 'remote']),
     /** Artillery engine that drove the load. */
     engine: z.string(),
-    /** False when the run ended early: what is here was measured until then. */
+    /** False if the run ended early: the document has what was measured until then. */
     complete: z.boolean(),
   }),
   verdict: z.strictObject({ status: z.enum(['VALID', 'SUSPECT', 'INVALID']), reasons: z.array(reasonSchema) }),
@@ -109,11 +111,11 @@ export const resultSchema = z.strictObject({
     failures: z.record(z.string(), count),
     /** Connections that virtual users tried to open. */
     asked: count.default(0),
-    /** Of these, how many were open at some time. */
+    /** How many of these were open at some time. */
     opened: count.default(0),
-    /** Alive when all broadcasts were through; null where nobody counted. */
+    /** Open after all broadcasts; null if not counted. */
     held: count.nullable().default(null),
-    /** Opened, and ended by somebody else than their virtual users, by Socket.IO's reason. */
+    /** Opened, and ended other than by their virtual users, by Socket.IO's reason. */
     lost: z.record(z.string(), count).default({}),
     retries: count,
     disconnects: z.record(z.string(), count),
@@ -124,7 +126,7 @@ export const resultSchema = z.strictObject({
     stagesMs: z.record(z.string(), summarySchema),
     perWorker: z.record(z.string(), count),
   }),
-  /** Null when the engine keeps no ledger (Artillery's stock engines). */
+  /** Null if the engine keeps no ledger (external engines). */
   delivery: z
     .strictObject({
       payloadBytes: count,
@@ -139,6 +141,8 @@ export const resultSchema = z.strictObject({
       frames: count.nullable().default(null),
       /** received ÷ expected; null when nothing was expected. */
       coverage: z.number().nullable(),
+      /** received ÷ (all that should be there × broadcasts); null where virtual users come and go. */
+      coverageOfTarget: z.number().nullable().default(null),
       batches: z.array(batchSchema),
     })
     .nullable(),
@@ -146,28 +150,28 @@ export const resultSchema = z.strictObject({
     oneWayMs: summary,
     localMs: summary,
     crossWorkerMs: summary,
-    /** Per broadcast, the last receiver: the time to reach everybody. */
+    /** Latency of each broadcast's last receiver: the time to reach all. */
     completionMs: summary,
     sendDelayMs: summary,
-    /** Of one receiver with nothing else to do, whom its worker serves last. */
+    /** Of the reference receiver (`sentinel`), which does nothing else and which its worker serves last. */
     sentinelMs: summary.default(null),
-    /** Per broadcast, by how much the p99 receiver of the sentinel's worker came after it; 0 where it did not. */
+    /** Per broadcast, how much later than the sentinel the p99 receiver of its worker was; 0 if it was not later. */
     behindSentinelMs: summary.default(null),
     roundTripHalfMs: z.strictObject({
       underLoad: summary,
       single: summary,
-      /** Every one, in the order they were sent. Missing in results of versions that kept the summaries only. */
+      /** All of them, in the order of sending. Missing in results of versions that kept only the summaries. */
       eachMs: z.strictObject({ underLoad: z.array(z.number()), single: z.array(z.number()) }).optional(),
     }),
-    /** How far each worker's clock is ahead of the generator's; all zero where they are one. Taken out of the latencies. */
+    /** How far each worker's clock is ahead of the generator's; 0 on the same host. Removed from the latencies. */
     clocks: z
       .array(
         z.strictObject({
           worker: z.string(),
           offsetUs: z.number(),
-          /** The most by which the offset may be wrong. */
+          /** Maximum error of the offset. */
           uncertaintyUs: z.number(),
-          /** How far the clocks went apart during the broadcasts; taken out, too. */
+          /** Change of the offset during the broadcasts; removed, too. */
           driftUs: z.number(),
         }),
       )
@@ -176,10 +180,23 @@ export const resultSchema = z.strictObject({
     histograms: z.record(z.string(), z.string()),
   }),
   memory: z.strictObject({
-    /** What the layers are, in the order of tables. Empty in results of versions that did not describe them. */
+    /** Describes the layers, in the order of tables. Empty in results of versions that did not describe them. */
     layers: z.array(layerSchema).default([]),
+    /** At rest: after a collection. */
     perConnectionBytes: z.record(z.string(), slopeSchema),
-    /** The layers' slopes beside the whole machine's; null where one of them is not known. */
+    /** What the workers need while they work, garbage and buffers included; null where it was not read. */
+    inService: z
+      .strictObject({
+        /** Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more. */
+        perConnectionBytes: z.record(z.string(), slopeSchema.omit({ naive: true })),
+        /** Highest while the full target was held and broadcast to. */
+        peakBytes: layers,
+        /** Just before the collection at each plateau. */
+        plateaus: z.array(z.object({ connections: count }).catchall(z.number())),
+      })
+      .nullable()
+      .default(null),
+    /** The sum of the layers' slopes, compared with that of the whole machine; null if one of them is unknown. */
     sum: z
       .strictObject({
         /** Layers that are added up. */
@@ -190,17 +207,19 @@ export const resultSchema = z.strictObject({
         systemLow95: z.number().nullable(),
         systemHigh95: z.number().nullable(),
         unexplainedPerConnectionBytes: z.number(),
-        /** Of what the machine has lost; null when it lost nothing. */
+        /** Share of the machine's slope; null if that is not positive. */
         unexplainedShare: z.number().nullable(),
       })
       .nullable()
       .default(null),
     peakBytes: layers,
+    /** Layers whose peak is PSS that was derived from RSS, between two readings of PSS. */
+    derivedPeaks: z.array(z.string()).default([]),
     residualBytes: layers,
-    /** At full target, collected, when all broadcasts were through. */
+    /** At full target, after all broadcasts and a garbage collection. */
     afterBroadcastsBytes: layers,
     plateaus: z.array(z.object({ connections: count }).catchall(z.number())),
-    /** Layers that this system cannot tell, and why. */
+    /** Layers that cannot be read on this system, and why. */
     absent: z.record(z.string(), z.string()),
   }),
   cpu: z.record(
@@ -211,24 +230,24 @@ export const resultSchema = z.strictObject({
       broadcastMicrosecondsPerMessage: z.number().nullable(),
     }),
   ),
-  /** Event loops of the load generator while it ramped and while it received; empty for stock engines. */
+  /** Event loops of the load generator during the ramps and the broadcasts; empty with external engines. */
   generator: z.array(
     z.strictObject({
       window: z.enum(['ramp', 'broadcasts']),
       part: z.enum(['fleet', 'artillery']),
-      /** Of the loops of its window and part, over all engines. */
+      /** Index within its window and part, over all engines. */
       index: count,
-      /** Artillery's id of the worker whose loop, or whose fleet's, it is. */
+      /** Artillery's id of the worker that the loop, or its fleet, belongs to. */
       engine: z.string().default(''),
       utilization: z.number(),
       delayP50Ms: z.number(),
       delayP99Ms: z.number(),
       delayMaxMs: z.number(),
-      /** Of the time that its thread wanted to run, the share in which it waited for a CPU. */
+      /** Of the time that its thread was runnable, the share in which it waited for a CPU. */
       cpuWaitShare: z.number().nullable().default(null),
     }),
   ),
-  /** The generator's machine, which is the deployment's too where they share one. */
+  /** The generator's machine, which can be the deployment's, too. */
   machine: z
     .strictObject({
       cpuIdlePercent: z.strictObject({ ramp: z.number().nullable(), broadcasts: z.number().nullable() }),
@@ -244,18 +263,18 @@ export const resultSchema = z.strictObject({
       taken: count,
       missed: count,
       longestGapMs: z.number(),
-      /** Readings that a source could not give. */
+      /** Failed readings, by source. */
       failures: z.record(z.string(), count),
     })
     .nullable()
     .default(null),
-  /** Artillery's `ensure`: what was expected of the metrics, and whether it was so. Empty where it evaluated nothing. */
+  /** Artillery's `ensure`: its expectations, and whether the metrics met them. Empty if it evaluated none. */
   thresholds: z
     .array(
       z.strictObject({
         expression: z.string(),
         met: z.boolean(),
-        /** A missed one that is not strict leaves the exit code alone. */
+        /** If false, missing it does not change the exit code. */
         strict: z.boolean(),
       }),
     )
@@ -266,8 +285,10 @@ export const resultSchema = z.strictObject({
     memoryLimited: z
       .strictObject({
         budgetBytes: z.number(),
+        /** Memory that the line is of; results of older versions have it at rest. */
+        basis: z.enum(['inService', 'atRest']).default('atRest'),
         connections: count,
-        /** Null where the measurements do not bound it. */
+        /** Null if the measurements give no bound. */
         low95: count.nullable(),
         high95: count.nullable(),
       })
@@ -275,7 +296,7 @@ export const resultSchema = z.strictObject({
     limits: z.array(z.strictObject({ name: z.string(), max: count })),
     lowest: z.string().nullable(),
   }),
-  /** What the run was doing, on the time of the samples; each lasts until the next. */
+  /** Stages of the run, on the time axis of the samples; each lasts until the next. */
   stages: z.array(z.strictObject({ name: z.string(), t: z.number() })).default([]),
   samples: z.array(z.object({ t: z.number(), connections: count }).catchall(z.unknown())),
   environment: z.strictObject({

@@ -1,6 +1,6 @@
 /**
- * Every reason for a verdict other than VALID, with the cause that docs/reference/errors.md gives for it. One that
- * `invalidates` makes the run INVALID: its figures cannot be trusted. Any other one makes it SUSPECT.
+ * All reasons for a verdict other than VALID, with the causes that docs/reference/errors.md gives for them. One that
+ * `invalidates` makes the run INVALID: its figures cannot be trusted. Any other makes it SUSPECT.
  */
 
 interface Definition {
@@ -33,6 +33,27 @@ export const VERDICT_REASONS = {
   ACCOUNTS_MISMATCH: {
     invalidates: true,
     meaning: 'an engine and its fleet count a different number of living connections',
+  },
+  WORKERS_DISAGREE: {
+    invalidates: true,
+    meaning: 'the workers count more or fewer connections than the generator holds',
+  },
+  WORKER_UNKNOWN: {
+    invalidates: true,
+    meaning: 'connections joined on workers that no control URL leads to',
+  },
+  WORKER_REPEATED: {
+    invalidates: true,
+    meaning: 'two control URLs lead to one process, or two workers have the same name',
+  },
+  STATISTICS_STALE: { invalidates: true, meaning: 'a worker sent the same statistics again' },
+  DEPLOYMENT_CHANGED: {
+    invalidates: true,
+    meaning: 'PM2, nginx or Redis was replaced or reloaded during the run',
+  },
+  ENGINE_SILENT: {
+    invalidates: true,
+    meaning: 'a worker of Artillery did not answer, so what it counted is not known',
   },
   CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections ended before the run released them' },
   TARGET_NOT_REACHED: {
@@ -117,17 +138,27 @@ export const VERDICT_REASONS = {
     meaning:
       'memory was read at fewer than three different numbers of connections, including zero, so the bytes per connection have no interval',
   },
+  MEMORY_NOT_LINEAR: {
+    invalidates: false,
+    meaning:
+      "the workers' memory is not a straight line: from the first connection to the last, the cost of one changes by more than 20 % and by more than the error (99 %)",
+  },
+  MEMORY_GROWS: {
+    invalidates: false,
+    meaning:
+      "the workers' memory grew while the number of connections stayed the same, and a garbage collection did not free it; at this rate, more than 20 % of what the connections seem to cost",
+  },
   BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast that it was asked to send' },
   ROUND_TRIPS_MISSING: {
     invalidates: false,
-    meaning: 'unloaded round trips of the probe were not sent or not answered',
+    meaning: 'round trips of the probe, unloaded or under load, were not sent or not answered',
   },
   NOT_GONE: { invalidates: false, meaning: 'connections remained 120 s after the end, so the residual is not known' },
 } as const satisfies Record<string, Definition>;
 
 export type ReasonCode = keyof typeof VERDICT_REASONS;
 
-/** As in the result document, whose schema leaves the code open for documents of other versions. */
+/** As in the result document, whose schema accepts any code, for documents of other versions. */
 export interface Reason {
   code: ReasonCode;
   message: string;

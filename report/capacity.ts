@@ -1,9 +1,13 @@
-/** How many connections would fit: by the published report's rule, by the fitted line, and by each wall that is known. */
+/**
+ * How many connections would fit: by the published report's rule, by the line of the memory in service, and by each known
+ * limit.
+ */
 import type { Result } from '../protocol/result.ts';
+import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
 import { type Crossing, fitLine, whereReaches } from './statistics.ts';
 
-/** What a capacity may be limited by. */
+/** What can limit the capacity. */
 export const LIMITS = ['memoryBudget', 'machineMemory', 'workerFileDescriptors'] as const;
 export type LimitName = (typeof LIMITS)[number];
 
@@ -18,11 +22,11 @@ type Measured = Pick<Result, 'run' | 'connections' | 'memory' | 'environment'>;
 
 const SEED_BUDGET_BYTES = 2 * 1024 ** 3;
 
-/** @param budgetBytes memory for the Socket.IO workers; what proxy, Redis and kernel take comes on top */
+/** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need more on top */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory } = result;
   const workerLayer = mainWorkerLayer(memory.perConnectionBytes);
-  const memoryLimited = fitting(crossing(memory.plateaus, workerLayer, budgetBytes), budgetBytes);
+  const memoryLimited = fitting(crossing(memory, workerLayer, budgetBytes), budgetBytes);
   const ofBudget: Limit[] = memoryLimited ? [{ name: 'memoryBudget', max: memoryLimited.connections }] : [];
   const ofMachine = result.run.profile === 'remote' ? [] : machineLimits(result);
   const limits = [...ofBudget, ...ofMachine].toSorted((a, b) => a.max - b.max);
@@ -30,15 +34,18 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
   return { seedTheoreticalMax: seedMax, memoryLimited, limits, lowest: limits[0]?.name ?? null };
 }
 
-/** The published studies' rule: 2 GiB × connections ÷ peak worker RSS, the memory at 0 connections included. */
+/** The published studies' rule: 2 GiB × connections ÷ peak worker RSS, including the memory at 0 connections. */
 export function seedTheoreticalMax(connections: number, peakWorkerBytes: number): number | null {
   if (connections === 0 || peakWorkerBytes <= 0) return null;
   return Math.floor((SEED_BUDGET_BYTES * connections) / peakWorkerBytes);
 }
 
-function crossing(plateaus: Result['memory']['plateaus'], layer: string, bytes: number): Crossing | null {
-  const points = plateaus.flatMap(({ connections, [layer]: y }) => (y === undefined ? [] : [{ x: connections, y }]));
-  const line = fitLine(points);
+/** @returns null where the layer has no line to be quoted, at rest or in service */
+function crossing(memory: Measured['memory'], layer: string, bytes: number): Crossing | null {
+  const { perConnectionBytes, inService, plateaus } = memory;
+  const slopes = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
+  if (!inService || slopes.some((slope) => slope === undefined || slope.doubt !== undefined)) return null;
+  const line = fitLine(inServicePoints({ plateaus, inService }, layer));
   return line && whereReaches(line, bytes);
 }
 
@@ -47,17 +54,18 @@ function fitting(found: Crossing | null, budgetBytes: number): Capacity['memoryL
   const whole = (x: number) => Math.max(0, Math.floor(x));
   return {
     budgetBytes,
+    basis: 'inService',
     connections: whole(found.x),
     low95: found.low95 === null ? null : whole(found.low95),
     high95: found.high95 === null ? null : whole(found.high95),
   };
 }
 
-/** Walls of this machine, with the deployment as it stood. */
+/** Limits of this machine for the deployment that was measured. */
 function machineLimits({ connections, memory, environment }: Measured): Limit[] {
   const limits: Limit[] = [];
   const workers = Object.keys(connections.perWorker).length;
-  const total = crossing(memory.plateaus, 'systemUsed', environment.memoryBytes);
+  const total = crossing(memory, 'systemUsed', environment.memoryBytes);
   if (total) limits.push({ name: 'machineMemory', max: Math.max(0, Math.floor(total.x)) });
   const { openFilesHard } = environment.limits;
   if (openFilesHard !== undefined && workers > 0) {

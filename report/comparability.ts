@@ -1,27 +1,27 @@
-/** What else than the figures differs between results, since then it may be the reason. */
+/** The conditions in which results differ besides their figures, since they may explain a difference. */
 import type { Result } from '../protocol/result.ts';
 import { decimals } from './format.ts';
 
 /**
- * `load`: another question was asked. `machine`: another machine answered. `system`: its kernel and limits.
- * `deployment`: perhaps the very thing that one wants to know about.
+ * `load`: a different load was applied. `machine`: different hardware. `system`: its kernel and limits. `deployment`:
+ * versions and settings of what was measured, perhaps the very change whose effect is of interest.
  */
 export type Aspect = 'load' | 'machine' | 'system' | 'deployment';
 
 export interface Mismatch {
   aspect: Aspect;
-  /** Of the setting, or of the property. */
+  /** Name of the setting or property. */
   name: string;
-  /** One per set; what the runs of a set have in common is one text. */
+  /** One per set; different values within a set are joined with "or". */
   values: string[];
 }
 
-/** Where results are kept and what is shown of them changes no figure. */
+/** Settings that change no figure. */
 const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
 const OF_DEPLOYMENT = new Set(['target', 'profile', 'control', 'redis', 'workers']);
 const GIB = 1024 ** 3;
 
-/** @param sets results of each set; one without results differs in nothing */
+/** @param sets results of each set; a set without results is ignored */
 export function mismatches(sets: Result[][]): Mismatch[] {
   const properties = sets.map((results) => results.map(propertiesOf));
   const names = new Set(properties.flat().flatMap((found) => [...found.keys()]));
@@ -45,7 +45,7 @@ function propertiesOf({ run, connections, environment }: Result): Map<string, st
     ['deployment', 'profile', run.profile],
     ['machine', 'cpu', cpu],
     ['machine', 'cores', cpuCount],
-    // A kernel takes a little more or less of it for itself at each boot.
+    // Rounded, because a kernel reserves slightly different amounts at each boot.
     ['machine', 'memory', `${decimals(memoryBytes / GIB, 0)} GiB`],
     ['system', 'kernel', kernel],
     ...entriesOf('system', { ...limits, ...sysctls }),

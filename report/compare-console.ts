@@ -5,7 +5,7 @@ import type { Mismatch } from './comparability.ts';
 import type { ComparedFigure, Comparison, Difference } from './compare.ts';
 import {
   ASPECTS,
-  answerWords,
+  describeAnswer,
   describeSet,
   differenceText,
   intervalText,
@@ -61,12 +61,12 @@ function comparedTo(figures: ComparedFigure[], index: number, { color }: Console
 }
 
 function answerText(difference: Difference, color: boolean): string {
-  const { words, remark } = answerWords(difference);
+  const { label, note } = describeAnswer(difference);
   const style = STYLES[difference.answer];
-  return (color && style.length > 0 ? styleText([...style], words, { validateStream: false }) : words) + remark;
+  return (color && style.length > 0 ? styleText([...style], label, { validateStream: false }) : label) + note;
 }
 
-/** @returns the figures of a series with their spread */
+/** @returns a table of a series' figures and their spread */
 export function renderSpread({ runs, figures }: Repeat, { width }: ConsoleOptions): string {
   const rows = FIGURES.flatMap((figure) => {
     const spread = figures[figure.path];
@@ -84,6 +84,10 @@ export function renderSpread({ runs, figures }: Repeat, { width }: ConsoleOption
     '',
     ...table(['Figure', 'Mean', 'Deviation', 'Min', 'Max', '95 % of the mean'], rows, INDENT),
     '',
-    ...wrap(`${INDENT}Deviation: between runs. The interval is Student’s, for the mean of such runs.`, width, INDENT),
+    ...wrap(
+      `${INDENT}Deviation is the standard deviation between runs; the interval is Student’s 95 % interval of the mean.`,
+      width,
+      INDENT,
+    ),
   ].join('\n');
 }

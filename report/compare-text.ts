@@ -1,4 +1,4 @@
-/** A comparison in words, for the terminal and for the page. */
+/** The text of a comparison, shared by the terminal and the page. */
 import type { Spread } from '../protocol/repeat.ts';
 import type { Mismatch } from './comparability.ts';
 import type { ComparedFigure, ComparedSet, Difference } from './compare.ts';
@@ -12,10 +12,10 @@ const ANSWERS = {
   'cannot-tell': 'cannot tell',
 };
 export const ASPECTS: Record<Mismatch['aspect'], string> = {
-  load: 'ANOTHER LOAD',
-  machine: 'ANOTHER MACHINE',
-  system: 'Another system',
-  deployment: 'Another deployment',
+  load: 'DIFFERENT LOAD',
+  machine: 'DIFFERENT MACHINE',
+  system: 'Different system',
+  deployment: 'Different deployment',
 };
 
 export function letter(index: number): string {
@@ -25,7 +25,7 @@ export function letter(index: number): string {
 export function describeSet({ name, statuses, usable }: ComparedSet): string {
   const byStatus = Map.groupBy(statuses, (status) => status);
   const counts = [...byStatus].map(([status, runs]) => (runs.length === 1 ? status : `${runs.length} ${status}`));
-  const without = usable < statuses.length ? ', of which INVALID ones give no figures' : '';
+  const without = usable < statuses.length ? '; INVALID runs contribute no figures' : '';
   return `${name} (${counted(statuses.length, 'run')}: ${counts.join(', ')}${without})`;
 }
 
@@ -38,7 +38,7 @@ export function meanOf(figure: Figure, spread: Spread | null): string {
   return spread ? formatFigure(figure, spread.mean) : '–';
 }
 
-/** Relative where that says something: not of counts, and not to nothing. */
+/** Relative, except for counts and where the reference is zero. */
 export function differenceText(figure: Figure, { value, share }: Difference): string {
   if (value === null) return '–';
   if (isCounted(figure) || share === null) return `${value > 0 ? '+' : ''}${plain(figure, value)}`;
@@ -51,7 +51,7 @@ export function intervalText(figure: Figure, { low, high, share }: Difference, a
   return `${percent(low / Math.abs(a.mean))} to ${percent(high / Math.abs(a.mean))} %`;
 }
 
-/** A difference of shares is no share: 99.9 % to 100 % are points. */
+/** A difference between shares is in percentage points, not in percent. */
 function plain(figure: Figure, value: number): string {
   return figure.kind === 'share' ? `${decimals(100 * value, 2)} points` : formatFigure(figure, value);
 }
@@ -61,10 +61,11 @@ function percent(share: number): string {
   return `${share > 0 ? '+' : ''}${decimals(100 * share, digits)}`;
 }
 
-export function answerWords({ answer, noise, value }: Difference): { words: string; remark: string } {
-  const why = noise === 'fit' ? ' (lines of one run each)' : '';
-  const cannot = answer !== 'cannot-tell' ? '' : value === null ? ': not measured' : ': one run each';
-  return { words: ANSWERS[answer], remark: why + cannot };
+/** @returns the answer, and a note to append to it, which is often empty */
+export function describeAnswer({ answer, noise, value }: Difference): { label: string; note: string } {
+  const why = noise === 'fit' ? ' (fits of single runs)' : '';
+  const cannot = answer !== 'cannot-tell' ? '' : value === null ? ': not measured' : ': only single runs';
+  return { label: ANSWERS[answer], note: why + cannot };
 }
 
 /** How to read the table. */
@@ -72,9 +73,9 @@ export function notes(figures: ComparedFigure[]): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
   const single = differences.some(({ answer, value }) => answer === 'cannot-tell' && value !== null);
   return [
-    'All intervals together hold with 95 %. Where one contains zero, or the difference is finer than the measurement, none is seen.',
+    'All intervals hold together with 95 % confidence. No difference is seen if the interval contains zero, or if the difference is smaller than the accuracy of the measurement.',
     ...(single
-      ? ['One run does not tell how much the next one differs: npx socketio-capacity repeat <scenario>.']
+      ? ['A single run does not show how much runs vary; npx socketio-capacity repeat <scenario> measures that.']
       : []),
   ];
 }

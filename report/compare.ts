@@ -1,6 +1,6 @@
 /**
- * Sets of runs side by side: which figures differ by more than the noise. A set is one run, or repeats of one; the first
- * is the reference. docs/method.md, "Comparing two results", says why the answers are what they are.
+ * Compares sets of runs: which figures differ by more than the noise. A set is one run, or repeats of one; the first is
+ * the reference. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../protocol/repeat.ts';
 import type { Result } from '../protocol/result.ts';
@@ -18,25 +18,25 @@ export interface RunSet {
 
 export interface ComparedSet {
   name: string;
-  /** Of its runs; those that are INVALID give no figures. */
+  /** Of its runs; INVALID ones contribute no figures. */
   statuses: Result['verdict']['status'][];
   usable: number;
 }
 
-/** `cannot-tell`: nothing is known of the noise, or one side was not measured. */
+/** `cannot-tell`: the noise is unknown, or one side was not measured. */
 export type Answer = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
 
-/** Of one set to the reference, in the figure's own unit. */
+/** Between one set and the reference, in the figure's own unit. */
 export interface Difference {
   answer: Answer;
-  /** Mean less the reference's mean; null when one of the two was not measured. */
+  /** Mean minus the reference's mean; null when one of the two was not measured. */
   value: number | null;
   /** `value` ÷ the reference's mean; null when that is 0. */
   share: number | null;
-  /** All intervals of a comparison hold together with 95 %; null where the noise is not known. */
+  /** All intervals of a comparison hold together with 95 % confidence; null where the noise is unknown. */
   low: number | null;
   high: number | null;
-  /** Where the noise is known from: the spread between runs, or the fit of a line within one run each. */
+  /** The source of the noise estimate: the spread between runs, or the fit of a line within single runs. */
   noise: 'repeats' | 'fit' | null;
 }
 
@@ -55,12 +55,12 @@ export interface Comparison {
 
 const FAMILY_CONFIDENCE = 0.95;
 /**
- * What a line's own interval cannot know is how the next run's line differs. Three runs that should be alike left this
- * much room between any two of them (docs/method.md), where each fit admits less than 2 %.
+ * The interval of a fitted line does not include the variation between runs. Three runs under equal conditions differed by
+ * this much (docs/method/comparing.md), although the interval of each fit is below 2 %.
  */
 const BETWEEN_LINES_SHARE = 0.1;
 
-/** @param sets the reference, and what is compared to it */
+/** @param sets the reference, and the sets to compare with it */
 export function compare(sets: RunSet[]): Comparison {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   const [reference = []] = usable;
@@ -69,7 +69,7 @@ export function compare(sets: RunSet[]): Comparison {
     spreads,
     apart: usable.slice(1).map((runs, index) => apart(figure, reference, runs, spreads[0], spreads[index + 1])),
   }));
-  // With 20 intervals of 95 % each, one would miss the truth by chance alone. Bonferroni: none of them does, with 95 %.
+  // Of 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
   const tested = compared.flatMap((row) => row.apart).filter((found) => found !== null).length;
   const confidence = 1 - (1 - FAMILY_CONFIDENCE) / Math.max(1, tested);
 
@@ -106,7 +106,7 @@ function apart(
   return fitA && fitB ? { estimate: estimatesApart(fitA, fitB), noise: 'fit' } : null;
 }
 
-/** A slope with the error of its line, which the interval and the number of plateaus tell. */
+/** A slope with its standard error, which follows from the interval and the number of plateaus. */
 function fitOf(results: Result[], { path }: Figure): Estimate | null {
   const [, layer] = /^memory\.perConnectionBytes\.(\w+)\.slope$/.exec(path) ?? [];
   const result = results.find((one) => layer !== undefined && valueAt(one, path) !== undefined);

@@ -1,4 +1,4 @@
-/** The section of the console summary on the load generator itself: could it measure what it measured? */
+/** The section of the console summary on the load generator itself: did it keep up? */
 import type { Result } from '../protocol/result.ts';
 import { breakdown, INDENT, type Section } from './console-tables.ts';
 import { decimals, integer, megabytes } from './format.ts';
@@ -6,7 +6,7 @@ import { table } from './table.ts';
 
 type Loop = Result['generator'][number];
 
-/** The worst loop of each part of the generator, and what its machine had left. */
+/** The worst loop of each part of the generator, and the idle CPU of its machine. */
 export function generator({ generator: loops, machine, sampling }: Result): Section | null {
   const notes = [...machineNote(machine), ...samplingNote(sampling)];
   if (loops.length === 0) return notes.length > 0 ? { title: 'Generator', lines: [], notes } : null;
@@ -25,7 +25,7 @@ export function generator({ generator: loops, machine, sampling }: Result): Sect
     ];
   });
   return {
-    title: 'Generator (event loops, the worst of each)',
+    title: 'Generator (event loops, the worst of each part)',
     lines: table(['Part', 'Loops', '% busy', 'Late p50 ms', 'p99', 'max', '% waiting'], rows, INDENT),
     notes,
   };
@@ -40,12 +40,12 @@ function machineNote(machine: Result['machine']): string[] {
   ];
   const swapped = (machine.swappedInBytes ?? 0) + (machine.swappedOutBytes ?? 0);
   return [
-    ...(idle.length > 0 ? [`CPU of its machine that was idle: ${idle.join(', ')}.`] : []),
-    ...(swapped > 0 ? [`Its machine moved ${megabytes(swapped)} MB to or from swap.`] : []),
+    ...(idle.length > 0 ? [`Idle CPU of the generator’s machine: ${idle.join(', ')}.`] : []),
+    ...(swapped > 0 ? [`The generator’s machine swapped ${megabytes(swapped)} MB in or out.`] : []),
   ];
 }
 
-/** Only what is missing. */
+/** Empty if no sample is missing. */
 function samplingNote(sampling: Result['sampling']): string[] {
   if (!sampling) return [];
   const { taken, missed, failures } = sampling;

@@ -1,7 +1,8 @@
-/** The sections of the console summary. A section with nothing to say is null, or says why. */
+/** The sections of the console summary. A section without data is null, or states the reason. */
 import type { Batch, Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, spaced } from './format.ts';
-import { inOrder, layerTitle, mainLayers, oneOfEach } from './layers.ts';
+import { inOrder, isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
+import { basisOf, doubts, noCapacity } from './memory-text.ts';
 import { fittingTable, table } from './table.ts';
 
 /** A heading, its lines, and notes below them that are wrapped. */
@@ -33,7 +34,11 @@ export function connections({ connections: made }: Result): Section {
   const perWorker = Object.values(made.perWorker);
   if (perWorker.length > 0) {
     const [least, most] = [Math.min(...perWorker), Math.max(...perWorker)];
-    rows.push(['Workers', integer(perWorker.length), `with ${integer(least)} to ${integer(most)} connections each`]);
+    rows.push([
+      'Workers',
+      integer(perWorker.length),
+      `with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
+    ]);
   }
   return { title: 'Connection performance', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
 }
@@ -51,21 +56,23 @@ export function plateaus(result: Result, width: number): Section | null {
   return { title: 'RAM against connections (MB)', lines: fittingTable(head, rows, INDENT, width) };
 }
 
-export function perConnection(result: Result): Section | null {
+export function perConnection(result: Result, width: number): Section | null {
   const { memory, verdict } = result;
-  const layers = inOrder(result, Object.keys(memory.perConnectionBytes));
+  const layers = slopeLayers(result);
   if (layers.length === 0 || verdict.status === 'INVALID') return null;
   const rows = layers.map((layer) => {
     const { slope, high95, r2, naive } = memory.perConnectionBytes[
       layer
     ] as Result['memory']['perConnectionBytes'][string];
-    const interval = high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
+    const inService = memory.inService?.perConnectionBytes[layer];
     const residual = optional(memory.residualBytes[layer], megabytes);
     // Rounded down, so that only a perfect line is 1.
     return [
       layerTitle(result, layer),
       kilobytes(slope),
-      interval,
+      halfWidth({ slope, high95 }),
+      optional(inService?.slope, kilobytes),
+      inService ? halfWidth(inService) : '–',
       decimals(Math.floor(r2 * 1000) / 1000, 3),
       kilobytes(naive),
       residual,
@@ -73,25 +80,36 @@ export function perConnection(result: Result): Section | null {
   });
   return {
     title: 'Memory per connection (KB)',
-    lines: table(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Left after (MB)'], rows, INDENT),
+    lines: fittingTable(
+      ['Layer', 'At rest', '95 %', 'In service', '95 %', 'R²', 'Naive', 'Residual (MB)'],
+      rows,
+      INDENT,
+      width,
+    ),
     notes: [
-      'Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+      'Slopes by least squares over the plateaus, at rest after a garbage collection, in service before it and with the peak of hold and broadcasts. ' +
+        'Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+      ...doubts(result).map((doubt) => `Not to be quoted: ${doubt}.`),
       ...sumNote(result),
     ],
   };
 }
 
-/** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
+function halfWidth({ slope, high95 }: { slope: number; high95: number | null }): string {
+  return high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
+}
+
+/** Whether the layers add up. The machine's total is compared only if its error is smaller than the sum of the parts. */
 function sumNote(result: Result): string[] {
   const added = result.memory.sum;
   if (!added || added.systemHigh95 === null) return [];
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemHigh95 } = added;
   const errorBytes = systemHigh95 - systemPerConnectionBytes;
   const whole =
-    errorBytes < partsPerConnectionBytes
-      ? `The whole machine held ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} more per connection: ` +
-        `${kilobytes(added.unexplainedPerConnectionBytes)} in none of them.`
-      : `What the whole machine held moved too much to compare (± ${kilobytes(errorBytes)}): other programs ran on it.`;
+    errorBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld')
+      ? `The memory of the whole machine grew by ${kilobytes(systemPerConnectionBytes)} ± ${kilobytes(errorBytes)} per connection; ` +
+        `the difference is ${kilobytes(added.unexplainedPerConnectionBytes)}.`
+      : `The memory of the whole machine varied too much for a comparison (± ${kilobytes(errorBytes)}), because other programs were running on it.`;
   return [
     `Sum of ${parts.map((layer) => layerTitle(result, layer)).join(', ')}: ${kilobytes(partsPerConnectionBytes)}. ${whole}`,
   ];
@@ -100,7 +118,7 @@ function sumNote(result: Result): string[] {
 export function messages({ delivery, connections: made }: Result, width: number): Section {
   const title = 'Message performance';
   if (delivery === null) {
-    return { title, lines: [`${INDENT}no ledger: this engine cannot see a broadcast arrive`] };
+    return { title, lines: [`${INDENT}Not measured: this engine does not report which broadcasts arrive.`] };
   }
   const payloadBytes = delivery.received * delivery.payloadBytes;
   const rows = [
@@ -111,9 +129,9 @@ export function messages({ delivery, connections: made }: Result, width: number)
     ['Lost, connected', integer(delivery.lostConnected), ''],
     ['Lost, disconnected', integer(delivery.lostDisconnected), ''],
     ['Duplicates', integer(delivery.duplicates), ''],
-    ['Reordered', integer(delivery.reordered), 'came after a later one'],
-    ['Unexpected', integer(delivery.unexpected), 'joined while it was sent'],
-    ['Late', integer(delivery.late), 'after the books were closed'],
+    ['Reordered', integer(delivery.reordered), 'received after a later one'],
+    ['Unexpected', integer(delivery.unexpected), 'join not acknowledged before the send'],
+    ['Late', integer(delivery.late), 'received after the ledger was closed'],
   ];
   if (made.peak > 0) rows.push(['Payload per connection', kilobytes(payloadBytes / made.peak), 'KB']);
   const lines = table([], rows, INDENT, ['left', 'right', 'left']);
@@ -121,7 +139,7 @@ export function messages({ delivery, connections: made }: Result, width: number)
   return { title, lines };
 }
 
-/** Every imperfect batch, filled up with others to ten rows; what is left out is perfect. */
+/** Every imperfect batch, and perfect ones up to ten rows in total; only perfect ones are left out. */
 function batchTable(batches: Batch[], width: number): string[] {
   const imperfect = batches.filter((batch) => !isPerfect(batch));
   const perfect = batches.filter(isPerfect);
@@ -146,7 +164,7 @@ function batchTable(batches: Batch[], width: number): string[] {
     'Received',
     'Coverage',
     'Lost',
-    'Twice',
+    'Dups',
     ...(reordered ? ['Reordered'] : []),
     'Unexpected',
     'Members',
@@ -170,11 +188,11 @@ export function latency({ latency: times }: Result): Section | null {
       ['One way', times.oneWayMs],
       ['  same worker', times.localMs],
       ['  across workers', times.crossWorkerMs],
-      ['Sentinel', times.sentinelMs],
-      ['  p99 receiver after it', times.behindSentinelMs],
+      ['Reference receiver', times.sentinelMs],
+      ['  lag of the others (p99)', times.behindSentinelMs],
       ['Completion (last receiver)', times.completionMs],
       ['Round trip ÷ 2 under load', times.roundTripHalfMs.underLoad],
-      ['Round trip ÷ 2 alone', times.roundTripHalfMs.single],
+      ['Round trip ÷ 2 unloaded', times.roundTripHalfMs.single],
       ['Send delay', times.sendDelayMs],
     ] satisfies [string, Summary | null][]
   ).flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
@@ -192,8 +210,8 @@ function clockNote(clocks: Result['latency']['clocks']): string[] {
   if (apart.length === 0) return [];
   const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
   return [
-    `${integer(apart.length)} of ${integer(clocks.length)} workers have another clock than the generator; the difference is ` +
-      `taken out, to ± ${milliseconds(worst.uncertaintyUs / 1000)} ms (${worst.worker}).`,
+    `${integer(apart.length)} of ${integer(clocks.length)} workers use a different clock from the generator; the offset is ` +
+      `removed, with an error of ± ${milliseconds(worst.uncertaintyUs / 1000)} ms (${worst.worker}).`,
   ];
 }
 
@@ -219,7 +237,8 @@ export function cpu(result: Result): Section | null {
   };
 }
 
-export function capacity({ capacity: found, verdict }: Result): Section | null {
+export function capacity(result: Result): Section | null {
+  const { capacity: found, verdict } = result;
   if (verdict.status === 'INVALID') return null;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   const rows: string[][] = [];
@@ -227,13 +246,16 @@ export function capacity({ capacity: found, verdict }: Result): Section | null {
     const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
     const interval =
       low95 === null || high95 === null ? 'no interval' : `95 %: ${integer(low95)} to ${integer(high95)}`;
-    rows.push([`Fit in ${integer(budgetBytes / 1024 ** 2)} MB of workers`, integer(fitting), interval]);
+    const basis = basisOf(memoryLimited);
+    rows.push([`Fit in ${integer(budgetBytes / 1024 ** 2)} MB of workers`, integer(fitting), `${basis}; ${interval}`]);
   }
+  const unknown = noCapacity(result);
+  if (unknown !== null) rows.push(['Fit in the memory budget', '–', `the workers' memory: ${unknown}`]);
   if (seedTheoreticalMax !== null) {
     rows.push(['Theoretical max', integer(seedTheoreticalMax), '2 GiB × N ÷ peak worker RSS']);
   }
   for (const { name, max } of limits)
-    rows.push([`Wall: ${spaced(name)}`, integer(max), name === lowest ? 'the lowest' : '']);
+    rows.push([`Limit: ${spaced(name)}`, integer(max), name === lowest ? 'lowest' : '']);
   if (rows.length === 0) return null;
   return { title: 'Capacity (connections)', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
 }

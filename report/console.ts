@@ -1,10 +1,11 @@
-/** The result as a summary for a terminal: the verdict, one line to remember, and the tables behind it. */
+/** The result as a summary for a terminal: the verdict, a headline, and the tables behind it. */
 import { styleText } from 'node:util';
 import type { Result } from '../protocol/result.ts';
 import { generator } from './console-generator.ts';
 import { capacity, connections, cpu, latency, messages, perConnection, plateaus } from './console-tables.ts';
-import { counted, integer, kilobytes, milliseconds, percentOf, wrap } from './format.ts';
-import { layerTitle, mainWorkerLayer } from './layers.ts';
+import { counted, integer, milliseconds, percentOf, wrap } from './format.ts';
+import { layerTitle } from './layers.ts';
+import { memoryHeadline } from './memory-text.ts';
 
 export interface ConsoleOptions {
   /** ANSI colours. */
@@ -30,7 +31,7 @@ export function renderConsole(result: Result, { color, width }: ConsoleOptions):
   const sections = [
     connections(result),
     plateaus(result, width),
-    perConnection(result),
+    perConnection(result, width),
     messages(result, width),
     latency(result),
     cpu(result),
@@ -56,14 +57,13 @@ function titleOf({ run }: Result): string {
   return [...incomplete, run.scenario, PROFILES[run.profile], run.target, `engine ${run.engine}`].join(DOT);
 }
 
-/** The figures that get quoted; none when they must not be. */
+/** The figures that people quote; none for an INVALID run. */
 function headline(result: Result): string {
-  if (result.verdict.status === 'INVALID') return 'No headline figure: this measurement cannot be trusted.';
-  const { connections: made, memory, latency: times, delivery } = result;
+  if (result.verdict.status === 'INVALID') return 'No headline figures, because this measurement cannot be trusted.';
+  const { connections: made, latency: times, delivery } = result;
   const parts = [`${counted(made.peak, 'connection')} held`];
-  const layer = mainWorkerLayer(memory.perConnectionBytes);
-  const line = memory.perConnectionBytes[layer];
-  if (line) parts.push(`${kilobytes(line.slope)} KB each (${layerTitle(result, layer)})`);
+  const memory = memoryHeadline(result);
+  if (memory !== null) parts.push(memory);
   if (delivery && delivery.broadcasts > 0) {
     const { broadcasts, expected, received } = delivery;
     const complete = delivery.batches.filter((batch) => batch.expected > 0 && batch.received === batch.expected).length;
@@ -84,7 +84,7 @@ function reasons({ verdict }: Result, width: number): string[] {
   ]);
 }
 
-/** What is missing, by reason, and what the units are. */
+/** Layers that were not measured, by reason, and the units. */
 function footer(result: Result, width: number): string[] {
   const byReason = Map.groupBy(Object.entries(result.memory.absent), ([, reason]) => reason);
   const absent = [...byReason].map(

@@ -1,15 +1,15 @@
-/** The time series of the result as CSV: one row a second, for a spreadsheet or a notebook. */
+/** The time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
 import { stringify } from 'csv-stringify/sync';
 import type { Result } from '../protocol/result.ts';
 
-/** @returns columns `t`, `connections`, and the rest under their keys with dots: `worker.rssBytes`; empty: not measured */
+/** @returns columns `t`, `connections`, and the rest named by their keys with dots, as `worker.rssBytes`; an empty cell was not measured */
 export function renderSamplesCsv({ samples }: Result): string {
   const rows = samples.map((sample) => flat(sample));
   const columns = new Set(['t', 'connections', ...rows.flatMap((row) => Object.keys(row))]);
   return stringify(rows, {
     header: true,
     columns: [...columns],
-    // A text from outside is not to become a formula.
+    // No outside text may become a formula.
     escape_formulas: true,
   });
 }

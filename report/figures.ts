@@ -1,8 +1,8 @@
-/** The figures that two results are compared by: where each stands in the result, and which way is better. */
+/** The figures by which results are compared: the key of each in the result, and which direction is better. */
 import type { Result } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, milliseconds, percentOf } from './format.ts';
 
-/** How a figure is measured and written. */
+/** How a figure is measured and formatted. */
 type Kind = 'bytes' | 'milliseconds' | 'seconds' | 'percent' | 'microseconds' | 'perSecond' | 'count' | 'share';
 
 export interface Figure {
@@ -59,10 +59,10 @@ const cpu = (layer: string, title: string): Figure[] => [
 const WORKER_PSS = slope('workerPss', 'Workers PSS');
 
 /**
- * The deployment's figures, the generator's own left out. Every figure more makes all intervals wider (see compare.ts),
- * so that these are few: no capacity, which follows from the slope; no maximum, which is the noisiest figure of all; no
- * layer that costs next to nothing per connection (Redis); not the whole machine, which holds the generator and whatever
- * else runs, and drifts with time as if it had a slope.
+ * The deployment's figures, without the generator's own. Each additional figure widens all intervals (see compare.ts), so
+ * there are few: no capacity, which follows from the slope; no maximum, the noisiest figure of all; no layer that costs
+ * almost nothing per connection (Redis); not the whole machine, which includes the generator and any other program, and
+ * drifts over time as if it had a slope.
  */
 export const FIGURES: Figure[] = [
   { path: 'connections.peak', title: 'Connections held', unit: '', better: 'higher', kind: 'count' },
@@ -96,16 +96,16 @@ export function valueAt(document: unknown, path: string): unknown {
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
 }
 
-/** Counted rather than measured: nothing but the number itself can be off. */
+/** Counted rather than measured, so without a measurement error. */
 export function isCounted({ kind }: Figure): boolean {
   return kind === 'count' || kind === 'share';
 }
 
-/** Of a measured figure: the calibration's bound for memory and rates. */
+/** Relative accuracy of a measured figure: the calibration's bound for memory and rates. */
 const ACCURACY_SHARE = 0.02;
 /**
- * In the result's units, where a share of a small figure would be finer than what it is measured with: bytes and times
- * by the calibration, CPU by the kernel's ticks of 10 ms.
+ * Absolute accuracy in the result's units, for small figures: bytes and times by the calibration, CPU by the kernel's
+ * ticks of 10 ms.
  */
 const ACCURACY: Record<Kind, number> = {
   bytes: 128,
@@ -118,7 +118,7 @@ const ACCURACY: Record<Kind, number> = {
   share: 0,
 };
 
-/** @returns below what difference the measurement itself says nothing, in the figure's own unit */
+/** @returns the accuracy of the measurement, in the figure's own unit; smaller differences mean nothing */
 export function accuracyOf(figure: Figure, value: number): number {
   return isCounted(figure) ? 0 : Math.max(ACCURACY[figure.kind], ACCURACY_SHARE * Math.abs(value));
 }
@@ -134,7 +134,7 @@ const FORMATS: Record<Kind, (value: number) => string> = {
   share: (value) => percentOf(value, 1),
 };
 
-/** @returns the number in the figure's unit, without it */
+/** @returns the number in the figure's unit, without the unit's name */
 export function formatFigure({ kind }: Figure, value: number): string {
   return FORMATS[kind](value);
 }

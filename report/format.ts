@@ -1,4 +1,4 @@
-/** Numbers as people read them: units, thousands separators, and no rounding that flatters. KB = 1,024 bytes. */
+/** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
 
 const KB = 1024;
 const MB = 1024 * 1024;
@@ -20,7 +20,7 @@ export function kilobytes(bytes: number): string {
   return decimals(bytes / KB, 1);
 }
 
-/** With its unit: below 1 KB in bytes, which tell a small figure from nothing. */
+/** With its unit: in bytes below 1 KB, so that a small figure does not look like zero. */
 export function sizeOf(bytes: number): string {
   return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
 }
@@ -29,12 +29,12 @@ export function megabytes(bytes: number): string {
   return decimals(bytes / MB, 1);
 }
 
-/** Three digits or more, whatever the size. */
+/** With at least three significant digits. */
 export function milliseconds(ms: number): string {
   return decimals(ms, ms < 10 ? 2 : ms < 100 ? 1 : 0);
 }
 
-/** Rounds down, so that `100 %` always means all: 9,999,999 of 10,000,000 are 99.99 %. */
+/** Rounds down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. */
 export function percentOf(part: number, whole: number): string {
   if (whole === 0) return '–';
   if (part === whole) return '100 %';
@@ -46,7 +46,7 @@ export function counted(count: number, noun: string): string {
   return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Breaks at the separators only; the text keeps its own indent, and lines after the first begin with `indent`. */
+/** Breaks only at separators. The first line keeps the text's own indent; the others begin with `indent`. */
 export function wrap(text: string, width: number, indent: string, separator = ' '): string[] {
   const lines: string[] = [];
   const body = text.trimStart();

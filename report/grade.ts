@@ -1,6 +1,6 @@
 /**
- * A grade for people who compare reports at a glance. The published benchmark report gives one without a rule, an A to a
- * run that lost a quarter of its messages; this one has a rule, and reports print it.
+ * A grade for people who compare reports at a glance. The published benchmark report gives one without a rule: an A for a
+ * run that lost a quarter of its messages. This one has a rule, which reports print.
  */
 import type { Result } from '../protocol/result.ts';
 
@@ -8,7 +8,7 @@ import type { Result } from '../protocol/result.ts';
 const PROMPT_MS = 300;
 const RATE_TOLERANCE = 0.05;
 
-/** From the best to the worst; shares are of connections asked for that were held, and of receipts expected that came. */
+/** From best to worst; shares are connections held ÷ target, and receipts ÷ receipts expected. */
 export const GRADES = [
   {
     grade: 'A+',
@@ -21,7 +21,7 @@ export const GRADES = [
   { grade: 'F', share: 0, rule: 'less' },
 ];
 
-/** @returns null where nothing can be graded: the run is INVALID, or nobody knows what arrived */
+/** @returns null if nothing can be graded: the run is INVALID, or there is no ledger */
 export function gradeOf({ verdict, connections, delivery, latency }: Result): string | null {
   if (verdict.status === 'INVALID' || !delivery || delivery.coverage === null || connections.target === 0) return null;
   const held = connections.held ?? connections.peak;

@@ -1,11 +1,11 @@
-/** The result as JUnit XML, which every CI server shows: the verdict and each threshold are a test case. */
+/** The result as JUnit XML, which CI servers show: the verdict and each threshold are test cases. */
 import { create } from 'xmlbuilder2';
 import type { Result } from '../protocol/result.ts';
 
 interface Case {
   className: string;
   name: string;
-  /** `error`: it could not be told. `failure`: it was not as it should be. */
+  /** `error`: it could not be determined. `failure`: it was determined and is bad. */
   problem?: { kind: 'error' | 'failure' | 'skipped'; message: string; details?: string };
 }
 
@@ -27,8 +27,8 @@ export function renderJunit(result: Result): string {
       timestamp: run.startedAt,
     });
   const properties = suite.ele('properties');
-  const told = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
-  for (const [name, value] of Object.entries(told)) properties.ele('property', { name, value });
+  const facts = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
+  for (const [name, value] of Object.entries(facts)) properties.ele('property', { name, value });
   for (const { className, name, problem } of cases) {
     const element = suite.ele('testcase', { classname: className, name, time: '0' });
     if (problem) element.ele(problem.kind, { message: problem.message }).txt(problem.details ?? '');
@@ -51,11 +51,11 @@ function thresholdCases({ run, verdict, thresholds }: Result): Case[] {
   return thresholds.map(({ expression, met, strict }) => {
     const own = { className: `${run.scenario}.thresholds`, name: expression };
     if (verdict.status === 'INVALID') {
-      const message = 'the run is INVALID, so that its figures say nothing about thresholds';
+      const message = 'not evaluated, because the run is INVALID';
       return { ...own, problem: { kind: 'skipped' as const, message } };
     }
     if (met) return own;
-    if (!strict) return { ...own, problem: { kind: 'skipped' as const, message: 'missed, and not strict' } };
+    if (!strict) return { ...own, problem: { kind: 'skipped' as const, message: 'missed, but not strict' } };
     return { ...own, problem: { kind: 'failure' as const, message: `missed: ${expression}` } };
   });
 }

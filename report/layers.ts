@@ -2,12 +2,15 @@
 import type { LayerDescription, Result } from '../protocol/result.ts';
 import { spaced } from './format.ts';
 
+/** Its CPU samples are percent of all cores; those of other layers are percent of one. */
+export const WHOLE_MACHINE = 'system';
+
 export type Described = Pick<Result, 'memory' | 'cpu'>;
 
-/** @returns in the order of tables; of an older version's document, which describes none, made up from its keys */
+/** @returns in the order of tables; for documents of older versions, which describe no layers, derived from the keys */
 export function layersOf({ memory, cpu }: Described): LayerDescription[] {
   if (memory.layers.length > 0) return memory.layers;
-  const madeUp = (id: string, unit: LayerDescription['unit']): LayerDescription => ({
+  const derived = (id: string, unit: LayerDescription['unit']): LayerDescription => ({
     id,
     title: spaced(id),
     unit,
@@ -16,8 +19,8 @@ export function layersOf({ memory, cpu }: Described): LayerDescription[] {
     main: true,
   });
   return [
-    ...Object.keys(cpu).map((id) => madeUp(id, 'cpuSeconds')),
-    ...Object.keys(memory.perConnectionBytes).map((id) => madeUp(id, 'bytes')),
+    ...Object.keys(cpu).map((id) => derived(id, 'cpuSeconds')),
+    ...Object.keys(memory.perConnectionBytes).map((id) => derived(id, 'bytes')),
   ];
 }
 
@@ -25,19 +28,31 @@ export function layerTitle({ memory }: Pick<Result, 'memory'>, id: string): stri
   return memory.layers.find((layer) => layer.id === id)?.title ?? spaced(id);
 }
 
-/** Layers that are described in the order of tables, then the others. */
+/** Described layers in the order of tables, then the others. */
 export function inOrder(result: Described, ids: string[]): string[] {
   const order = layersOf(result).map(({ id }) => id);
   const rank = (id: string) => (order.includes(id) ? order.indexOf(id) : order.length);
   return ids.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Layers of memory for where there is room for a few only. */
+/** The main memory layers, where there is room for only a few. */
 export function mainLayers(result: Described): string[] {
-  return layersOf(result).flatMap(({ id, unit, main }) => (unit === 'bytes' && main ? [id] : []));
+  return layersOf(result).flatMap(({ id, unit, main }) =>
+    unit === 'bytes' && main && !isNoise(result, id) ? [id] : [],
+  );
 }
 
-/** @returns the first of the ids that belong together, such as `workerPss` and `workerRss` */
+/** Layers with a slope, in the order of tables. */
+export function slopeLayers(result: Described): string[] {
+  return inOrder(result, Object.keys(result.memory.perConnectionBytes)).filter((id) => !isNoise(result, id));
+}
+
+/** The whole machine where its slope may not be quoted: everything that runs on it moves its memory. */
+export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
+  return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
+}
+
+/** @returns the first id of each family, such as that of `workerPss` and `workerRss` */
 export function oneOfEach(ids: string[]): string[] {
   return ids.filter((id, index) => ids.findIndex((other) => familyOf(other) === familyOf(id)) === index);
 }
@@ -52,7 +67,7 @@ export function cpuLayers(result: Described): LayerDescription[] {
   return layersOf(result).filter(({ unit }) => unit === 'cpuSeconds');
 }
 
-/** What a connection costs the workers: PSS where there is PSS, since RSS counts shared pages once per worker. */
+/** The layer for the workers' cost per connection: PSS if available, since RSS counts shared pages once per worker. */
 export function mainWorkerLayer(bytesByLayer: Record<string, unknown>): 'workerPss' | 'workerRss' {
   return 'workerPss' in bytesByLayer ? 'workerPss' : 'workerRss';
 }

@@ -1,28 +1,37 @@
-/** The tables that the published benchmark report does not have: slopes with intervals, latency, CPU. */
+/** Tables that the published benchmark report lacks: slopes with intervals, latency, CPU. */
 import type { Result, Summary } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, spaced } from './format.ts';
-import { inOrder, layerTitle } from './layers.ts';
+import { inOrder, layerTitle, slopeLayers } from './layers.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
+import { basisOf, doubts, noCapacity } from './memory-text.ts';
 
 export function perConnection(result: Result): string {
   const { memory } = result;
-  const rows = inOrder(result, Object.keys(memory.perConnectionBytes)).map((layer) => {
+  const rows = slopeLayers(result).map((layer) => {
     const line = memory.perConnectionBytes[layer] as Result['memory']['perConnectionBytes'][string];
+    const inService = memory.inService?.perConnectionBytes[layer];
     return [
       escapeMarkdown(layerTitle(result, layer)),
       kilobytes(line.slope),
-      line.high95 === null ? '–' : `± ${kilobytes(line.high95 - line.slope)}`,
+      halfWidth(line),
+      optional(inService?.slope, kilobytes),
+      inService ? halfWidth(inService) : '–',
       // Rounded down, so that only a perfect line is 1.
       decimals(Math.floor(line.r2 * 1000) / 1000, 3),
       kilobytes(line.naive),
       optional(memory.residualBytes[layer], megabytes),
     ];
   });
-  if (rows.length === 0) return 'Not measured: a slope needs memory at two numbers of connections.';
+  if (rows.length === 0) return 'Not measured: a slope needs memory readings at two or more numbers of connections.';
   return [
-    markdownTable(['Layer', 'Slope', '95 %', 'R²', 'Naive', 'Left after (MB)'], rows),
-    'In KB (1,024 bytes). Slope: least squares over the plateaus. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+    markdownTable(['Layer', 'At rest', '95 %', 'In service', '95 %', 'R²', 'Naive', 'Residual (MB)'], rows),
+    'In KB (1,024 bytes). Slopes by least squares over the plateaus: at rest after a garbage collection, in service before it and with the peak of hold and broadcasts. Naive: (peak − baseline) ÷ connections, as in the Techracers study.',
+    ...doubts(result).map((doubt) => `Not to be quoted: ${escapeMarkdown(doubt)}.`),
   ].join('\n\n');
+}
+
+function halfWidth({ slope, high95 }: { slope: number; high95: number | null }): string {
+  return high95 === null ? '–' : `± ${kilobytes(high95 - slope)}`;
 }
 
 export function latency({ latency: times }: Result): string {
@@ -30,10 +39,10 @@ export function latency({ latency: times }: Result): string {
     ['One way, every receiver', times.oneWayMs],
     ['– on the publisher’s worker', times.localMs],
     ['– on another worker', times.crossWorkerMs],
-    ['Sentinel', times.sentinelMs],
+    ['Reference receiver', times.sentinelMs],
     ['Completion: the last receiver', times.completionMs],
     ['Round trip ÷ 2 under load', times.roundTripHalfMs.underLoad],
-    ['Round trip ÷ 2 alone', times.roundTripHalfMs.single],
+    ['Round trip ÷ 2 unloaded', times.roundTripHalfMs.single],
     ['Send delay', times.sendDelayMs],
   ];
   const rows = named.flatMap(([name, summary]) => (summary ? [latencyRow(name, summary)] : []));
@@ -59,16 +68,20 @@ export function cpu(result: Result): string {
   return markdownTable(['Layer', 's per 1,000 connects', '% of a core, idle', 'µs per message'], rows);
 }
 
-export function limits({ capacity: { memoryLimited, limits, lowest } }: Result): string {
+export function limits(result: Result): string {
+  const { memoryLimited, limits, lowest } = result.capacity;
   const rows: string[][] = [];
   if (memoryLimited) {
     const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
     const interval =
       low95 === null || high95 === null ? 'no interval' : `95 %: ${integer(low95)} to ${integer(high95)}`;
-    rows.push([`Fit in ${megabytes(budgetBytes)} MB of workers`, integer(fitting), interval]);
+    const basis = basisOf(memoryLimited);
+    rows.push([`Fit in ${megabytes(budgetBytes)} MB of workers`, integer(fitting), `${basis}; ${interval}`]);
   }
+  const unknown = noCapacity(result);
+  if (unknown !== null) rows.push(['Fit in the memory budget', '–', `the workers’ memory: ${unknown}`]);
   for (const { name, max } of limits) {
-    rows.push([`Wall: ${escapeMarkdown(spaced(name))}`, integer(max), name === lowest ? 'the lowest' : '']);
+    rows.push([`Limit: ${escapeMarkdown(spaced(name))}`, integer(max), name === lowest ? 'lowest' : '']);
   }
   return rows.length === 0 ? 'Not measured.' : markdownTable(['Connections', 'Value', ''], rows);
 }

@@ -1,6 +1,6 @@
-/** Tables and text for Markdown, with whatever comes from outside taken as text. */
+/** Markdown tables, and escaping of outside text. */
 
-/** Figures stand to the right; the first column, and texts, to the left. Cells are Markdown already. */
+/** Figures are right-aligned; the first column is left-aligned. Cells must be Markdown already. */
 export function markdownTable(head: string[], rows: string[][], align: 'left' | 'right' = 'right'): string {
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
   const rule = head.map((_, column) => (column === 0 || align === 'left' ? ':--' : '--:'));

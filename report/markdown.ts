@@ -8,7 +8,7 @@ import { escapeMarkdown, markdownTable } from './markdown-table.ts';
 
 const BATCH_ROWS = 10;
 
-/** @returns a whole page; of an INVALID run only what was wrong with it, and where */
+/** @returns a whole page; for an INVALID run, only the reasons and the environment */
 export function renderMarkdown(result: Result): string {
   const count = integer(result.connections.target);
   const blocks = [
@@ -20,12 +20,12 @@ export function renderMarkdown(result: Result): string {
   if (result.verdict.status !== 'INVALID') {
     blocks.push(`## Performance Results (${count} Connections)`, ...performance(result));
   }
-  blocks.push('– means not measured. KB and MB are 1,024 and 1,048,576 bytes.');
+  blocks.push('“–” means not measured. KB and MB are 1,024 and 1,048,576 bytes.');
   return `${blocks.join('\n\n')}\n`;
 }
 
 function verdict({ verdict: { status, reasons }, run }: Result): string {
-  const figures = status === 'INVALID' ? ' No figure is shown: this measurement cannot be trusted.' : '';
+  const figures = status === 'INVALID' ? ' No figures are shown, because this measurement cannot be trusted.' : '';
   const incomplete = run.complete ? '' : ' The run ended early.';
   const lines = reasons.map(
     ({ code, message, fix }) =>
@@ -36,7 +36,7 @@ function verdict({ verdict: { status, reasons }, run }: Result): string {
   );
 }
 
-/** Without the machine and the command a figure means nothing. */
+/** The machine and the command, without which a figure means nothing. */
 function environment({ run, environment: env }: Result): string[] {
   const versions = Object.entries(env.versions).map(([name, version]) => `${name} ${version}`);
   const rows = [
@@ -105,7 +105,7 @@ function connections(result: Result): string {
   );
 }
 
-/** The published report's own rule, the memory at 0 connections included: 286 MB ÷ 5,000 = 59 KB. */
+/** The published report's own rule, including the memory at 0 connections: 286 MB ÷ 5,000 = 59 KB. */
 function approximate({ memory, connections: { peak } }: Result): number | null {
   const { workerRss } = memory.peakBytes;
   return workerRss === undefined || peak === 0 ? null : workerRss / peak;
@@ -113,12 +113,12 @@ function approximate({ memory, connections: { peak } }: Result): number | null {
 
 function gradeRule(): string {
   return [
-    'Memory per Connection (approx) is peak ÷ connections, and Theoretical Max Connections 2 GiB ÷ that, as in the published report; the slope below is what one connection more costs.',
+    'Memory per Connection (approx) is peak ÷ connections, and Theoretical Max Connections is 2 GiB ÷ that, as in the published report. The slope below is the cost of one more connection.',
     `Grade: ${GRADES.map(({ grade, rule }) => `**${grade}** ${rule}`).join('; ')}.`,
   ].join('\n\n');
 }
 
-/** The published report's column, and the layers that it left out. */
+/** The published report's column, and the layers that it lacks. */
 function ram(result: Result): string {
   const { memory } = result;
   const layers = mainLayers(result).filter((layer) => memory.plateaus.some((plateau) => layer in plateau));
@@ -131,7 +131,7 @@ function ram(result: Result): string {
 }
 
 function messages({ delivery, connections: { peak } }: Result): string[] {
-  if (delivery === null) return ['Not measured: this engine keeps no ledger of what arrived.'];
+  if (delivery === null) return ['Not measured: this engine does not report which broadcasts arrive.'];
   const { broadcasts, received, expected, payloadBytes } = delivery;
   const rows = [
     ['Broadcasts Sent', integer(broadcasts)],
@@ -151,7 +151,7 @@ function messages({ delivery, connections: { peak } }: Result): string[] {
   return [markdownTable(['Metric', 'Value'], rows), ...coverage(delivery.batches)];
 }
 
-/** The worst first, so that ten samples hide nothing. */
+/** The worst first, so that the ten shown hide nothing. */
 function coverage(batches: Batch[]): string[] {
   if (batches.length === 0) return [];
   const share = ({ expected, received }: Batch) => (expected > 0 ? received / expected : 0);
@@ -166,7 +166,7 @@ function coverage(batches: Batch[]): string[] {
   ]);
   const head = ['Batch', 'Expected', 'Received', 'Coverage', 'Members (server)', 'First ms', 'p50', 'p99', 'Last'];
   return [
-    `Per-batch message coverage (${shown.length} of ${integer(batches.length)}, the lowest first)`,
+    `Per-batch message coverage (${shown.length} of ${integer(batches.length)}, lowest first)`,
     markdownTable(head, rows),
   ];
 }

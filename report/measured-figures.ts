@@ -1,4 +1,4 @@
-/** The figures that runs have: what they are compared by, as far as it was measured. An INVALID run has none. */
+/** The figures of runs that can be compared, as far as they were measured. An INVALID run has none. */
 import type { Spread } from '../protocol/repeat.ts';
 import type { Result } from '../protocol/result.ts';
 import { FIGURES, type Figure, figureOf } from './figures.ts';

@@ -1,4 +1,4 @@
-/** Reads a result document that a run, perhaps of another version, has left. */
+/** Reads the result document of a run, perhaps written by another version. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -6,14 +6,14 @@ import { CapacityError } from '../protocol/errors.ts';
 import { formatPath } from '../protocol/problems.ts';
 import { type Result, resultSchema } from '../protocol/result.ts';
 
-/** A document of another kind has them all. */
+/** A document of a different kind would have every problem. */
 const PROBLEMS_SHOWN = 5;
 const SCHEMA_VERSION = resultSchema.shape.schemaVersion.value;
 
 /**
- * @param path of a result.json, or of the folder that a run left it in
- * @throws CapacityError RESULT_UNREADABLE, RESULT_INVALID, RESULT_TOO_NEW; they name the file and, where there are any,
- * the keys
+ * @param path of a result.json, or of the folder of a run
+ * @throws CapacityError RESULT_UNREADABLE, RESULT_INVALID, RESULT_TOO_NEW; the message names the
+ * file and any offending keys
  */
 export function readResult(path: string): Result {
   const { file, text } = readText(path);
@@ -23,7 +23,7 @@ export function readResult(path: string): Result {
   } catch (cause) {
     throw new CapacityError(
       'RESULT_INVALID',
-      `${file} is no complete JSON`,
+      `${file} is not complete JSON`,
       'copy it again from the folder of its run, or repeat the run',
       { cause },
     );
@@ -35,7 +35,7 @@ export function readResult(path: string): Result {
 function parseResult(document: unknown, name: string): Result {
   const version = (document as { schemaVersion?: unknown } | null)?.schemaVersion;
   if (typeof version === 'number' && version > SCHEMA_VERSION) {
-    throw tooNew(`${name} has schemaVersion ${version}, and this version reads ${SCHEMA_VERSION}`);
+    throw tooNew(`${name} has schemaVersion ${version}, but this version reads only ${SCHEMA_VERSION}`);
   }
   const parsed = resultSchema.safeParse(document);
   if (parsed.success) return parsed.data;
@@ -46,8 +46,8 @@ function parseResult(document: unknown, name: string): Result {
   }
   throw new CapacityError(
     'RESULT_INVALID',
-    `${name} is no result document of this version:\n${listed(issues)}`,
-    'name the result.json of a run; one that an older version wrote is read by that version',
+    `${name} is not a result document of this version:\n${listed(issues)}`,
+    'name the result.json of a run; read one from an older version with that version',
   );
 }
 

@@ -1,13 +1,13 @@
-/** What several runs of the same thing say together, and how far two such groups are apart. */
+/** The spread of a figure over several runs, and the difference between two groups of runs. */
 import type { Spread } from '../protocol/repeat.ts';
 import { studentT } from './student.ts';
 
-/** A number that is known up to an error. */
+/** A number with its error. */
 export interface Estimate {
   value: number;
   /** Standard error of `value`. */
   error: number;
-  /** Degrees of freedom that `error` is known with. */
+  /** Degrees of freedom of `error`. */
   degrees: number;
 }
 
@@ -16,7 +16,7 @@ export interface Interval {
   high: number;
 }
 
-/** @returns null of nothing */
+/** @returns null without values */
 export function spreadOf(values: number[]): Spread | null {
   const runs = values.length;
   if (runs === 0) return null;
@@ -29,9 +29,9 @@ export function spreadOf(values: number[]): Spread | null {
 }
 
 /**
- * How far b's mean is above a's. With repeats on both sides: Welch, each with its own deviation. With repeats on one
- * side only, the single run is taken to spread like the repeats, or to be as far off as it says itself if that is more.
- * @param singleError standard error of the single run by itself, e.g. of its fitted line
+ * How far b's mean is above a's. With repeats on both sides: Welch, each with its own deviation. With repeats on only one
+ * side, the single run is assumed to vary like the repeats, or by its own standard error if that is larger.
+ * @param singleError standard error within the single run, such as that of its fitted line
  * @returns null when neither side has repeats
  */
 export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | null {
@@ -51,7 +51,7 @@ export function estimatesApart(a: Estimate, b: Estimate): Estimate {
 
 /** @param confidence 0 … 1 */
 export function intervalOf({ value, error, degrees }: Estimate, confidence: number): Interval {
-  // Fractions of a degree are rounded off, which errs towards the wider interval.
+  // Fractions of a degree are dropped, which errs towards the wider interval.
   const halfWidth = studentT(confidence, Math.max(1, Math.floor(degrees))) * error;
   return { low: value - halfWidth, high: value + halfWidth };
 }

@@ -1,4 +1,4 @@
-/** Medians, and straight lines through measured points with what can be said of their error. */
+/** Medians, and straight lines fitted to measured points, with their error. */
 import { studentT } from './student.ts';
 
 const CONFIDENCE = 0.95;
@@ -26,7 +26,7 @@ interface Spread {
   xSquares: number;
 }
 
-/** With fewer than three different x nothing tells how straight the truth is, so that there is no interval. */
+/** With fewer than three different x there is no residual to estimate the error from, so there is no interval. */
 export type Line = Estimate &
   ({ low95: number; high95: number; spread: Spread } | { low95: null; high95: null; spread: null });
 
@@ -50,7 +50,7 @@ export function fitLine(points: Point[]): Line | null {
   }
   const slope = products / xSquares;
   const intercept = yMean - slope * xMean;
-  // Summed up point by point: the shortcut by subtraction loses all digits when the line is nearly perfect.
+  // Summed point by point: the shortcut by subtraction loses all digits when the line is nearly perfect.
   const residualSquares = points.reduce((sum, { x, y }) => sum + (y - intercept - slope * x) ** 2, 0);
   const r2 = ySquares === 0 ? 1 : 1 - residualSquares / ySquares;
   const estimate = { slope, intercept, r2, n };
@@ -85,7 +85,7 @@ export function whereReaches(line: Line, y: number): Crossing | null {
   const t2s2 = (studentT(CONFIDENCE, n - 2) * residualDeviation) ** 2;
   const distance = y - (intercept + slope * xMean);
   const a = slope ** 2 - t2s2 / xSquares;
-  // The slope itself might be zero: however many, it might never be reached.
+  // The slope may be zero within its error, so the line may never reach it.
   if (a <= 0) return { x, low95: null, high95: null };
   const b = slope * distance;
   const c = distance ** 2 - t2s2 * (1 + 1 / n);
@@ -94,7 +94,7 @@ export function whereReaches(line: Line, y: number): Crossing | null {
   return { x, low95: xMean + (b - root) / a, high95: high95 > Number.MAX_SAFE_INTEGER ? null : high95 };
 }
 
-/** @returns undefined of nothing */
+/** @returns undefined without values */
 export function median(values: number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -1,4 +1,4 @@
-/** Tables without lines: a head, then columns with numbers to the right. */
+/** Tables without lines: a head, then columns with right-aligned numbers. */
 import Table from 'cli-table3';
 
 const NO_LINES = Object.fromEntries(
@@ -30,7 +30,7 @@ export function table(
     .map((line) => (indent + line).trimEnd());
 }
 
-/** A table whose last columns are left out where they do not fit into `width`. */
+/** A table without the last columns that do not fit into `width`. */
 export function fittingTable(head: string[], rows: string[][], indent: string, width: number): string[] {
   for (let columns = head.length; ; columns--) {
     const lines = table(

@@ -10,21 +10,16 @@ import { applyTunings, tuningOptions, tuningsInForce } from './tunings.ts';
 import type { AttachedServer } from './websockets/attach.ts';
 import { WEBSOCKETS } from './websockets/index.ts';
 
-/**
- * How nginx reads the worker from an Engine.IO session id: `<worker>-<random>`. All requests of a session must reach the
- * worker that opened it, as polling takes several.
- */
-export const SESSION_ID_PATTERN = /^(?<worker>[a-z0-9]+)-/;
-
 export interface App {
   io: Server;
   /**
    * Connects the adapter, then listens.
-   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED, or of the adapter; everything is closed again then
+   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED, or the adapter's error; everything is closed by then
    */
   start(): Promise<{ port: number; controlPort: number }>;
   /**
-   * Takes no more connections, tells the clients, waits up to `drainMs` for theirs to close, and cuts what is left.
+   * Stops accepting connections, notifies the clients, waits up to `drainMs` for their connections to close, and
+   * terminates the rest.
    * Idempotent.
    */
   close(): Promise<void>;
@@ -52,6 +47,8 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
       opened.push(adapter);
       const control = await instrument(io, {
         token: config.token,
+        // Nobody but the run uses this server.
+        rooms: 'any',
         worker: config.worker,
         controlHost: config.controlHost,
         controlPort: config.controlPort,
@@ -82,7 +79,10 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   return { io, start, close };
 }
 
-/** Session ids as `SESSION_ID_PATTERN` has them. */
+/**
+ * Session ids become `<worker>-<random>`, by which nginx finds the worker: all requests of a session must reach the one
+ * that opened it, as polling takes several.
+ */
 function nameSessions(io: Server, worker: string): void {
   const { engine } = io;
   const randomId = engine.generateId;

@@ -18,8 +18,7 @@ const transports = z
   .pipe(z.array(z.enum(TRANSPORTS)).min(1));
 
 /**
- * The variables of every worker; its adapter has some of its own. The environment holds others, which are none of this
- * process's business, hence no strictObject.
+ * The variables of every worker; adapters define further ones. Not a strictObject, as the environment has many others.
  */
 export const environmentSchema = z.object({
   CAPACITY_WORKER: workerSchema.default('w0'),
@@ -44,7 +43,7 @@ const tuningsSchema = z.object(
 export interface ServerConfig {
   worker: string;
   host: string;
-  /** 0 asks the system for a free one; likewise `controlPort`. */
+  /** 0 lets the system choose a free port; the same holds for `controlPort`. */
   port: number;
   controlHost: string;
   controlPort: number;
@@ -102,19 +101,21 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   };
 }
 
-/** The default when nothing valid is chosen: Redis where its URL is known. */
+/** Without a valid choice: Redis if its URL is set, otherwise in-memory. */
 function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
   const { data } = environmentSchema.shape.CAPACITY_ADAPTER.safeParse(given.CAPACITY_ADAPTER);
   return data ?? (given.REDIS_URL === undefined ? 'in-memory' : 'redis');
 }
 
-/** @returns for each problem the variable, what is wrong and, except for secrets, its value; `ifMissing` adds a reason */
+/**
+ * @returns for each problem the variable, what is wrong and, except for secrets, its value; `ifMissing` adds a reason
+ */
 function describe(error: z.ZodError | undefined, given: Record<string, string | undefined>, ifMissing = ''): string[] {
   return (error?.issues ?? []).map((issue) => {
     const variable = String(issue.path[0]);
     const value = given[variable];
     if (value === undefined) return `${variable} is not set${ifMissing}`;
-    // A URL may hold a password.
+    // A URL can contain a password.
     const secret = /_(TOKEN|URL)$/.test(variable);
     return `${variable}${secret ? '' : `=${value}`}: ${issue.message}`;
   });

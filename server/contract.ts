@@ -1,6 +1,7 @@
 /** The events of the measured namespace: `join_room`, `broadcast_echo`, and publishing a `broadcast`. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { monotonicUs } from '../protocol/clock.ts';
+import type { CapacityError } from '../protocol/errors.ts';
 import {
   type Broadcast,
   type BroadcastEcho,
@@ -9,40 +10,51 @@ import {
   type EchoTimed,
   EVENTS,
   type Joined,
+  type Refusal,
 } from '../protocol/events.ts';
+import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
 import type { Metrics } from './metrics.ts';
 import { payload } from './payload.ts';
 import type { AnyNamespace, AnySocket } from './types.ts';
 
-/** Answer to a message that was not understood. */
-interface Refused {
-  error: string;
-}
-type Ack<T> = ((answer: T | Refused) => void) | undefined;
+type Ack<T> = ((answer: T | Refusal) => void) | undefined;
+
+/** Connections per worker that may send broadcasts back; a run has one. */
+export const MAX_PROBES = 100;
 
 /**
- * Adds the contract's handlers to every connection of the namespace. They are two functions in all, not two for every
- * connection: what they need of the connection is `this`.
- * @returns a function that stops adding them
+ * Adds the contract's handlers to every connection of the namespace. All connections share the same two functions,
+ * which receive the connection as `this`.
+ * @param rooms which rooms they may join; undefined for any
+ * @returns a function that removes them
  */
-export function serveContract(namespace: AnyNamespace, worker: string, metrics: Metrics): () => void {
+export function serveContract(
+  namespace: AnyNamespace,
+  worker: string,
+  metrics: Metrics,
+  rooms: MeasuredRooms | undefined,
+): () => void {
+  /** Session ids. */
+  const probes = new Set<string>();
+
   async function onJoinRoom(this: AnySocket, ...args: unknown[]): Promise<void> {
     const room = roomOf(args[0]);
     const ack = ackOf<Joined>(args);
     try {
       if (this.listenerCount(EVENTS.joinRoom) > 1) {
-        // The server has a handler of its own, which decides. Once it has run, we answer if it did not.
+        // The server's own handler decides. Once it has run, we acknowledge if it did not.
         await undefined;
         if (room === undefined || !this.rooms.has(room)) return;
       } else {
         if (room === undefined) throw new Error('expected a room or {clientKey: room}');
-        await this.join(room);
+        await (rooms ? rooms.join(this, room) : this.join(room));
       }
       metrics.joins.inc();
       ack?.({ room, worker, members: localMembers(namespace, room) });
     } catch (error) {
-      refuse(EVENTS.joinRoom, ack, (error as Error).message);
+      const { message, fix } = error as Partial<CapacityError>;
+      refuse(EVENTS.joinRoom, ack, { error: String(message), code: 'JOIN_REFUSED', fix });
     }
   }
 
@@ -51,18 +63,24 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
     const echo = args[0] as Partial<BroadcastEcho> | null | undefined;
     const ack = ackOf<EchoTimed>(args);
     if (typeof echo?.seq !== 'number' || typeof echo.sentAtUs !== 'number') {
-      refuse(EVENTS.broadcastEcho, ack, 'expected {seq, sentAtUs, data} as received');
+      refuse(EVENTS.broadcastEcho, ack, { error: 'expected {seq, sentAtUs, data} as received' });
+    } else if (!probes.has(this.id) && probes.size >= MAX_PROBES) {
+      refuse(EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
     } else {
-      // Below zero where another host's worker, whose clock is ahead of ours, published: the asker knows both clocks.
+      if (!probes.has(this.id)) {
+        probes.add(this.id);
+        this.once('disconnect', () => probes.delete(this.id));
+      }
+      // Negative if a worker on another host published, and its clock is ahead. The client knows both clocks.
       const roundTripUs = nowUs - echo.sentAtUs;
       metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
       ack?.({ seq: echo.seq, roundTripUs });
     }
   }
 
-  function refuse(event: string, ack: Ack<never>, error: string): void {
+  function refuse(event: string, ack: Ack<never>, refusal: Refusal): void {
     metrics.malformed.inc({ event });
-    ack?.({ error });
+    ack?.(refusal);
   }
 
   function onConnection(socket: AnySocket): void {
@@ -71,14 +89,21 @@ export function serveContract(namespace: AnyNamespace, worker: string, metrics: 
   }
 
   namespace.on('connection', onConnection);
-  return () => void namespace.off('connection', onConnection);
+  return () => {
+    namespace.off('connection', onConnection);
+    for (const socket of namespace.sockets.values()) {
+      socket.off(EVENTS.joinRoom, onJoinRoom);
+      socket.off(EVENTS.broadcastEcho, onBroadcastEcho);
+    }
+    rooms?.close();
+  };
 }
 
-/** An order for later than this is a slip of the clock. */
+/** A request for a later time than this is due to a wrong clock. */
 const MAX_AHEAD_MS = 1000;
 
 /**
- * Counts the room's members on all workers, then sends. The keys of the message stand in the contract's order.
+ * Counts the room's members on all workers, then sends. The keys of the message are in the order of the contract.
  * @throws CapacityError MEMBERS_UNKNOWN; nothing has been sent then
  */
 export async function publish(namespace: AnyNamespace, worker: string, order: BroadcastOrder): Promise<BroadcastSent> {
@@ -92,7 +117,7 @@ export async function publish(namespace: AnyNamespace, worker: string, order: Br
   return { seq, sentAtUs, worker, expected };
 }
 
-/** Timers count whole milliseconds and may be late: the last two are waited for turn by turn of the event loop. */
+/** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */
 async function until(atUs: number): Promise<void> {
   const aheadMs = Math.min((atUs - monotonicUs()) / 1000, MAX_AHEAD_MS);
   if (aheadMs > 2) await setTimeout(aheadMs - 2);
@@ -105,7 +130,7 @@ function roomOf(payload: unknown): string | undefined {
   return typeof room === 'string' && room !== '' ? room : undefined;
 }
 
-/** The acknowledgement is the last argument, also where the payload was forgotten. */
+/** The acknowledgement is the last argument, even if the payload is missing. */
 function ackOf<T>(args: unknown[]): Ack<T> {
   const last = args.at(-1);
   return typeof last === 'function' ? (last as Ack<T>) : undefined;

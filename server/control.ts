@@ -1,12 +1,11 @@
-/** The control namespace: publish, count, collect garbage, tell statistics and the time. For the holder of the token. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+/** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
 import type { Server } from 'socket.io';
 import { z } from 'zod';
 import type { ErrorCode } from '../protocol/error-codes.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../protocol/events.ts';
 
-/** The requests of the wire contract as plain functions: what comes before the reply goes in, what is replied comes out. */
+/** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
 export type ControlRequests = {
   [Name in keyof ControlToServerEvents]: Parameters<ControlToServerEvents[Name]> extends [
     ...infer Args,
@@ -16,11 +15,11 @@ export type ControlRequests = {
     : never;
 };
 
-/** Far above what a Socket.IO client takes in one message; it only keeps a slip of the keyboard from eating the memory. */
+/** Far more than a Socket.IO client accepts in one message; it only keeps a typing error from using up the memory. */
 const MAX_PAYLOAD_BYTES = 10_000_000;
 
 const room = z.string().min(1);
-/** What each request takes, by its name. */
+/** The arguments of each request, by its name. */
 export const REQUEST_ARGUMENTS = {
   broadcast: z.tuple([
     z.strictObject({
@@ -36,22 +35,19 @@ export const REQUEST_ARGUMENTS = {
   time: z.tuple([]),
 } satisfies Record<keyof ControlRequests, z.ZodType>;
 
-/** Serves the requests in the control namespace of `controlIo`. `onMalformed` is told of requests without a reply function. */
+/** Serves the requests in the control namespace of `controlIo`. Calls `onMalformed` if there is no reply function. */
 export function serveControl(
   controlIo: Server,
-  token: string,
+  isToken: (given: unknown) => boolean,
   requests: ControlRequests,
   onMalformed: (event: string) => void,
 ): void {
   const namespace = controlIo.of(CONTROL_NAMESPACE);
-  const expected = digest(token);
   namespace.use((socket, next) => {
-    const given = socket.handshake.auth.token;
-    const right = typeof given === 'string' && timingSafeEqual(digest(given), expected);
-    next(right ? undefined : badToken());
+    next(isToken(socket.handshake.auth.token) ? undefined : badToken());
   });
   namespace.on('connection', (socket) => {
-    // One catch-all, so that a request that we do not know gets an answer too.
+    // A catch-all, so that unknown requests are answered, too.
     socket.onAny(async (event: string, ...args: unknown[]) => {
       const reply = args.pop();
       if (typeof reply !== 'function') return onMalformed(event);
@@ -80,9 +76,4 @@ async function answer(requests: ControlRequests, event: string, args: unknown[])
 function badToken(): Error {
   const error = new Error('BAD_TOKEN: the control token is missing or wrong');
   return Object.assign(error, { data: { code: 'BAD_TOKEN' satisfies ErrorCode } });
-}
-
-/** Digests have one length, which timingSafeEqual asks for. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -1,7 +1,7 @@
 /**
- * Engine.IO's heartbeat from one timer for all connections: pings that fall due within a tenth of a second leave
- * together. With a timer for each, every ping wakes the worker, the proxy and the client by itself, and its answer wakes
- * them again, which costs far more than the ping.
+ * Engine.IO's heartbeat from one timer for all connections: pings that are due within the same tenth of a second are
+ * sent together. With a timer per connection, each ping wakes worker, proxy and client separately, and so does each
+ * pong, which costs far more than the ping itself.
  */
 import type { Server } from 'socket.io';
 
@@ -31,7 +31,7 @@ export function sharePingTimer(io: Server): () => void {
   const { pingInterval } = engine.opts;
   const steps = Math.max(1, Math.floor(pingInterval / STEP_MS));
   const stepMs = pingInterval / steps;
-  // By the step at which they are pinged. Session ids rather than connections: a closed connection is not kept alive.
+  // By the step at which they are pinged. Session ids rather than connections, so that closed ones can be collected.
   const schedule: string[][] = Array.from({ length: steps }, () => []);
   const startMs = performance.now();
   let step = 0;
@@ -53,7 +53,7 @@ export function sharePingTimer(io: Server): () => void {
   return () => clearInterval(timer);
 }
 
-/** As Engine.IO's own timer does it. @returns false if the connection has closed */
+/** Does what Engine.IO's own timer does. @returns false if the connection has closed */
 function ping(connection: Connection | undefined): boolean {
   if (connection === undefined) return false;
   if (connection.pingTimeoutTimer !== null) return true; // the last ping is not answered yet

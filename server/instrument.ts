@@ -1,9 +1,10 @@
 /**
- * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a port of its own the
- * control namespace, `/metrics` and `/healthz`. Our own server uses it too; there is no second implementation.
+ * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a separate port the
+ * control namespace, `/metrics` and `/healthz`. Our own server uses it, too; there is no second implementation.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Registry } from 'prom-client';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { Registry } from 'prom-client';
 import { Server } from 'socket.io';
 import { z } from 'zod';
 import { monotonicUs } from '../protocol/clock.ts';
@@ -12,22 +13,32 @@ import type { WorkerStats } from '../protocol/events.ts';
 import { thisHost } from '../protocol/host.ts';
 import { publish, serveContract } from './contract.ts';
 import { type ControlRequests, serveControl } from './control.ts';
+import { serveHttp } from './http.ts';
 import { listen } from './listen.ts';
+import { MeasuredRooms } from './measured-rooms.ts';
 import { answerMembers, countMembers } from './members.ts';
 import { countRooms, createMetrics, currentValue, type Metrics } from './metrics.ts';
-import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
+import { portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
+import { tokenCheck } from './token.ts';
 import type { AnyServer } from './types.ts';
 import { versionsOf } from './versions.ts';
 import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
 
 export interface InstrumentOptions {
-  /** At least 16 characters; who knows it may publish and read statistics. */
-  token: string;
-  /** A number, also as text, as environment variables are; 0, the default, takes a free port. */
+  /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */
+  token?: string | undefined;
+  /**
+   * Rooms that clients can join by `join_room`; each name also stands for those that begin with it and a colon. Default
+   * `['capacity']`. `'any'` protects nothing: for a server without users.
+   */
+  rooms?: string[] | 'any' | undefined;
+  /** A number, or a string as in environment variables; 0, the default, chooses a free port. */
   controlPort?: number | string | undefined;
   /** Default 127.0.0.1. */
   controlHost?: string | undefined;
-  /** This process's name in every report: lower-case letters and digits. Default `p<pid>`. */
+  /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
+  tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
+  /** This process's name in all reports: lower-case letters and digits. Default `p<pid>`. */
   worker?: string | undefined;
   /** Name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized. */
   webSocketEngine?: string | undefined;
@@ -35,18 +46,21 @@ export interface InstrumentOptions {
 
 /** @internal not among the types of the published packages */
 export const optionsSchema = z.strictObject({
-  token: tokenSchema,
+  token: z.literal('').or(tokenSchema).optional(),
+  rooms: roomsSchema.default(['capacity']),
   controlPort: portSchema.default(0),
   controlHost: z.string().min(1).default('127.0.0.1'),
+  tls: tlsSchema.optional(),
   worker: workerSchema.default(() => `p${process.pid}`),
   webSocketEngine: z.string().min(1).optional(),
 } satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
 export interface Instrumentation {
+  /** 0 if there is no token, and nothing is instrumented. */
   controlPort: number;
-  /** What `/metrics` serves: add metrics of your own here. */
+  /** What `/metrics` serves: add your own metrics here. */
   registry: Registry;
-  /** Takes everything off the server again and frees the control port. Idempotent. */
+  /** Removes everything from the server and frees the control port. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -58,9 +72,10 @@ export interface Instrumentation {
 export async function instrument(
   // biome-ignore lint/suspicious/noExplicitAny: AnyServer, written out so that the published types are a single file
   io: Server<any, any, any, any>,
-  options: InstrumentOptions,
+  options: InstrumentOptions = {},
 ): Promise<Instrumentation> {
-  const { token, controlPort, controlHost, worker, webSocketEngine } = parseOptions(options);
+  const { token, rooms, controlPort, controlHost, tls, worker, webSocketEngine } = parseOptions(options);
+  if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
   if (!io.engine) {
     throw new CapacityError(
       'NOT_ATTACHED',
@@ -68,7 +83,7 @@ export async function instrument(
       'call instrument(io) after `new Server(httpServer)`, `io.attach(httpServer)` or `io.listen(port)`',
     );
   }
-  const http = createServer();
+  const http = tls ? createTlsServer(tls) : createServer();
   const port = await listen(http, controlPort, controlHost, 'control port');
 
   const main = io.of('/');
@@ -77,13 +92,15 @@ export async function instrument(
   const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
   io.engine.on('connection_error', onHandshakeError);
   const undo = [
-    serveContract(main, worker, metrics),
+    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms)),
     answerMembers(main),
     () => void io.engine.off('connection_error', onHandshakeError),
     () => eventLoop.close(),
   ];
 
-  http.on('request', (request, response) => void serveHttp(request, response, worker, metrics.registry));
+  const isToken = tokenCheck(token);
+  const parts = { worker, registry: metrics.registry, isToken };
+  http.on('request', (request, response) => void serveHttp(request, response, parts));
   const controlIo = new Server(http, { serveClient: false });
   const requests: ControlRequests = {
     broadcast: async (order) => {
@@ -96,7 +113,7 @@ export async function instrument(
     stats: () => workerStats(io, worker, metrics, eventLoop, webSocketEngine),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
-  serveControl(controlIo, token, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
+  serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
 
   let closing: Promise<void> | undefined;
   async function close(): Promise<void> {
@@ -116,23 +133,6 @@ function parseOptions(options: InstrumentOptions): z.output<typeof optionsSchema
     `instrument(io, options): ${z.prettifyError(parsed.error)}`,
     'correct the options',
   );
-}
-
-async function serveHttp(
-  request: IncomingMessage,
-  response: ServerResponse,
-  worker: string,
-  registry: Registry,
-): Promise<void> {
-  const path = request.url?.split('?')[0];
-  if (path === '/metrics') {
-    const text = await registry.metrics();
-    response.setHeader('content-type', registry.contentType).end(text);
-  } else if (path === '/healthz') {
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ status: 'ok', worker }));
-  } else {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end('here are /metrics and /healthz\n');
-  }
 }
 
 async function workerStats(

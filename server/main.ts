@@ -3,7 +3,7 @@ import { describeError } from '../protocol/errors.ts';
 import { createApp } from './app.ts';
 import { parseConfig } from './config.ts';
 
-/** What a shutdown may take beyond its drain before we give up on it. */
+/** How long a shutdown can take beyond its drain before the process exits anyway. */
 const SHUTDOWN_GRACE_MS = 2000;
 
 try {
@@ -12,7 +12,7 @@ try {
 
   let stopping = false;
   const stop = async () => {
-    // Whoever asks twice wants it now.
+    // A second signal means: at once.
     if (stopping) process.exit(1);
     stopping = true;
     setTimeout(() => process.exit(1), config.drainMs + SHUTDOWN_GRACE_MS).unref();
@@ -21,7 +21,7 @@ try {
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
-  // PM2's daemon has died without a word: nobody would ever stop this worker.
+  // PM2's daemon has died: nothing else would ever stop this worker.
   process.on('disconnect', stop);
 
   await app.start();

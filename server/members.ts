@@ -5,14 +5,14 @@ import type { AnyNamespace } from './types.ts';
 
 /** Server to server. The prefix keeps it clear of the instrumented server's own events. */
 const MEMBERS_EVENT = 'socketio-capacity:members';
-/** Cluster adapters give up after 5 s by default; this is for the case that they never do. */
+/** Cluster adapters time out after 5 s by default; this is for the case that they never do. */
 const TIMEOUT_MS = 7000;
 
 export function localMembers(namespace: AnyNamespace, room: string): number {
   return namespace.adapter.rooms.get(room)?.size ?? 0;
 }
 
-/** Answers the other workers' questions. @returns a function that stops it */
+/** Answers the requests of other workers. @returns a function that stops it */
 export function answerMembers(namespace: AnyNamespace): () => void {
   const listener = (room: string, answer: (members: number) => void) => answer(localMembers(namespace, room));
   namespace.on(MEMBERS_EVENT, listener);
@@ -20,13 +20,13 @@ export function answerMembers(namespace: AnyNamespace): () => void {
 }
 
 /**
- * Sums room sizes: one number per worker crosses the wire, whatever the size of the room.
+ * Sums room sizes: each worker sends one number, however large the room is.
  * @throws CapacityError MEMBERS_UNKNOWN when a worker did not answer or the adapter's broker is gone
  */
 export async function countMembers(namespace: AnyNamespace, room: string): Promise<number> {
   const timer = new AbortController();
   try {
-    // The in-memory adapter knows one server, itself, and cannot serverSideEmit.
+    // The in-memory adapter counts one server, itself, and does not support serverSideEmit.
     if ((await namespace.adapter.serverCount()) <= 1) return localMembers(namespace, room);
     const others: number[] = await Promise.race([
       namespace.serverSideEmitWithAck(MEMBERS_EVENT, room),

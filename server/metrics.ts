@@ -1,4 +1,4 @@
-/** What `/metrics` serves. A registry for each instrumented server; the process-wide one belongs to the user. */
+/** What `/metrics` serves. Each instrumented server has its own registry; the process-wide one belongs to the user. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metric } from '../protocol/metric.ts';
 import type { AnyServer } from './types.ts';
@@ -6,7 +6,7 @@ import type { EventLoopWindow } from './worker-stats.ts';
 
 interface Series extends Metric {
   kind: 'gauge' | 'counter' | 'histogram';
-  /** Beside `worker`, which all of them have. */
+  /** In addition to `worker`, which all series have. */
   labels: string[];
 }
 
@@ -50,7 +50,7 @@ export interface Metrics {
   joins: Counter;
   broadcasts: Counter;
   echoRoundTripSeconds: Histogram;
-  /** Messages that were refused because they do not keep the contract. */
+  /** Messages that were refused because they violate the contract. */
   malformed: Counter<'event'>;
   handshakeErrors: Counter<'reason'>;
 }
@@ -104,21 +104,21 @@ function counter(name: string, unit: string, help: string, labels: string[] = []
   return { name, kind: 'counter', unit, help, labels };
 }
 
-/** For a metric of prom-client. */
+/** For prom-client's constructors. */
 function configurationOf({ name, help, labels }: Series, registry: Registry) {
   return { name, help, labelNames: labels, registers: [registry] };
 }
 
-/** @returns the counter's value, of a counter without labels */
+/** @returns the value of a counter without labels */
 export async function currentValue(counter: Counter): Promise<number> {
   return (await counter.get()).values[0]?.value ?? 0;
 }
 
-/** @returns rooms that somebody joined: without the room that every socket is alone in from the start */
+/** @returns the number of rooms, without the one that Socket.IO creates for each socket */
 export function countRooms(io: AnyServer): number {
   const { rooms, sids } = io.of('/').adapter;
   let ownRooms = 0;
-  for (const [sid, its] of sids) if (its.has(sid)) ownRooms++;
+  for (const [sid, joined] of sids) if (joined.has(sid)) ownRooms++;
   return rooms.size - ownRooms;
 }
 

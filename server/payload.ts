@@ -1,14 +1,14 @@
 /**
- * Payloads of broadcasts: varying text, so that neither compression nor string sharing flatters a measurement, of ASCII
- * that JSON does not escape, so that characters are bytes on the wire.
+ * Payloads of broadcasts: varying text, so that neither compression nor string sharing makes a measurement look better,
+ * in ASCII characters that JSON does not escape, so that each character is one byte on the wire.
  */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .';
-/** Runs use one or two sizes; more than this many are not worth the memory. */
+/** Runs use one or two sizes. */
 const CACHED_SIZES = 16;
 
 const cache = new Map<number, string>();
 
-/** @returns text of that many characters, the same for every call */
+/** @returns text of that many characters, the same in every call */
 export function payload(sizeBytes: number): string {
   let text = cache.get(sizeBytes);
   if (text === undefined) {

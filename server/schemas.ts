@@ -1,4 +1,4 @@
-/** Settings that the server's environment and the options of `instrument()` have in common. */
+/** Settings shared by the server's environment and the options of `instrument()`. */
 import { z } from 'zod';
 
 const TOKEN_MIN_LENGTH = 16;
@@ -6,4 +6,11 @@ const TOKEN_MIN_LENGTH = 16;
 /** A worker's id is the first part of its Engine.IO session ids, by which nginx finds the worker: no dash in it. */
 export const workerSchema = z.string().regex(/^[a-z0-9]+$/, 'must be lower-case letters and digits, such as w0');
 export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
+/** As text, or as read from a file. */
+const pemSchema = z.union([z.string().min(1), z.instanceof(Buffer)]);
+export const tlsSchema = z.strictObject({ key: pemSchema, cert: pemSchema });
+
+export const roomsSchema = z.union([z.literal('any'), z.array(z.string().min(1)).min(1)], {
+  error: "must be a list of room names, or 'any'",
+});
 export const portSchema = z.coerce.number().int().min(0).max(65_535);

@@ -1,5 +1,5 @@
 /**
- * What a connection can do without, each with a switch of its own, so that its effect can be measured
+ * What a connection can do without. Each has its own switch, so that its effect can be measured
  * (`npm run bench:server`). To add one, add an entry: the environment variable, its default, and what it changes.
  */
 import type { EventEmitter } from 'node:events';
@@ -7,27 +7,27 @@ import type { Server, ServerOptions, Socket } from 'socket.io';
 import { sharePingTimer } from './heartbeat.ts';
 import type { WebSocketsName } from './websockets/index.ts';
 
-export interface Tuning {
+interface Tuning {
   /** Environment variable, `on` or `off`. */
   variable: string;
   byDefault: boolean;
-  /** Its position in a server that nobody tuned. */
+  /** Its position in an untuned Socket.IO server. */
   inSocketIo: boolean;
-  /** Server options that the switch decides, for both of its positions. */
+  /** Server options that the switch sets, for either position. */
   options?: (on: boolean) => Partial<ServerOptions>;
-  /** The WebSocket servers whose insides it knows; it is off with the others. Default: it needs to know none. */
+  /** The WebSocket servers whose internals it relies on; it is off with all others. Default: it applies to all. */
   appliesTo?: WebSocketsName[];
-  /** What to do to the server when the switch is on, before the first connection. May return how to stop it. */
+  /** Changes the server when the switch is on, before the first connection. Can return a function that stops it. */
   apply?: (io: Server) => (() => void) | undefined;
 }
 
 /** Engine.IO's own default: smaller messages are not worth compressing. */
 const COMPRESSED = { threshold: 1024 };
 
-export const TUNINGS = {
+const TUNINGS = {
   /**
-   * Forget the HTTP request that opened the connection: it is the largest single thing a connection keeps. The price:
-   * `socket.handshake` has no headers, URL or query any more, so switch it off where middlewares read them.
+   * Drop the HTTP request that opened the connection, the largest single object that a connection keeps. The price:
+   * `socket.handshake` no longer has headers, URL or query, so switch it off if middlewares read them.
    */
   dropRequest: {
     variable: 'CAPACITY_DROP_REQUEST',
@@ -36,8 +36,8 @@ export const TUNINGS = {
     apply: (io) => void io.engine.on('connection', dropRequest),
   },
   /**
-   * Forget what the client said when it connected, once all middlewares have read it. The price: event handlers find no
-   * `socket.handshake`.
+   * Drop the data that the client sent when it connected, once all middlewares have read it. The price: event handlers
+   * find no `socket.handshake`.
    */
   dropHandshake: {
     variable: 'CAPACITY_DROP_HANDSHAKE',
@@ -46,8 +46,8 @@ export const TUNINGS = {
     apply: (io) => void io.on('connection', dropHandshake),
   },
   /**
-   * Leave the room of its own that every socket is in from the start. The price: `io.to(socket.id)` reaches nobody, and
-   * `socket.broadcast` also reaches the sender; too high for what it saves, so it is off unless asked for.
+   * Leave the room that Socket.IO creates for each socket. The price: `io.to(socket.id)` reaches nobody, and
+   * `socket.broadcast` also reaches the sender. That is too high for what it saves, so it is off by default.
    */
   leaveOwnRoom: {
     variable: 'CAPACITY_LEAVE_OWN_ROOM',
@@ -55,7 +55,7 @@ export const TUNINGS = {
     inSocketIo: false,
     apply: (io) => void io.on('connection', leaveOwnRoom),
   },
-  /** Take off listeners that a connection which began as a WebSocket cannot need any more. */
+  /** Remove listeners that a connection which began as a WebSocket no longer needs. */
   dropListeners: {
     variable: 'CAPACITY_DROP_LISTENERS',
     byDefault: true,
@@ -64,8 +64,8 @@ export const TUNINGS = {
     apply: (io) => void io.engine.on('connection', dropListeners),
   },
   /**
-   * Ping all connections from one timer, those due within a tenth of a second together, instead of each from its own.
-   * The price: a ping comes every `pingInterval`, and not that long after the last answer.
+   * Ping all connections from one timer, those due within the same tenth of a second together, instead of a timer per
+   * connection. The price: pings are sent every `pingInterval`, not `pingInterval` after the last pong.
    */
   sharePingTimer: {
     variable: 'CAPACITY_SHARE_PING_TIMER',
@@ -81,7 +81,7 @@ export const TUNINGS = {
     appliesTo: ['ws'],
     options: (on) => ({ perMessageDeflate: on && COMPRESSED }),
   },
-  /** Compressed answers of the polling transport. */
+  /** Compressed responses of the polling transport. */
   httpCompression: {
     variable: 'CAPACITY_HTTP_COMPRESSION',
     byDefault: false,
@@ -94,7 +94,7 @@ export type TuningName = keyof typeof TUNINGS;
 /** Which tunings are on. */
 export type Tunings = Record<TuningName, boolean>;
 
-/** @returns which tunings are on, of those that were chosen: one that does not apply to the WebSocket server is off */
+/** @returns which of the chosen tunings are on: one that does not apply to the WebSocket server is off */
 export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tunings {
   const inForce = entries().map(([name, { appliesTo }]) => [
     name,
@@ -103,7 +103,7 @@ export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tun
   return Object.fromEntries(inForce);
 }
 
-/** @returns the server options that the switches decide */
+/** @returns the server options that the switches set */
 export function tuningOptions(on: Tunings): Partial<ServerOptions> {
   return Object.assign({}, ...entries().map(([name, tuning]) => tuning.options?.(on[name])));
 }
@@ -139,9 +139,9 @@ interface EngineConnection {
 
 function dropListeners({ transport }: EngineConnection): void {
   if (transport.name !== 'websocket') return;
-  // It is for HTTP responses, of which there are no more.
+  // For HTTP responses, which a WebSocket does not have.
   transport.removeAllListeners('headers');
-  // Engine.IO's guard for the time of the upgrade comes first; the transport has listened for itself since.
+  // Engine.IO's guard during the upgrade is the first listener; the transport has its own by now.
   const [guard, ...others] = transport.socket?.listeners('error') ?? [];
   if (guard?.name === 'onUpgradeError' && others.length > 0) transport.socket?.off('error', guard as () => void);
 }

@@ -1,6 +1,6 @@
 import type { Namespace, Server, Socket } from 'socket.io';
 
-/* A server's type parameters are invariant, so that only `any` accepts everybody's own event maps. */
+/* A server's type parameters are invariant, so only `any` accepts every event map. */
 /* biome-ignore-start lint/suspicious/noExplicitAny: see above */
 export type AnyServer = Server<any, any, any, any>;
 export type AnyNamespace = Namespace<any, any, any, any>;

@@ -1,4 +1,4 @@
-/** Which software an instrumented server runs on; it may be anybody's, so nothing here is taken for granted. */
+/** The software that an instrumented server runs on. It can be anyone's, so nothing is taken for granted. */
 import { createRequire } from 'node:module';
 import { Server } from 'socket.io';
 import type { WorkerStats } from '../protocol/events.ts';
@@ -8,19 +8,19 @@ const requireHere = createRequire(import.meta.url);
 const requireInSocketIo = createRequire(requireHere.resolve('socket.io'));
 const requireInEngineIo = createRequire(requireInSocketIo.resolve('engine.io'));
 
-/** @param webSocketEngine its name and version, where they are known already */
+/** @param webSocketEngine its name and version, if they are already known */
 export function versionsOf(io: AnyServer, webSocketEngine = webSocketEngineOf(io)): WorkerStats['versions'] {
   const adapter = io.of('/').adapter.constructor.name;
   return {
     node: process.versions.node,
-    // Another copy of the package than ours has a version that we cannot ask for.
+    // The version of another copy of the package cannot be looked up.
     socketIo: io instanceof Server ? requireInSocketIo('../package.json').version : 'unknown',
     adapter: adapter === 'Adapter' ? 'in-memory' : adapter,
     webSocketEngine,
   };
 }
 
-/** @returns name and version of the `ws` that Engine.IO brings along */
+/** @returns name and version of the `ws` that comes with Engine.IO */
 export function bundledWs(): string {
   return `ws ${requireInEngineIo('ws/package.json').version}`;
 }

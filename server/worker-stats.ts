@@ -1,13 +1,13 @@
-/** What a worker knows of its own process: memory, CPU, event loop; and the forced garbage collection. */
+/** A worker's view of its own process: memory, CPU, event loop; and the forced garbage collection. */
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import type { WorkerStats } from '../protocol/events.ts';
 
-/** The monitor is a timer of this period: rare enough not to show up in the CPU of an idle worker. */
+/** Period of the monitor's timer: long enough not to show in the CPU time of an idle worker. */
 const RESOLUTION_MS = 20;
 
-export type ProcessStats = Pick<
+type ProcessStats = Pick<
   WorkerStats,
   | 'pid'
   | 'uptimeSeconds'
@@ -37,7 +37,7 @@ export function processStats(): ProcessStats {
   };
 }
 
-/** Watches the event loop in windows: from one `next()` to the following. */
+/** Monitors the event loop in windows, each from one `next()` to the following one. */
 export class EventLoopWindow {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #since: EventLoopUtilization = performance.eventLoopUtilization();
@@ -56,7 +56,7 @@ export class EventLoopWindow {
     };
   }
 
-  /** @returns the current window, and begins the next one */
+  /** @returns the current window, and starts the next one */
   next(): WorkerStats['eventLoop'] {
     const window = this.read();
     this.#delay.reset();
@@ -84,7 +84,7 @@ export function collectGarbage(): { durationMs: number } {
     collect = vm.runInNewContext('gc') as GarbageCollector;
   }
   const startMs = performance.now();
-  // Also gives pages back that hold nothing any more; without it RSS shows how V8 grew, not what is needed.
+  // Also returns empty pages to the system. Without that, RSS shows V8's past growth instead of its current need.
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   return { durationMs: performance.now() - startMs };
 }

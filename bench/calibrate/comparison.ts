@@ -1,13 +1,13 @@
-/** One row of the calibration: what is known to be true, what the product measured, and whether that is near enough. */
+/** One row of the calibration: the true value, what the product measured, and whether the error is within the bound. */
 import { decimals, integer } from '../../report/format.ts';
 
 export type Unit = 'ms' | 'bytes' | '1/s' | 'count';
 
-/** How far a measurement may be from the truth: the larger of the two. */
+/** Allowed error of a measurement: the larger of the two. */
 export interface Bound {
   /** In the row's unit. */
   absolute?: number;
-  /** Of the truth. */
+  /** Share of the true value. */
   share?: number;
 }
 
@@ -16,15 +16,15 @@ export interface Comparison {
   unit: Unit;
   truth: number;
   measured: number;
-  /** For readers; `–` where the row only shows something. */
+  /** As printed; `–` if there is none. */
   bound: string;
-  /** Undefined where there is no bound. */
+  /** Undefined if there is no bound. */
   ok: boolean | undefined;
 }
 
 const AT_MOST = 'at most';
 
-/** Rows that belong together, and what a reader has to know of them. */
+/** Rows that belong together, and their explanation. */
 export interface Section {
   title: string;
   text: string;
@@ -41,24 +41,24 @@ export function exactly(what: string, truth: number, measured: number): Comparis
   return { what, unit: 'count', truth, measured, bound: 'exact', ok: truth === measured };
 }
 
-/** All that is known is that it may not be more than this. */
+/** For an upper bound, if the true value is not known. */
 export function atMost(what: string, unit: Unit, truth: number, measured: number): Comparison {
   return { what, unit, truth, measured, bound: AT_MOST, ok: measured <= truth };
 }
 
-/** For what no measurement of this kind can tell: the error is the message. */
+/** Without a bound, for what this kind of measurement cannot determine: the row shows the error. */
 export function shown(what: string, unit: Unit, truth: number, measured: number): Comparison {
   return { what, unit, truth, measured, bound: '–', ok: undefined };
 }
 
-/** The measured side is an interval, and is to cover the truth. */
+/** The measured value is an interval, which has to contain the true value. */
 export function interval(what: string, truth: number, low: number, high: number): Comparison {
   const ok = low <= truth && truth <= high;
   const measured = (low + high) / 2;
   return { what, unit: 'bytes', truth, measured, bound: `± ${inUnit((high - low) / 2, 'bytes')}`, ok };
 }
 
-/** @returns `Infinity` for nothing, which no bound allows */
+/** @returns `Infinity` for a missing value, which violates every bound */
 export function known(value: number | null | undefined): number {
   return value ?? Number.POSITIVE_INFINITY;
 }

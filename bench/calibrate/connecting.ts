@@ -1,5 +1,4 @@
-/** Handshakes that take a known time at each stage, are refused in known ways, and come at a known rate. */
-
+/** Handshakes that take a known time at each stage, are refused in known ways, and arrive at a known rate. */
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,10 +14,10 @@ import { distributionOf } from './distribution.ts';
 import { KnownProcess } from './known-process.ts';
 import type { Refusal, SlowHandshakeConfig, SlowHandshakeStarted, SlowHandshakeTruth } from './slow-handshake.ts';
 
-export interface ConnectingSize {
+interface ConnectingSize {
   connections: number;
   ratePerSec: number;
-  /** Each cause this often. */
+  /** How often, for each cause. */
   refusals: number;
   bound: Bound;
 }
@@ -27,11 +26,11 @@ type SlowServer = KnownProcess<SlowHandshakeStarted, SlowHandshakeTruth>;
 
 const DELAYS_MS = { upgrade: 50, open: 100, namespace: 150 };
 const NO_DELAYS_MS = { upgrade: 0, open: 0, namespace: 0 };
-/** What waits while the server collects its garbage waits before the server can know of it. */
+/** The server cannot record the delay of connections that wait for its garbage collection. */
 const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
-/** For answers that never come. */
+/** For replies that never arrive. */
 const TIMEOUT_MS = 1000;
-/** The rate is counted in intervals of 10 ms, of which one at each end may be anybody's. */
+/** The rate is counted in intervals of 10 ms, so it is uncertain by one at each end. */
 const RATE_SHARE = 0.02;
 const RATE_UNCERTAIN_SECONDS = 0.02;
 
@@ -124,8 +123,8 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
 }
 
 /**
- * As many connections as will be measured, and closed again: code is compiled, and the kernel's tables of open files
- * have grown, which stops a process for some 10 ms each time that they double.
+ * Opens and closes as many connections as will be measured, so that code is compiled, and the kernel's tables of open
+ * files have grown: each doubling stops a process for some 10 ms.
  */
 async function warmUp(fleet: Fleet, count: number): Promise<void> {
   const connections = Array.from({ length: count }, () => fleet.connection());
@@ -133,7 +132,7 @@ async function warmUp(fleet: Fleet, count: number): Promise<void> {
   await Promise.all(connections.map((connection) => connection.close()));
 }
 
-/** On an absolute schedule, and each one's failure is only counted. */
+/** Opens connections on an absolute schedule; failures are only counted. */
 async function openAtRate(fleet: Fleet, count: number, ratePerSec: number, url?: string): Promise<void> {
   const startMs = performance.now();
   const opening: Promise<unknown>[] = [];
@@ -162,7 +161,7 @@ async function withSlowServer<T>(
   }
 }
 
-/** Nobody listens there any more. */
+/** @returns a port on which nobody listens */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

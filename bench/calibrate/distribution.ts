@@ -1,4 +1,4 @@
-/** Percentiles of what is known one by one, by sorting: no histogram, so that the product's can be compared with it. */
+/** Exact percentiles of single values, by sorting: the reference for the product's histograms. */
 
 export interface Distribution {
   count: number;
@@ -7,7 +7,7 @@ export interface Distribution {
   max: number;
 }
 
-/** @returns the smallest value that at least this share of all does not exceed; NaN of nothing */
+/** @returns the smallest value that at least this share of all values does not exceed; NaN without values */
 export function distributionOf(values: number[]): Distribution {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

@@ -1,6 +1,6 @@
 /**
- * Servers with a known truth run in processes of their own: sharing an event loop with whoever measures them would
- * change what they do. This is both ends of the line to them.
+ * Servers with known behaviour run in separate processes, because sharing an event loop with the measurement would
+ * change that behaviour. This file has both ends of the connection to them.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,27 +9,29 @@ import { endChild } from '../../protocol/end-child.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** What a known server's module hands to `serve`. */
+/** What a known server's module passes to `serve`. */
 export interface Known<Started, Truth> {
   /** Addresses. */
   started: Started;
-  /** What it did since it was last asked. */
+  /** What it did since the last request. */
   truth(): Truth;
 }
 
-/** In the child: starts with the parent's configuration, answers every message with the truth, ends with the parent. */
+/**
+ * In the child: starts with the parent's configuration, replies to each message with the truth, ends with the parent.
+ */
 export async function serve<Config, Started, Truth>(
   start: (config: Config) => Promise<Known<Started, Truth>>,
 ): Promise<void> {
   const { started, truth } = await start(JSON.parse(process.argv[2] as string) as Config);
   process.on('message', () => process.send?.(truth()));
   process.on('disconnect', () => process.exit());
-  // Ctrl-C reaches the whole group of a terminal; the parent decides when it ends.
+  // Ctrl-C reaches the whole process group; the parent decides when this process ends.
   process.on('SIGINT', () => {});
   process.send?.(started);
 }
 
-/** In the parent: a known server that runs. */
+/** In the parent: a running known server. */
 export class KnownProcess<Started, Truth> {
   readonly pid: number;
   readonly started: Started;
@@ -45,7 +47,7 @@ export class KnownProcess<Started, Truth> {
   /**
    * @param module beside this file, such as `known-server.ts`
    * @param execArgv for Node
-   * @throws Error when it ends instead of starting; its own message is on stderr then
+   * @throws Error if it ends instead of starting; its own message is on stderr
    */
   static async start<Started, Truth>(
     module: string,
@@ -68,7 +70,7 @@ export class KnownProcess<Started, Truth> {
     }
   }
 
-  /** What it did since it was last asked. */
+  /** What it did since the last request. */
   async truth(): Promise<Truth> {
     const answer = once(this.#child, 'message');
     this.#child.send('truth');

@@ -1,7 +1,7 @@
 /**
- * A Socket.IO server with the whole wire contract, by `instrument(io)` like anybody's own, that keeps a known amount of
- * memory for each connection and hands each receiver its copy of a broadcast after a known delay. It writes down when
- * it really did: a timer is late by itself, and that lateness is the truth, not an error of whoever measures it.
+ * A Socket.IO server with the whole wire contract, through `instrument(io)`, that keeps a known amount of memory for
+ * each connection and sends each receiver its copy of a broadcast after a known delay. It records the actual time:
+ * timers fire late, and that delay is part of the truth, not an error of the measurement.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,11 +12,11 @@ import { instrument } from '../../server/instrument.ts';
 import { serve } from './known-process.ts';
 
 export interface KnownServerConfig {
-  /** Of the control namespace. */
+  /** Token of the control namespace. */
   token: string;
-  /** For each connection: a Buffer outside of V8's heap, or an array of doubles in it. */
+  /** Kept for each connection: a Buffer outside of V8's heap, or an array of doubles in it. */
   keep?: { kind: 'buffer' | 'heap'; bytes: number };
-  /** From 0 ms on at each pretended worker: shortest and longest delay of a copy. One entry: one worker, `w0`. */
+  /** For each simulated worker, the shortest and longest delay of a copy. One entry: one worker, `w0`. */
   delaysMs?: [number, number][];
   /** Members of the room that each broadcast leaves out. */
   drop?: number;
@@ -27,13 +27,13 @@ export interface KnownServerStarted {
   controlUrl: string;
 }
 
-/** A copy handed to its receiver's socket. */
+/** A copy passed to its receiver's socket. */
 export interface Copy {
   seq: number;
-  /** Of the receiver. */
+  /** Worker of the receiver. */
   worker: string;
   publisher: string;
-  /** From the broadcast's `sentAtUs` on. */
+  /** Time since the broadcast's `sentAtUs`. */
   afterUs: number;
 }
 
@@ -42,7 +42,7 @@ export interface KnownServerTruth {
   dropped: number;
 }
 
-/** Neighbours in the room get delays that are far apart, and all together cover the range evenly. */
+/** Adjacent members of the room get very different delays; all together cover the range evenly. */
 const GOLDEN_RATIO = 0.618033988749895;
 
 await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerConfig) => {
@@ -102,14 +102,14 @@ await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerCo
   return {
     started,
     truth: () => {
-      const told = truth;
+      const previous = truth;
       truth = { copies: [], dropped: 0 };
-      return told;
+      return previous;
     },
   };
 });
 
-/** Every page of it is touched: memory that nobody wrote to costs nothing. */
+/** Writes to every memory page: untouched ones cost nothing. */
 function bufferOf(bytes: number): Buffer {
   return Buffer.alloc(bytes, 1);
 }
@@ -119,7 +119,7 @@ function doublesOf(bytes: number): number[] {
   return new Array<number>(bytes / 8).fill(0.5);
 }
 
-/** The hook's own connections keep no ledger, and are or have been in rooms of their own. */
+/** The run's own receivers keep no ledger, and are or have been in separate rooms. */
 function isProbe(socket: Socket): boolean {
   return [...socket.rooms].some((room) => /:(single|warm-up)$/.test(room));
 }

@@ -1,4 +1,4 @@
-/** Copies that reach their receivers after a known delay: does the latency of every receiver come out? */
+/** Copies that reach their receivers after a known delay: is the latency of every receiver measured? */
 import { latencyFigures } from '../../plugin/result/latency.ts';
 import type { Summary } from '../../protocol/result.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
@@ -6,7 +6,7 @@ import { type Distribution, distributionOf } from './distribution.ts';
 import type { Copy } from './known-server.ts';
 import { broadcast, join, pinApart, withSetup } from './setup.ts';
 
-export interface LatencySize {
+interface LatencySize {
   receivers: number;
   broadcasts: number;
   cases: (keyof typeof CASES)[];
@@ -15,7 +15,7 @@ export interface LatencySize {
 
 const CASES = { constant, uniform, byWorker };
 const INTERVAL_MS = 300;
-/** The first broadcasts find code on both sides that is not compiled yet. */
+/** During the first broadcasts, code on both sides is not compiled yet. */
 const WARM_UP = 3;
 
 export async function latency(size: LatencySize): Promise<Section> {

@@ -1,4 +1,4 @@
-/** `npm run calibrate`: servers with a known truth, what the product measured of them, and the difference. */
+/** `npm run calibrate`: servers with known true values, what the product measured, and the errors. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -17,12 +17,12 @@ import { roundTrip } from './round-trip.ts';
 import { stall } from './stall.ts';
 import { wholeRun } from './whole-run.ts';
 
-/** What is asked of the product. */
+/** Required of the product. */
 const TIME_BOUND = { absolute: 1, share: 0.01 };
 const MEMORY_BOUND = { share: 0.02 };
-/** The delay of an event loop is watched by a timer of 10 to 20 ms. */
+/** Event loop delay is measured by a timer of 10 to 20 ms. */
 const STALL_BOUND = { absolute: 20 };
-/** A time slice of the kernel, and a bit. */
+/** A little more than a time slice of the kernel. */
 const SHARED_CORE_BOUND = { absolute: 5, share: 0.01 };
 
 const PARTS = {
@@ -58,7 +58,7 @@ const PARTS = {
 type Part = keyof typeof PARTS;
 const names = Object.keys(PARTS) as Part[];
 
-/** What else runs on the machine is in every time that is measured there, and is no property of the product. */
+/** Other load on the machine affects every time that is measured, and is no property of the product. */
 const MAX_ATTEMPTS = 3;
 
 const USAGE = `usage: npm run calibrate -- [options]
@@ -101,7 +101,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Measured again when a bound was missed, and the last attempt counts. */
+/** Repeats the measurement if a bound was missed; the last attempt counts. */
 async function measured(name: Part): Promise<{ section: Section; attempts: number }> {
   for (let attempts = 1; ; attempts++) {
     const section = await PARTS[name]();

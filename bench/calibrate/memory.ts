@@ -1,29 +1,29 @@
-/** Servers that keep a known amount per connection more than their twin: does the difference of the slopes say so? */
+/** Servers that keep a known amount more per connection than their twin: does the difference of the slopes match? */
 
 import { memoryFigures } from '../../plugin/result/memory.ts';
 import { readAtRest } from '../../plugin/run/readings.ts';
 import { Sampler } from '../../plugin/samplers/index.ts';
 import type { Slope } from '../../protocol/result.ts';
 import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';
-import { emptyFacts, join, warmUp, withSetup } from './setup.ts';
+import { emptyMeasurements, join, warmUp, withSetup } from './setup.ts';
 
-export interface MemorySize {
+interface MemorySize {
   connections: number;
   plateaus: number;
   kinds: Kind[];
   kilobytes: number[];
-  /** Times that a server has had connections before the first plateau. */
+  /** Number of warm-ups before the first plateau. */
   warmUps: number;
-  /** Also shows what it costs not to warm a server up. */
+  /** Also measures the effect of no warm-up. */
   cold: boolean;
   bound: Bound;
 }
 
 type Kind = 'buffer' | 'heap';
 
-/** Where V8 counts it. */
+/** The figure in which V8 counts it. */
 const LAYERS: Record<Kind, string> = { buffer: 'workerExternal', heap: 'workerHeapUsed' };
-/** The twin keeps this: the same kind of object, so that what V8 needs for the object itself falls out. */
+/** Kept by the twin: the same kind of object, so that V8's overhead per object cancels out. */
 const TWIN_BYTES = 1024;
 const COLD_CONNECTIONS = 1000;
 
@@ -58,7 +58,7 @@ export async function memory(size: MemorySize): Promise<Section> {
   };
 }
 
-/** The truth is the same server's slope when it is warm. */
+/** The true value is the slope of the same server after a warm-up. */
 async function coldRows(size: MemorySize): Promise<Comparison[]> {
   const small = { ...size, connections: COLD_CONNECTIONS };
   const warm = await slopes(small, 'buffer', TWIN_BYTES);
@@ -83,9 +83,9 @@ async function slopes(
     const pids = () => ({ worker: [server.pid] });
     const sampler = new Sampler({ pids, connections: () => fleet.status().connected, workers: control });
     await warmUp(setup, warmUps);
-    // As in a run, where the probe is there from the beginning.
+    // As in a run, where the probe is connected from the start.
     await join(fleet, 1);
-    const measurements = emptyFacts();
+    const measurements = emptyMeasurements();
     for (let step = 0; step < plateaus; step++) {
       if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
       const layers = await readAtRest(control, sampler);
@@ -95,7 +95,7 @@ async function slopes(
   });
 }
 
-/** The interval of the difference of two independent slopes: their half widths add up like right angles. */
+/** The interval of the difference of two independent slopes: the squares of their half widths add up. */
 function differenceOf(more: Slope | undefined, less: Slope | undefined): [low: number, high: number] {
   const slope = known(more?.slope) - known(less?.slope);
   const half = Math.hypot(halfWidth(more), halfWidth(less));

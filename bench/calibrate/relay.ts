@@ -1,11 +1,11 @@
-/** A TCP relay that holds back every chunk for a known time, another one in each direction; as a slow link would. */
+/** A TCP relay that delays every chunk, by a different known time in each direction, like a slow link. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { serve } from './known-process.ts';
 
 export interface RelayConfig {
   toPort: number;
-  /** From the server to the client, and back. */
+  /** From server to client, and from client to server. */
   downMs: number;
   upMs: number;
 }
@@ -15,9 +15,9 @@ export interface RelayStarted {
 }
 
 export interface RelayTruth {
-  /** How long after its `sentAtUs` each copy of a broadcast went on to its receiver. */
+  /** How long after its `sentAtUs` each copy of a broadcast was forwarded. */
   downUs: number[];
-  /** How long each echo of one was held back; it is masked, so that nothing can be read in it. */
+  /** How long each echo was delayed; echoes are masked, so their content cannot be read. */
   upUs: number[];
 }
 
@@ -41,14 +41,14 @@ await serve(async ({ toPort, downMs, upMs }: RelayConfig) => {
   return {
     started,
     truth: () => {
-      const told = truth;
+      const previous = truth;
       truth = { downUs: [], upUs: [] };
-      return told;
+      return previous;
     },
   };
 });
 
-/** Timers of one duration fire in the order in which they were set, so that chunks keep theirs. */
+/** Timers of the same duration fire in the order in which they were set, so chunks keep their order. */
 function hold(from: Socket, to: Socket, holdMs: number, before: (chunk: Buffer, arrivedAtUs: number) => void): void {
   from.on('data', (chunk) => {
     const arrivedAtUs = monotonicUs();

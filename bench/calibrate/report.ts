@@ -7,7 +7,7 @@ export interface Calibration {
   startedAt: string;
   command: string;
   machine: Machine;
-  /** Processes that wanted to run, in the minute before. */
+  /** Load average of the minute before. */
   load: number;
   sections: (Section & { attempts: number })[];
 }

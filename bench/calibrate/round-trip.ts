@@ -1,4 +1,4 @@
-/** Links that are slower one way than the other: what the latency of receivers and half a round trip say of them. */
+/** Links that are slower in one direction: how receivers' latency and half a round trip reflect that. */
 
 import { latencyFigures } from '../../plugin/result/latency.ts';
 import { Probe } from '../../plugin/run/receivers/probe.ts';
@@ -11,7 +11,7 @@ import { KnownProcess } from './known-process.ts';
 import type { RelayConfig, RelayStarted, RelayTruth } from './relay.ts';
 import { broadcast, join, pinApart, ROOM, type Setup, withSetup } from './setup.ts';
 
-export interface RoundTripSize {
+interface RoundTripSize {
   receivers: number;
   broadcasts: number;
   links: Link[];
@@ -88,7 +88,7 @@ function rows(
 
 async function connectProbe(target: string): Promise<Probe> {
   const probe = await Probe.connect(connectionTo(target), new AbortController().signal);
-  // As in a run: by it the server knows that this one is no receiver.
+  // As in a run; it marks this connection as no receiver.
   await probe.join(`${ROOM}:single`);
   await probe.join(ROOM);
   return probe;

@@ -1,4 +1,4 @@
-/** A known server, the product's fleet connected to it, and the product's line to its control namespace. */
+/** A known server, the product's fleet connected to it, and the product's connection to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { publish, type SentBroadcast } from '../../plugin/run/broadcasts.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
@@ -32,7 +32,7 @@ export interface Setup {
   fleet: Fleet;
 }
 
-export type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
+type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
 
 export function startKnownServer(
   config: Omit<KnownServerConfig, 'token'>,
@@ -42,8 +42,8 @@ export function startKnownServer(
 }
 
 /**
- * Closes everything again, whatever happens.
- * @param via makes the URL that the fleet connects to out of the server's own, for what stands between
+ * Closes everything in the end, whatever happens.
+ * @param via returns the URL for the fleet to connect to, for a relay in front of the server
  * @param execArgv of the server's process, for Node
  */
 export async function withSetup<T>(
@@ -66,14 +66,14 @@ export async function withSetup<T>(
   }
 }
 
-/** Members of the room, all of them, when it resolves. */
+/** Resolves when all are members of the room. */
 export async function join(fleet: Fleet, count: number): Promise<void> {
   for (let joined = 0; joined < count; joined += TOGETHER) await joinAll(fleet, Math.min(TOGETHER, count - joined));
 }
 
 /**
- * What a server sets up, compiles and keeps in reserve for its first connections is paid once: without this it would
- * be counted as theirs.
+ * What a server sets up, compiles and reserves for its first connections costs only once. Without a warm-up, it would
+ * be attributed to them.
  */
 export async function warmUp({ fleet, control }: Setup, times: number): Promise<void> {
   for (let round = 0; round < times; round++) {
@@ -85,14 +85,14 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
 }
 
 /**
- * Publishes as the hook does, and closes the books when all receipts are in.
- * @returns measurements as a run has them, for the hook's own figures
+ * Publishes as a run does, and finalizes the ledger rows when all receipts have arrived.
+ * @returns a run's measurements, from which the product computes its figures
  */
 export async function broadcast(
   { control, fleet }: Setup,
   plan: { count: number; intervalMs: number; receipts: number },
 ): Promise<Measurements> {
-  const measurements = emptyFacts();
+  const measurements = emptyMeasurements();
   const before = fleet.status().received;
   const schedule = { room: ROOM, count: plan.count, intervalMs: plan.intervalMs, bytes: 1000, workers: 1 };
   const sent: SentBroadcast[] = measurements.sent;
@@ -107,7 +107,7 @@ export async function broadcast(
   return measurements;
 }
 
-export function emptyFacts(): Measurements {
+export function emptyMeasurements(): Measurements {
   const load = { connections: 0, connectionsAtOnce: 0, stays: false, ratePerSec: null, perUser: ONE_CONNECTION };
   return newMeasurements('calibration', { engine: 'socketio-capacity', target: '', load });
 }

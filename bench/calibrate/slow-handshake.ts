@@ -1,6 +1,6 @@
 /**
  * A server that takes a known time for each stage of a connection, or refuses it in a known way, in turn. Socket.IO's
- * own server has no place for such delays, so this one speaks only the few packets of a handshake.
+ * own server cannot delay these stages, so this one implements only the few packets of a handshake.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,9 +22,9 @@ export interface SlowHandshakeStarted {
 }
 
 export interface SlowHandshakeTruth {
-  /** How long each accepted connection had to wait for each stage's answer. */
+  /** How long each accepted connection waited for each stage's reply. */
   stagesUs: { upgrade: number[]; open: number[]; namespace: number[] };
-  /** When each was accepted for good. */
+  /** When each was fully accepted. */
   acceptedAtUs: number[];
   refused: Partial<Record<Refusal, number>>;
 }
@@ -80,9 +80,9 @@ await serve(async ({ delaysMs, refusals }: SlowHandshakeConfig) => {
   return {
     started,
     truth: () => {
-      const told = truth;
+      const previous = truth;
       truth = nothing();
-      return told;
+      return previous;
     },
   };
 });

@@ -1,13 +1,13 @@
-/** A generator that stands still on purpose, and a server that does: whose health figures show it? */
+/** A generator that is stalled on purpose, and a server that is: which figures show it? */
 import { setTimeout as delay } from 'node:timers/promises';
 import { latencyFigures } from '../../plugin/result/latency.ts';
-import { Sentinel, type SentinelFacts } from '../../plugin/run/receivers/sentinel.ts';
+import { Sentinel, type SentinelReceipts } from '../../plugin/run/receivers/sentinel.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { connectionTo } from '../../test/helpers/connection.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
 import { broadcast, join, ROOM, type Setup, withSetup } from './setup.ts';
 
-export interface StallSize {
+interface StallSize {
   receivers: number;
   stallMs: number;
   bound: Bound;
@@ -41,7 +41,7 @@ async function stalled(who: Who, size: StallSize): Promise<Comparison[]> {
   });
 }
 
-async function compare(who: Who, size: StallSize, setup: Setup, sentinel: SentinelFacts): Promise<Comparison[]> {
+async function compare(who: Who, size: StallSize, setup: Setup, sentinel: SentinelReceipts): Promise<Comparison[]> {
   const { server, control, fleet } = setup;
   const { bound } = size;
   const [process] = (await fleet.snapshot()).processes;
@@ -67,8 +67,8 @@ async function compare(who: Who, size: StallSize, setup: Setup, sentinel: Sentin
   ];
 }
 
-async function broadcastWhileStopped(setup: Setup, sentinel: SentinelFacts, pid: number, size: StallSize) {
-  // The order is out; the broadcast itself is due 400 ms after it.
+async function broadcastWhileStopped(setup: Setup, sentinel: SentinelReceipts, pid: number, size: StallSize) {
+  // The request is sent; the broadcast itself is due 400 ms later.
   const ended = broadcast(setup, { count: 1, intervalMs: 0, receipts: size.receivers });
   await delay(390);
   const beginMs = performance.now();

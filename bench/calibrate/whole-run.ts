@@ -6,7 +6,7 @@ import { distributionOf } from './distribution.ts';
 import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
 import { ROOM, startKnownServer, TOKEN } from './setup.ts';
 
-export interface WholeRunSize {
+interface WholeRunSize {
   /** In four equal ramps. */
   connections: number;
   broadcasts: number;
@@ -80,7 +80,7 @@ function scriptOf({ url, controlUrl }: KnownServerStarted, rate: number, count: 
 
 function compare(size: WholeRunSize, twin: Result, result: Result, truth: KnownServerTruth): Comparison[] {
   const { connections, delivery, latency, memory } = result;
-  // The single round trips come before; their only receiver is the probe.
+  // The single round trips come first; their only receiver is the probe.
   const copies = distributionOf(truth.copies.map(({ afterUs }) => afterUs / 1000));
   const oneWay = latency.oneWayMs;
   const more = (layer: string) =>
@@ -88,7 +88,7 @@ function compare(size: WholeRunSize, twin: Result, result: Result, truth: KnownS
   return [
     exactly('connections', size.connections, connections.peak),
     exactly('expected', size.connections * size.broadcasts, known(delivery?.expected)),
-    // The sentinel gets a copy of each, too, and keeps no ledger.
+    // The sentinel also receives a copy of each, and keeps no ledger.
     exactly('received', copies.count - size.broadcasts, known(delivery?.received)),
     exactly('lost while connected', truth.dropped, known(delivery?.lostConnected)),
     near('latency: p50', 'ms', copies.p50, known(oneWay?.p50), size.latencyBound),

@@ -4,8 +4,8 @@
  *
  *   floor <IPv4 address> <port> <connections> <connections per second>
  *
- * Speaks the programs' protocol (programs/program.ts): says `ready`, waits for a line, ramps up, says `joined`, ends
- * when its input ends, with {"joined":n,"received":n,"duplicates":n} as its last line.
+ * Implements the programs' protocol (programs/program.ts): prints `ready`, waits for a line, ramps up, prints `joined`,
+ * and ends when its input ends, with {"joined":n,"received":n,"duplicates":n} as its last line.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -202,7 +202,7 @@ int main(int argc, char **argv) {
           printf("{\"joined\":%ld,\"received\":%ld,\"duplicates\":%ld}\n", joined, received, duplicates);
           return 0;
         }
-        /* One tick per connection: ticks that were missed are told by the next read, so the schedule is absolute. */
+        /* One tick per connection: the next read returns the number of missed ticks, so the schedule is absolute. */
         struct itimerspec every = {.it_interval.tv_nsec = 1000000000 / rate, .it_value.tv_nsec = 1000000000 / rate};
         timerfd_settime(timer, 0, &every, NULL);
       } else if (events[i].data.ptr == &timer) {

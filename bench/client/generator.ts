@@ -1,4 +1,4 @@
-/** A generator under measurement: started as a process, ready before its ramp, ended by us. */
+/** A generator under measurement: started as a process, ready before its ramp, ended by the bench. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -6,18 +6,18 @@ import { ProcessTree } from '../processes.ts';
 
 export interface Started {
   tree: ProcessTree;
-  /** Begins the ramp, or waits until it begins by itself. */
+  /** Starts the ramp, or waits until it starts by itself. */
   ramp(): Promise<void>;
-  /** What the generator says it received; undefined where it does not count. Ends it. */
+  /** Ends the generator. @returns the messages that it received; undefined if it does not count them */
   finish(): Promise<number | undefined>;
-  /** Ends it with all its processes, whatever it is doing. Idempotent. */
+  /** Kills it with all its processes. Idempotent. */
   close(): Promise<void>;
 }
 
 const READY_TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 30_000;
 
-/** A child process that is read line by line. */
+/** A child process whose output is read line by line. */
 export class Program {
   readonly tree: ProcessTree;
   readonly #child: ChildProcess;
@@ -37,23 +37,23 @@ export class Program {
         this.#wake();
       });
     }
-    // It may have ended before it is told something; that shows as its end.
+    // It can end before a line is sent to it, which is reported as its end.
     this.#child.stdin?.on('error', () => {});
   }
 
-  /** @throws Error with what it said, when it ends or the time is up before */
+  /** @throws Error with its last output, if it ends or the time is up first */
   async line(pattern: RegExp, timeoutMs = READY_TIMEOUT_MS): Promise<string> {
     const deadline = AbortSignal.timeout(timeoutMs);
     const timeUp = once(deadline, 'abort');
     for (;;) {
       const found = this.#lines.find((line) => pattern.test(line));
       if (found !== undefined) return found;
-      if (this.hasEnded || deadline.aborted) throw new Error(`${pattern} did not come. ${this.tail()}`);
+      if (this.hasEnded || deadline.aborted) throw new Error(`${pattern} did not appear. ${this.tail()}`);
       await Promise.race([timeUp, new Promise<void>((resolve) => this.#waiting.add(resolve))]);
     }
   }
 
-  say(line: string): void {
+  send(line: string): void {
     this.#child.stdin?.write(`${line}\n`);
   }
 
@@ -75,7 +75,7 @@ export class Program {
   }
 
   tail(): string {
-    return `It said: ${this.#lines.slice(-12).join('\n  ')}`;
+    return `Its last output: ${this.#lines.slice(-12).join('\n  ')}`;
   }
 
   #wake(): void {

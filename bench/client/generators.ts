@@ -10,17 +10,17 @@ import { JOIN, type Load } from './programs/program.ts';
 
 export interface Generator {
   name: string;
-  /** As the table and the chart have it. */
+  /** In the table and the chart. */
   label: string;
-  /** @returns when it is ready to ramp up. `folder` is its own, to write into */
+  /** @param folder for its files @returns when it is ready to ramp up */
   start(load: Load, worker: Worker, folder: string): Promise<Started>;
-  /** Why it cannot be measured here, in a word; undefined if it can. */
+  /** Why it cannot be measured here; undefined if it can. */
   missing?: () => string | undefined;
 }
 
-/** Artillery's time between its first phase and the ramp, in which its start-up settles. */
+/** Time between Artillery's first phase and the ramp, in which its start-up settles. */
 const LEAD_SECONDS = 6;
-/** From the ramp's end: what the bench needs for its windows, see measure.ts. */
+/** From the ramp's end; the bench needs it for its windows, see measure.ts. */
 const HOLD_SECONDS = 34;
 
 export const GENERATORS: Generator[] = [
@@ -30,8 +30,8 @@ export const GENERATORS: Generator[] = [
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
   { name: 'ws', label: 'ws', start: startScript('ws') },
   { name: 'socket.io-client', label: 'socket.io-client', start: startScript('socket-io-client') },
-  { name: 'socketio-v3', label: 'artillery-engine-socketio-v3', start: startStock('socketio-v3') },
-  { name: 'socketio', label: "Artillery's own socketio engine", start: startStock('socketio') },
+  { name: 'socketio-v3', label: 'artillery-engine-socketio-v3', start: startExternal('socketio-v3') },
+  { name: 'socketio', label: "Artillery's own socketio engine", start: startExternal('socketio') },
   { name: 'k6', label: 'k6', start: startK6, missing: () => (hasK6() ? undefined : 'not installed') },
 ];
 
@@ -42,7 +42,7 @@ async function startFloor(load: Load, _worker: Worker, folder: string): Promise<
   return startProgram(new Program(binary, [hostname, port, String(load.connections), String(load.ratePerSec)]));
 }
 
-/** The cheapest honest load: also what the server is measured with. */
+/** The least expensive complete client; the server bench uses it, too. */
 export const startFleet = startScript('fleet');
 
 function startScript(name: string) {
@@ -60,7 +60,7 @@ async function startProgram(program: Program): Promise<Started> {
   await readyOrKilled(program, /^ready$/);
   return {
     tree: program.tree,
-    ramp: async () => program.say('go'),
+    ramp: async () => program.send('go'),
     finish: async () => {
       await program.line(/^joined$/);
       await program.end();
@@ -71,12 +71,14 @@ async function startProgram(program: Program): Promise<Started> {
   };
 }
 
-/** The whole product: engine, fleet, plugin; ledger and histograms on. Its own broadcast at the end proves the books. */
+/**
+ * The whole product: engine, fleet, plugin; ledger and histograms on. Its own broadcast at the end checks the ledger.
+ */
 function startCapacity(arrange: (load: Load) => Arrangement) {
   return (load: Load, worker: Worker, folder: string) => startPlugin(load, worker, folder, arrange(load));
 }
 
-/** How virtual users come, in flat ramps (for all else Artillery spins a core), and the connections with them. */
+/** How virtual users and connections arrive, in flat ramps, as Artillery spins a core for all others. */
 interface Arrangement {
   ramp: Record<string, unknown>;
   join: Record<string, unknown>;
@@ -124,7 +126,7 @@ async function startPlugin(
   });
 }
 
-function startStock(engine: string) {
+function startExternal(engine: string) {
   return async (load: Load, _worker: Worker, folder: string): Promise<Started> => {
     const program = await startArtillery(load, folder, oneEach(load).ramp, {
       config: {
@@ -132,14 +134,14 @@ function startStock(engine: string) {
         socketio: { transports: ['websocket'] },
         'socketio-v3': { transports: ['websocket'] },
       },
-      scenarios: [{ engine, flow: [{ emit: stockEmit(engine) }, { think: HOLD_SECONDS + 60 }] }],
+      scenarios: [{ engine, flow: [{ emit: externalEmit(engine) }, { think: HOLD_SECONDS + 60 }] }],
     });
     return artilleryStarted(program, () => program.kill());
   };
 }
 
-/** The built-in engine knows the oldest form only. */
-function stockEmit(engine: string): unknown {
+/** The built-in engine supports only the oldest form. */
+function externalEmit(engine: string): unknown {
   return engine === 'socketio' ? { channel: JOIN[0], data: JOIN[1] } : JOIN;
 }
 
@@ -163,7 +165,7 @@ async function startArtillery(
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ ...script, config }));
   const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
-  // Artillery looks for engines and plugins from its working directory.
+  // Artillery resolves engines and plugins from its working directory.
   const program = new Program(
     process.execPath,
     [artillery, 'run', join(folder, 'script.json')],

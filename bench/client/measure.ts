@@ -1,6 +1,7 @@
 /**
  * Measures one generator against a worker: CPU of the ramp, of an idle window, of a window with broadcasts, and memory
- * before the ramp and at full. All of it for the generator's whole process tree, less what it took to start.
+ * before the ramp and at the full number of connections. All of it is of the generator's whole process tree, without
+ * its start.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BroadcastPlan, publish } from '../broadcasts.ts';
@@ -21,16 +22,16 @@ export interface Measured {
   messages: number;
 }
 
-/** Before the ramp, for what a runtime does after it is up. */
+/** Before the ramp, for a runtime's work after its start. */
 const WARM_MS = 3000;
-/** After the last connection: its join is answered. */
+/** After the last connection, for its join. */
 const JOIN_MS = 500;
 /** Before the idle window. */
 const SETTLE_MS = 4000;
 const RAMP_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 30_000;
 const DRAIN_STEP_MS = 500;
-/** A generator that uses this little more than when idle has perWorkerCapacity with all that came. */
+/** A generator whose CPU use exceeds that of the idle window by less than this has processed all messages. */
 const QUIET_CORES = 0.03;
 
 /** @throws Error when the generator fails, does not get all connections, or loses messages that it counts */
@@ -99,7 +100,7 @@ async function drained(tree: Started['tree'], idleCores: number, signal: AbortSi
     const cpuUs = await cpuDuring(tree, () => delay(DRAIN_STEP_MS, undefined, { signal }));
     return cpuUs / (DRAIN_STEP_MS * 1000) < idleCores * 2 + QUIET_CORES;
   };
-  await until(isQuiet, DRAIN_TIMEOUT_MS, 'the generator to deal with the broadcasts', signal);
+  await until(isQuiet, DRAIN_TIMEOUT_MS, 'the generator to process the broadcasts', signal);
 }
 
 async function cpuDuring(tree: Started['tree'], work: () => Promise<unknown>): Promise<number> {

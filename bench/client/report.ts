@@ -1,11 +1,11 @@
-/** What the client bench found: one row for each generator, each figure also as a multiple of the floor's. */
+/** Results of the client bench: one row for each generator, each figure also as a multiple of the floor's. */
 import { decimals, integer, kilobytes } from '../../report/format.ts';
 import { barPanels } from '../chart.ts';
 import { type Machine, machineLines } from '../machine.ts';
 import { type Spread, spreadOf } from '../spread.ts';
 import type { Measured } from './measure.ts';
 
-/** One pass through all generators; a generator that failed is not in it. */
+/** One pass through all generators, without those that failed. */
 export type Round = Record<string, Measured>;
 
 export interface ClientReport {
@@ -29,7 +29,7 @@ export interface Row {
 }
 
 export interface Figure extends Spread {
-  /** To the floor of the same round: rounds differ more than what is measured within one. */
+  /** Relative to the floor of the same round, as rounds differ more than generators within one. */
   timesFloor: Spread | undefined;
 }
 
@@ -42,10 +42,10 @@ type FigureName = keyof typeof FIGURES;
 const figureNames = Object.keys(FIGURES) as FigureName[];
 
 const FLOOR = 'floor';
-/** Of memory the floor has 24 bytes per connection: less than what the kernel rounds, so a multiple says nothing. */
+/** The floor has 24 bytes of memory per connection, less than the kernel rounds, so a multiple is meaningless. */
 const WITH_MULTIPLES: FigureName[] = ['cpuPerConnectionUs', 'cpuPerMessageUs'];
 
-/** @returns a row for each generator that was measured at least once */
+/** @returns a row for each generator with at least one measurement */
 export function rowsOf(rounds: Round[], generators: { name: string; label: string }[]): Row[] {
   return generators
     .filter(({ name }) => rounds.some((round) => round[name]))
@@ -104,7 +104,7 @@ export function chart(rows: Row[]): string {
   );
 }
 
-/** @param chartPath of the SVG, as the page links it */
+/** @param chartPath of the SVG, for the link in the document */
 export function markdown(report: ClientReport, chartPath: string): string {
   const { connections, ratePerSec, broadcasts, bytes, rounds, absent } = report;
   const row = (cells: string[]) => `| ${cells.join(' | ')} |`;

@@ -1,4 +1,4 @@
-/** `npm run bench:server`: what each tuning of our server is worth. */
+/** `npm run bench:server`: the effect of each tuning of our server. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';

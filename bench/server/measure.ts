@@ -1,6 +1,6 @@
 /**
  * Measures one setting of the server: memory at several plateaus, each after a forced collection, CPU of the ramps and
- * of a window with broadcasts. A straight line through the plateaus tells what one connection costs.
+ * of a window with broadcasts. The slope of a line through the plateaus is the cost of one connection.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../protocol/events.ts';
@@ -11,7 +11,7 @@ import { startFleet } from '../client/generators.ts';
 import { until } from '../until.ts';
 import { PING_INTERVAL_MS, Worker } from '../worker.ts';
 
-/** How a worker is started. */
+/** How to start a worker. */
 export interface Setting {
   environment: Record<string, string>;
   /** For Node. */
@@ -23,22 +23,22 @@ export interface Measured {
   heapPerConnectionBytes: number;
   cpuPerConnectionUs: number;
   cpuPerMessageUs: number;
-  /** Of an idle connection, from one ping to the next. */
+  /** CPU of an idle connection, from one ping to the next. */
   cpuPerPingUs: number;
-  /** Of the straight line through the RSS. */
+  /** Of the line through the RSS. */
   rssR2: number;
   plateaus: { connections: number; rssBytes: number; heapUsedBytes: number }[];
 }
 
 const PLATEAUS = 4;
 const RATE_PER_SEC = 500;
-/** Connected and gone again before anything is measured: what a worker allocates once, it has allocated then. */
+/** Connections that are opened and closed before the measurement, so that one-time allocations are done. */
 const WARM_UP = 500;
 const READY_MS = 1000;
 const JOIN_MS = 500;
 const SETTLE_MS = 2000;
 const TIMEOUT_MS = 60_000;
-/** A collection may leave work for the next one, such as the pages that it has emptied. */
+/** A collection can leave work for the next one, such as releasing the memory pages that it has emptied. */
 const COLLECTIONS = 3;
 
 export async function measure(
@@ -78,7 +78,7 @@ export async function measure(
   }
 }
 
-/** Opens so many more connections. @returns the worker's CPU time for it */
+/** Opens more connections. @returns the worker's CPU time for it */
 async function ramp(worker: Worker, connections: number, held: Started[], signal: AbortSignal): Promise<number> {
   const started = await startFleet({ url: worker.url, connections, ratePerSec: RATE_PER_SEC });
   held.push(started);
@@ -99,7 +99,7 @@ async function plateau(worker: Worker, signal: AbortSignal): Promise<Measured['p
   return { connections, rssBytes, heapUsedBytes };
 }
 
-/** An idle window, and one of the same length with broadcasts; both have one ping of every connection in them. */
+/** An idle window, and one of the same length with broadcasts; both include one ping of every connection. */
 async function windowsCpuUs(
   worker: Worker,
   plan: BroadcastPlan,

@@ -1,11 +1,11 @@
-/** What the server bench found: one row for each setting, and how it differs from the defaults. */
+/** Results of the server bench: one row for each setting, and how it differs from the defaults. */
 import { decimals, integer } from '../../report/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
 import { type Spread, spreadOf } from '../spread.ts';
 import type { Measured } from './measure.ts';
 import { DEFAULTS } from './variants.ts';
 
-/** One pass through all settings; one that failed is not in it. */
+/** One pass through all settings, without those that failed. */
 export type Round = Record<string, Measured>;
 
 export interface ServerReport {
@@ -44,7 +44,7 @@ function spread(rounds: Round[], name: string, figure: FigureName): Spread | und
   return spreadOf(rounds.flatMap((round) => round[name]?.[figure] ?? []));
 }
 
-/** Live heap: it hardly scatters, so that small differences show. */
+/** Live heap, which varies so little that small differences show. */
 function againstDefaults(rounds: Round[], name: string): string {
   const own = spread(rounds, name, 'heapPerConnectionBytes')?.median;
   const defaults = spread(rounds, DEFAULTS, 'heapPerConnectionBytes')?.median;

@@ -1,12 +1,12 @@
-/** What is compared: the defaults, each tuning that matters here the other way around, no tuning, and flags of V8. */
+/** The variants: the defaults, each relevant tuning inverted, no tuning, and flags of V8. */
 import { entries, type TuningName } from '../../server/tunings.ts';
 import type { Setting } from './measure.ts';
 
-export interface Variant extends Setting {
+interface Variant extends Setting {
   name: string;
 }
 
-/** No worth to see with our client: it asks for no compression, and does not poll. */
+/** Without effect on our client, which does not request compression, and does not poll. */
 const WITHOUT_EFFECT: TuningName[] = ['perMessageDeflate', 'httpCompression'];
 const FLAGS = [
   '--max-semi-space-size=1',

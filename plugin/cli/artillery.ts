@@ -1,10 +1,10 @@
-/** Artillery's files, for the commands that run or read a scenario. The others do without Artillery. */
+/** Finds Artillery's files, for the commands that run or read a scenario. The others do not need Artillery. */
 import { createRequire } from 'node:module';
 import { CapacityError } from '../../protocol/errors.ts';
 
 /**
  * @param specifier `artillery/…`
- * @returns the path of that file in the Artillery that is installed beside the plugin
+ * @returns the path of that file in the Artillery installed beside the plugin
  * @throws CapacityError ARTILLERY_MISSING
  */
 export function resolveArtillery(specifier: string): string {

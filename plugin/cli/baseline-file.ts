@@ -1,4 +1,4 @@
-/** `capacity-baseline.json` in the user's repository: read as a whole, and written as a whole. */
+/** `capacity-baseline.json` in the user's repository. It is read and written as a whole. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/baseline.ts';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -6,7 +6,7 @@ import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result.ts';
 
 /**
- * @returns the results that the name stands for
+ * @returns the results saved under that name
  * @throws CapacityError BASELINE_MISSING, BASELINE_UNREADABLE
  */
 export function readBaseline(path: string, name: string): Result[] {
@@ -14,7 +14,7 @@ export function readBaseline(path: string, name: string): Result[] {
   const found = baselines[name];
   if (found) return found.results;
   const names = Object.keys(baselines);
-  const known = names.length > 0 ? `; there is ${names.join(', ')}` : '';
+  const known = names.length > 0 ? `; it has ${names.join(', ')}` : '';
   throw new CapacityError(
     'BASELINE_MISSING',
     `${path} has no baseline "${name}"${known}`,
@@ -23,7 +23,7 @@ export function readBaseline(path: string, name: string): Result[] {
 }
 
 /**
- * Others in the file stay as they are.
+ * Leaves the other baselines in the file unchanged.
  * @throws CapacityError BASELINE_UNREADABLE, BASELINE_UNWRITABLE
  */
 export function writeBaseline(path: string, name: string, results: Result[]): void {
@@ -34,21 +34,21 @@ export function writeBaseline(path: string, name: string, results: Result[]): vo
     writeFileSync(temporary, `${JSON.stringify(file, null, 1)}\n`);
     renameSync(temporary, path);
   } catch (cause) {
-    const fix = 'choose a file that you may write: --file <path>';
+    const fix = 'choose a file that you can write to: --file <path>';
     throw new CapacityError('BASELINE_UNWRITABLE', `cannot write ${path}`, fix, { cause });
   }
 }
 
 function readFile(path: string): BaselineFile {
-  const fix = `correct it, or remove it and save anew: npx socketio-capacity baseline save <result>`;
+  const fix = `correct it, or remove it and save the baseline again: npx socketio-capacity baseline save <result>`;
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new CapacityError('BASELINE_UNREADABLE', `${path} is no JSON`, fix, { cause });
+    throw new CapacityError('BASELINE_UNREADABLE', `${path} is not JSON`, fix, { cause });
   }
   const parsed = baselineFileSchema.safeParse(content);
   if (parsed.success) return parsed.data;
   const problems = formatProblems(problemsOf(parsed.error, [], []));
-  throw new CapacityError('BASELINE_UNREADABLE', `${path} is no file of baselines\n${problems}`, fix);
+  throw new CapacityError('BASELINE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
 }

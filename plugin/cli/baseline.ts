@@ -1,4 +1,4 @@
-/** `baseline save | check`: results to hold later ones against, for CI. */
+/** `baseline save | check`: saves a result, and compares later ones with it, for CI. */
 import type { Command } from 'commander';
 import { CapacityError } from '../../protocol/errors.ts';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
@@ -15,24 +15,27 @@ interface Options {
   json?: boolean;
 }
 
-const RESULT = 'a result.json, the folder of a run, or of a `repeat`';
+const RESULT = 'a result.json, the folder of a run, or the folder of a `repeat`';
 
 export function addBaseline(program: Command): void {
-  const baseline = program.command('baseline').description('Keeps results in your repository, and checks later ones.');
+  const baseline = program
+    .command('baseline')
+    .description('Saves results in your repository, and checks later ones against them.');
   const add = (name: string) =>
     withJson(
       baseline
         .command(name)
         .argument('<result>', RESULT)
-        .option('--name <name>', 'of the baseline in the file', 'main')
-        .option('--file <path>', 'the file of the baselines', 'capacity-baseline.json'),
+        .option('--name <name>', 'name of the baseline in the file', 'main')
+        .option('--file <path>', 'the file of baselines', 'capacity-baseline.json'),
     );
-  addHelp(add('save').description('Keeps a result as what later ones are checked against.').action(save), {
+  addHelp(add('save').description('Saves a result as a baseline for later ones.').action(save), {
     examples: {
-      'baseline save results/2026-01-02T03-04-05-5k-x5': 'five repeats: a later run is compared in every figure',
+      'baseline save results/2026-01-02T03-04-05-5k-x5':
+        'five repeats, so that a later run can be compared in every figure',
       'baseline save results/latest --name release-2': 'several baselines in one file',
     },
-    exitCodes: { 0: 'saved', 2: 'it cannot be read or written, or is INVALID' },
+    exitCodes: { 0: 'saved', 2: 'the result cannot be read or is INVALID, or the file cannot be written' },
   });
   addHelp(add('check').description('Compares a result with the baseline.').action(check), {
     examples: {
@@ -40,9 +43,9 @@ export function addBaseline(program: Command): void {
       'baseline check results/latest --name release-2 --json': 'for a script',
     },
     exitCodes: {
-      0: 'nothing is worse by more than the noise',
-      1: 'something is worse',
-      2: 'there is no such baseline, or another load or machine was measured',
+      0: 'no figure is worse beyond the noise',
+      1: 'a figure is worse',
+      2: 'there is no such baseline, or the load or the machine is different',
       4: 'the result is INVALID',
     },
   });
@@ -51,7 +54,11 @@ export function addBaseline(program: Command): void {
 function save(path: string, { name, file, json }: Options): void {
   const { results } = readRunSet(path);
   if (!results.every(isUsable)) {
-    throw new CapacityError('BASELINE_INVALID', `${path} is INVALID`, 'measure again: its reasons are on its console');
+    throw new CapacityError(
+      'BASELINE_INVALID',
+      `${path} is INVALID`,
+      'measure again; report.html beside the result shows the reasons',
+    );
   }
   writeBaseline(file, name, results);
   if (json) {
@@ -60,9 +67,7 @@ function save(path: string, { name, file, json }: Options): void {
   }
   console.log(`Saved as "${name}" in ${file}: ${results.length === 1 ? 'one run' : `${results.length} runs`}.`);
   if (results.length === 1) {
-    console.log(
-      'One run does not tell how much the next one differs: most figures can be checked against repeats only.',
-    );
+    console.log('A single run does not show how much runs vary. To check most figures, save repeats instead:');
     console.log('  npx socketio-capacity repeat <scenario>');
   }
 }
@@ -73,7 +78,7 @@ function check(path: string, { name, file, json }: Options): void {
   const comparison = compare([reference, checked]);
   const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
   const usable = checked.results.some(isUsable);
-  if (usable) requireSameQuestion(comparison);
+  if (usable) requireSameConditions(comparison);
   process.exitCode = !usable ? EXIT_CODES.invalid : worse.length > 0 ? EXIT_CODES.worse : 0;
   if (json) {
     printJson({ worse: worse.map(({ path: figure }) => figure), ...comparison });
@@ -90,19 +95,19 @@ function check(path: string, { name, file, json }: Options): void {
 }
 
 /** @throws CapacityError BASELINE_NOT_COMPARABLE */
-function requireSameQuestion({ mismatches }: Comparison): void {
+function requireSameConditions({ mismatches }: Comparison): void {
   const other = mismatches.filter(({ aspect }) => aspect === 'load' || aspect === 'machine');
   if (other.length === 0) return;
-  const lines = other.map(({ aspect, name, values }) => `  another ${aspect}: ${name}: ${values.join(', now ')}`);
+  const lines = other.map(({ aspect, name, values }) => `  different ${aspect}: ${name}: ${values.join(', now ')}`);
   throw new CapacityError(
     'BASELINE_NOT_COMPARABLE',
-    `the baseline was measured otherwise, so that its figures say nothing of this result\n${lines.join('\n')}`,
-    'measure as the baseline was, or save a new one: npx socketio-capacity baseline save <result>',
+    `the baseline was measured under different conditions, so the figures cannot be compared\n${lines.join('\n')}`,
+    'measure under the same conditions, or save a new baseline: npx socketio-capacity baseline save <result>',
   );
 }
 
 function verdictOf(usable: boolean, worse: string[], name: string): string {
-  if (!usable) return 'INVALID: these figures are checked against nothing.';
+  if (!usable) return 'INVALID: the figures cannot be trusted, so they were not checked.';
   if (worse.length > 0) return `WORSE than baseline "${name}": ${worse.join(', ')}.`;
-  return `Nothing is seen to be worse than baseline "${name}".`;
+  return `No figure is worse than baseline "${name}" beyond the noise.`;
 }

@@ -1,9 +1,9 @@
-/** What all commands have in common: help that teaches, JSON, and what the terminal can show. */
+/** What all commands share: help with examples, JSON output, and the terminal's abilities. */
 import type { Command } from 'commander';
 import { terminalSchema } from '../script/plugin-options.ts';
 
 interface HelpText {
-  /** Lines to type, without `npx socketio-capacity`, and what each is for. */
+  /** Command lines without `npx socketio-capacity`, and the purpose of each. */
   examples: Record<string, string>;
   exitCodes: Record<number, string>;
 }
@@ -17,16 +17,16 @@ export function addHelp(command: Command, { examples, exitCodes }: HelpText): Co
   return command.addHelpText('after', `\nExamples:\n${shown.join('\n')}\n\nExit codes:\n${codes.join('\n')}`);
 }
 
-/** `--json`, in the same words everywhere. */
+/** `--json`, with the same description everywhere. */
 export function withJson(command: Command): Command {
-  return command.option('--json', 'the answer as JSON on standard output');
+  return command.option('--json', 'prints the result as JSON on standard output');
 }
 
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, null, 2));
 }
 
-/** @returns whether standard output takes colours, and its columns */
+/** @returns whether standard output shows colours, and its columns */
 export function screen(): { color: boolean; width: number } {
   const { isTTY, columns } = process.stdout;
   return { color: isTTY === true && !terminalSchema.parse(process.env).NO_COLOR, width: columns || 100 };

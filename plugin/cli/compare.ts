@@ -1,4 +1,4 @@
-/** `compare A B [...]`: what is better, what is worse, and what the noise hides. */
+/** `compare A B [...]`: which figures are better or worse beyond the noise. */
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -15,26 +15,29 @@ interface Options {
 export function addCompare(program: Command): void {
   const command = program
     .command('compare')
-    .description(
-      'Compares runs with the first one, figure by figure, and calls a difference only what is beyond the noise.',
-    )
-    .argument('<reference>', 'a result.json, the folder of a run, or of a `repeat`')
-    .argument('<others...>', 'one or more of the same')
-    .option('--html <file>', 'writes the comparison as a page, too')
+    .description('Compares runs with the first one, figure by figure, and reports only differences beyond the noise.')
+    .argument('<reference>', 'a result.json, the folder of a run, or the folder of a `repeat`')
+    .argument('<others...>', 'one or more runs to compare, in the same form')
+    .option('--html <file>', 'also writes the comparison as an HTML page')
     .action(show);
   addHelp(withJson(command), {
     examples: {
-      'compare results/2026-01-02T03-04-05-5k results/latest': 'two runs: only the lines of memory can be compared',
-      'compare results/2026-01-02T03-04-05-5k-x5 results/2026-01-02T06-07-08-5k-x5': 'two series: every figure',
+      'compare results/2026-01-02T03-04-05-5k results/latest':
+        'two single runs: only the memory per connection can be compared',
+      'compare results/2026-01-02T03-04-05-5k-x5 results/2026-01-02T06-07-08-5k-x5':
+        'two series: every figure can be compared',
     },
-    exitCodes: { 0: 'compared, whatever the answer', 2: 'something cannot be read, or the page not be written' },
+    exitCodes: {
+      0: 'the comparison succeeded, whatever the answer',
+      2: 'a result cannot be read, or the page cannot be written',
+    },
   });
 }
 
 async function show(reference: string, others: string[], { json, html }: Options): Promise<void> {
   const comparison = compare([reference, ...others].map(readRunSet));
   if (html !== undefined) {
-    // With it come charts, which take a while to load.
+    // Loaded on demand, because it imports the charts, which load slowly.
     const { renderComparison } = await import('../../report/html/comparison.ts');
     writePage(html, renderComparison(comparison));
   }
@@ -46,7 +49,7 @@ function writePage(file: string, page: string): void {
   try {
     writeFileSync(file, page);
   } catch (cause) {
-    throw new CapacityError('REPORT_FAILED', `cannot write ${file}`, 'name a file in a folder that you may write to', {
+    throw new CapacityError('REPORT_FAILED', `cannot write ${file}`, 'name a file in a folder that you can write to', {
       cause,
     });
   }

@@ -1,4 +1,4 @@
-/** `doctor <scenario.yml>`: how far this machine and stack would carry a scenario. */
+/** `doctor <scenario.yml>`: whether this machine and stack can hold the connections of a scenario. */
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { diagnose } from '../doctor/diagnosis.ts';
@@ -18,16 +18,16 @@ interface Options {
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('How many connections this machine, this stack and this target allow, before any load.')
-    .argument('<scenario>', 'a scenario of Artillery’s, as YAML')
-    .option('-e, --environment <name>', 'of the scenario’s config.environments')
+    .description('Reports how many connections this machine, this stack and this target allow, before any load.')
+    .argument('<scenario>', 'an Artillery scenario, as YAML')
+    .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .action(examine);
   addHelp(withJson(command), {
     examples: {
-      'doctor scenarios/32k.yml': 'does it fit, and if not, what binds first?',
-      'doctor scenarios/100k.yml --json': 'all limits, warnings and the measurements behind them',
+      'doctor scenarios/32k.yml': 'does it fit, and which limit is the lowest?',
+      'doctor scenarios/100k.yml --json': 'all limits, warnings and the facts behind them',
     },
-    exitCodes: { 0: 'the scenario fits', 2: 'it does not, or nothing could be told' },
+    exitCodes: { 0: 'the scenario fits', 2: 'it does not fit, or this could not be determined' },
   });
 }
 

@@ -1,4 +1,4 @@
-/** `init`: writes a first scenario for a server of the user's own, from options or by asking. */
+/** `init`: writes a first scenario for the user's own server, from options or by asking. */
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
@@ -32,24 +32,27 @@ interface Options extends Answers {
 export function addInit(program: Command): void {
   const command = program
     .command('init')
-    .description('Writes a first scenario for your own server. On a terminal it asks for what is not given.')
-    .option('--url <url>', 'of the server, or of the proxy before it')
-    .option('--connections <n>', 'how many (default: 1000)')
-    .option('--instrumented', 'the server calls instrument(io): all figures')
-    .option('--control <urls...>', 'where its control listens, one for each process (default: port 3200 of the host)')
-    .option('--room <name>', 'that all join (default: capacity)')
-    .option('--join <event>', 'what a client emits to join it, where the server is not instrumented')
-    .option('--event <event>', 'what the server sends to all, where it is not instrumented')
+    .description('Writes a first scenario for your own server. On a terminal, it asks for missing options.')
+    .option('--url <url>', 'URL of the server, or of the proxy in front of it')
+    .option('--connections <n>', 'number of connections (default: 1000)')
+    .option('--instrumented', 'the server calls instrument(io), so all figures can be measured')
+    .option(
+      '--control <urls...>',
+      'addresses of its control ports, one for each process (default: port 3200 of the host)',
+    )
+    .option('--room <name>', 'the room that all clients join (default: capacity)')
+    .option('--join <event>', 'if the server is not instrumented: the event that a client emits to join the room')
+    .option('--event <event>', 'if the server is not instrumented: the event that it sends to everybody in the room')
     .option('--out <file>', 'the file to write', 'capacity.yml')
-    .option('--force', 'also over a file that is there')
+    .option('--force', 'overwrites an existing file')
     .action(init);
   addHelp(withJson(command), {
     examples: {
-      init: 'by asking',
+      init: 'asks for everything',
       'init --url https://staging.example.com --instrumented --connections 5000': 'a server that calls instrument(io)',
       'init --url http://localhost:3000 --join subscribe --room news --event headline': 'any other server',
     },
-    exitCodes: { 0: 'written', 2: 'an option is wrong, or the file is there already' },
+    exitCodes: { 0: 'written', 2: 'an option is wrong, or the file already exists' },
   });
 }
 
@@ -59,12 +62,12 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   try {
     writeFileSync(out, starterScenario(starter), { flag: force ? 'w' : 'wx' });
   } catch (cause) {
-    const fix = 'choose another file: --out <file>, or write over it: --force';
+    const fix = 'choose another file: --out <file>, or overwrite it: --force';
     throw new CapacityError('SCENARIO_UNWRITABLE', `${out} cannot be written`, fix, { cause });
   }
   if (json) return printJson({ file: out, ...starter });
   const next = starter.controlUrls ? `npx socketio-capacity doctor ${out}` : `npx artillery run ${out}`;
-  console.log(`Written: ${out}. It says itself what to do; then: ${next}`);
+  console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
 }
 
 /** @throws CapacityError BAD_OPTION */
@@ -72,7 +75,7 @@ function starterOf(answers: Answers): Starter {
   const parsed = optionsSchema.safeParse(answers);
   if (!parsed.success) {
     const problems = formatProblems(problemsOf(parsed.error, [], Object.keys(optionsSchema.shape)));
-    throw new CapacityError('BAD_OPTION', `some options do not fit\n${problems}`, 'npx socketio-capacity init --help');
+    throw new CapacityError('BAD_OPTION', `some options are invalid\n${problems}`, 'npx socketio-capacity init --help');
   }
   const { url, instrumented, control, room, join, event, connections } = parsed.data;
   const withControl = instrumented || control !== undefined;
@@ -89,7 +92,7 @@ function defaultControl(url: string): string {
   return `http://${new URL(url).hostname}:${DEFAULT_CONTROL_PORT}`;
 }
 
-/** An empty answer means the default, or that there is none. */
+/** An empty answer means the default, or none. */
 async function ask(given: Answers): Promise<Answers> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const answers = { ...given };
@@ -107,8 +110,8 @@ async function ask(given: Answers): Promise<Answers> {
       await question('room', 'Room for the run (capacity)');
     } else {
       await question('join', 'Event that a client emits to join a room (none)');
-      if (answers.join !== undefined) await question('room', 'Room, the argument of that event (capacity)');
-      await question('event', 'Event that the server sends to all (none)');
+      if (answers.join !== undefined) await question('room', 'Room, which is the argument of that event (capacity)');
+      await question('event', 'Event that the server sends to everybody in the room (none)');
     }
     return answers;
   } finally {

@@ -8,7 +8,7 @@ try {
   await createProgram().parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // It has printed the help, or what is wrong, by itself.
+    // Commander has already printed the help or the error.
     process.exitCode = error.exitCode === 0 ? 0 : EXIT_CODES.refused;
   } else {
     if (!(error instanceof CapacityError)) throw error;

@@ -12,13 +12,13 @@ import { addStack } from './stack.ts';
 export function createProgram(): Command {
   const program = new Command('npx socketio-capacity')
     .description(
-      'How many Socket.IO connections a deployment holds, what each costs, and whether every broadcast arrived.',
+      'Measures how many Socket.IO connections a deployment holds, what each one costs, and whether every broadcast arrived.',
     )
     .addHelpText(
       'after',
-      '\nA first run: npx artillery run scenarios/smoke.yml\nA command’s own help: npx socketio-capacity doctor --help',
+      '\nA first run: npx artillery run scenarios/smoke.yml\nHelp for a command: npx socketio-capacity doctor --help',
     )
-    .showHelpAfterError('(--help tells more)')
+    .showHelpAfterError('(see --help)')
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of [addInit, addDoctor, addRepeat, addCompare, addBaseline, addReport, addStack]) add(program);

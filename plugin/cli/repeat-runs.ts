@@ -1,4 +1,4 @@
-/** Runs a scenario several times, one run after the other, and keeps what they say together in repeat.json. */
+/** Runs a scenario several times, one run after the other, and writes the spread of the figures to repeat.json. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
@@ -15,13 +15,13 @@ export interface RepeatOptions {
   /** Path of the scenario. */
   scenario: string;
   times: number;
-  /** The folder that gets the folder of the series. */
+  /** Where to create the folder of the series. */
   results: string;
   /** Further arguments of `artillery run`. */
   artilleryArgs: string[];
-  /** File descriptor that gets what Artillery writes to its standard output. */
+  /** File descriptor for Artillery's standard output. */
   stdout: 1 | 2;
-  /** Ends the run under way as Ctrl-C would, and the series with it. */
+  /** Ends the current run as Ctrl-C would, and the series. */
   signal: AbortSignal;
   onRun(index: number): void;
 }
@@ -31,7 +31,7 @@ const RESULT = 'result.json';
 const MEASURED: number[] = [0, EXIT_CODES.worse, EXIT_CODES.suspect, EXIT_CODES.invalid];
 
 /**
- * @returns the series as far as it came: a run that was refused, crashed or stopped is its last; and the results
+ * @returns the series so far, whose last run may have been refused, crashed or stopped; and the results
  * @throws CapacityError ARTILLERY_MISSING, RESULTS_UNWRITABLE
  */
 export async function repeat(options: RepeatOptions): Promise<{ path: string; series: Repeat; results: Result[] }> {
@@ -73,7 +73,7 @@ export async function repeat(options: RepeatOptions): Promise<{ path: string; se
   return { path, series, results };
 }
 
-/** @returns its exit code; of a run that a signal killed, 128 and more, as in a shell */
+/** @returns its exit code; 128 or more if a signal killed it, as in a shell */
 async function runArtillery(
   artillery: string,
   folder: string,
@@ -84,7 +84,7 @@ async function runArtillery(
     env: { CAPACITY_RESULTS: folder },
     reject: false,
   });
-  // On Ctrl-C a terminal tells Artillery, too, which heeds the first signal only.
+  // On Ctrl-C, the terminal sends the signal to Artillery as well, which acts on the first one only.
   const stop = () => child.kill('SIGINT');
   signal.addEventListener('abort', stop);
   const { exitCode } = await child;
@@ -92,19 +92,19 @@ async function runArtillery(
   return exitCode ?? 128;
 }
 
-/** Those that left a result. `latest` is a link to one of them. A run that is refused removes the folder. */
+/** Runs with a result. `latest` is a link to one of them. A refused run removes its folder. */
 function runsIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries.flatMap(({ name }) => (name !== 'latest' && existsSync(join(folder, name, RESULT)) ? [name] : []));
 }
 
-/** What a crashed run has left is kept. */
+/** Keeps what a crashed run has left. */
 function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // it is gone already, or something is in it
+    // It is gone already, or not empty.
   }
 }
 
@@ -112,12 +112,12 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    const fix = 'choose a folder that you may write to: --results <folder>';
+    const fix = 'choose a folder that you can write to: --results <folder>';
     throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
   }
 }
 
-/** Whoever reads meanwhile sees the old file or the new one. */
+/** Atomically: readers see either the old file or the new one. */
 function write(path: string, series: Repeat): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, `${JSON.stringify(repeatSchema.parse(series), null, 1)}\n`);

@@ -1,4 +1,4 @@
-/** `repeat <scenario> --times n`: how far the figures of the same scenario differ from run to run. */
+/** `repeat <scenario> --times n`: how much the figures of a scenario vary from run to run. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { worstExitCode } from '../../protocol/exit-codes.ts';
 import { renderSpread } from '../../report/compare-console.ts';
@@ -16,27 +16,29 @@ const STOPPED = 130;
 export function addRepeat(program: Command): void {
   const command = program
     .command('repeat')
-    .description(
-      'Runs a scenario several times and says how far its figures spread: the noise that a comparison needs.',
+    .description('Runs a scenario several times and reports how much each figure varies.')
+    .argument('<scenario>', 'an Artillery scenario, as YAML')
+    .argument('[artillery-arguments...]', 'after `--`: passed to each `artillery run`')
+    .option('-n, --times <n>', 'how many runs, at least 2', parseTimes, 5)
+    .option(
+      '--results <folder>',
+      'where to create the folder of the series, with repeat.json and a folder for each run',
+      'results',
     )
-    .argument('<scenario>', 'a scenario of Artillery’s, as YAML')
-    .argument('[artillery-arguments...]', 'after `--`: for each `artillery run`')
-    .option('-n, --times <n>', 'how many runs, from 2', parseTimes, 5)
-    .option('--results <folder>', 'gets a folder with repeat.json and one folder per run', 'results')
     .action(run);
   addHelp(withJson(command), {
     examples: {
       'repeat scenarios/1k.yml': 'five runs, then mean, deviation and 95 % interval of every figure',
-      'repeat scenarios/5k.yml --times 3 -- --environment stock': 'with arguments of Artillery’s',
+      'repeat scenarios/5k.yml --times 3 -- --environment stock': 'with arguments for Artillery',
     },
     exitCodes: {
       0: 'all runs are VALID',
       1: 'a run missed a threshold',
-      2: 'a run was refused; it was the last',
+      2: 'a run was refused, and no further one was started',
       3: 'a run is SUSPECT',
       4: 'a run is INVALID',
-      11: 'Artillery crashed; it was the last run',
-      130: 'stopped by Ctrl-C; the runs until then are in repeat.json',
+      11: 'Artillery crashed, and no further run was started',
+      130: 'stopped by Ctrl-C; repeat.json has the runs until then',
     },
   });
 }
@@ -70,6 +72,6 @@ async function run(scenario: string, artilleryArgs: string[], { times, results, 
 
 function parseTimes(text: string): number {
   const times = Number(text);
-  if (!Number.isInteger(times) || times < 2) throw new InvalidArgumentError('A whole number from 2.');
+  if (!Number.isInteger(times) || times < 2) throw new InvalidArgumentError('Expected a whole number of at least 2.');
   return times;
 }

@@ -1,4 +1,4 @@
-/** `report <run>`: the files beside result.json once more. */
+/** `report <run>`: writes the files beside result.json again. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
@@ -17,21 +17,21 @@ export function addReport(program: Command): void {
     .command('report')
     .description('Writes the report files of a run again, from its result.json.')
     .argument('<run>', 'a result.json, or the folder of a run')
-    .option('--out <folder>', 'for the files (default: beside result.json)')
+    .option('--out <folder>', 'the folder for the files (default: that of result.json)')
     .action(write);
   addHelp(withJson(command), {
     examples: {
       'report results/latest': 'after an update, or when a file was lost',
-      'report results/latest --out public': 'somewhere else, e.g. for CI to keep',
+      'report results/latest --out public': 'into another folder, for example for CI to keep',
     },
-    exitCodes: { 0: 'all are written', 2: 'the result cannot be read, or a file not be written' },
+    exitCodes: { 0: 'all files are written', 2: 'the result cannot be read, or a file cannot be written' },
   });
 }
 
 async function write(run: string, { out = folderOf(run), json }: Options): Promise<void> {
   const result = readResult(run);
   makeFolder(out);
-  // With it come charts, which no other command has to load.
+  // Loaded on demand, because it imports the charts, which no other command needs.
   const { writeReportFiles } = await import('../result/report-files.ts');
   const { written, failed } = writeReportFiles(result, out);
   const paths = written.map((name) => join(out, name));
@@ -49,7 +49,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    const fix = 'choose a folder that you may write to: --out <folder>';
+    const fix = 'choose a folder that you can write to: --out <folder>';
     throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
   }
 }

@@ -1,4 +1,4 @@
-/** Reads what a user names on the command line: a result.json, a run's folder, or a folder with repeat.json. */
+/** Reads the runs named on the command line: a result.json, a run's folder, or a folder with repeat.json. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -8,7 +8,7 @@ import { readResult } from '../../report/read.ts';
 
 const REPEAT = 'repeat.json';
 
-/** @throws CapacityError for what cannot be read, see `readResult` */
+/** @throws CapacityError REPEAT_UNREADABLE, and those of `readResult` */
 export function readRunSet(path: string): RunSet {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
   if (isFolder && existsSync(join(path, REPEAT))) return readRepeat(join(path, REPEAT));
@@ -16,11 +16,11 @@ export function readRunSet(path: string): RunSet {
   return { name: path, results: [readResult(path)] };
 }
 
-/** The runs that left a result. */
+/** The runs with a result. */
 function readRepeat(path: string): RunSet {
   const folder = dirname(path);
   const paths = parseRepeat(path).runs.flatMap(({ result }) => result ?? []);
-  if (paths.length === 0) throw unreadable(path, 'none of its runs left a result');
+  if (paths.length === 0) throw unreadable(path, 'none of its runs has a result');
   return { name: folder, results: paths.map((result) => readResult(join(folder, result))) };
 }
 
@@ -28,11 +28,11 @@ function parseRepeat(path: string) {
   try {
     return repeatSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (cause) {
-    throw unreadable(path, 'it is no repeat.json', cause);
+    throw unreadable(path, 'it is not a valid repeat.json', cause);
   }
 }
 
 function unreadable(path: string, why: string, cause?: unknown): CapacityError {
-  const fix = 'name a folder that `npx socketio-capacity repeat` has written';
+  const fix = 'name a folder written by `npx socketio-capacity repeat`';
   return new CapacityError('REPEAT_UNREADABLE', `${path}: ${why}`, fix, { cause });
 }

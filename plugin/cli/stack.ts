@@ -1,4 +1,4 @@
-/** `stack up | status | down`: the deployment under test without a run. `npm run stack:up` calls this, too. */
+/** `stack up | status | down`: the deployment under test, without a run. `npm run stack:up` calls this as well. */
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -19,31 +19,36 @@ interface Output {
 }
 
 export function addStack(program: Command): void {
-  const stack = program.command('stack').description('Redis, Socket.IO workers under PM2, and nginx, without a run.');
+  const stack = program
+    .command('stack')
+    .description('Starts and stops Redis, Socket.IO workers under PM2, and nginx, without a run.');
 
   const startup = stack
     .command('up')
-    .description('Start it, and keep it up for several runs.')
-    .option('--connections <n>', 'to plan for: workers, files, nginx’s tables', '10000')
-    .option('--workers <n>', 'Socket.IO workers (default: as many as cores and files ask for)')
-    .option('--port <n>', 'of the target; 0 takes a free one', '8080')
-    .option('--profile <name>', 'full, or embedded: one worker, no nginx, no Redis', 'full')
+    .description('Starts the stack and leaves it up for several runs.')
+    .option('--connections <n>', 'connections to plan for; determines workers and nginx’s limits', '10000')
+    .option('--workers <n>', 'Socket.IO workers (default: chosen by cores and open-file limit)')
+    .option('--port <n>', 'port of the target; 0 for a free one', '8080')
+    .option('--profile <name>', 'full, or embedded (one worker, no nginx, no Redis)', 'full')
     .action(up);
   addHelp(withJson(startup), {
     examples: { 'stack up --connections 32000': 'before several runs of that size' },
-    exitCodes: { 0: 'it is up', 2: 'it is not: the message says why' },
+    exitCodes: { 0: 'it is up', 2: 'it could not be started; the message gives the reason' },
   });
 
-  const look = stack.command('status').description('Which processes it has, and where.').action(status);
+  const look = stack
+    .command('status')
+    .description('Shows the processes of the stack and their addresses.')
+    .action(status);
   addHelp(withJson(look), {
     examples: { 'stack status --json': 'pids and addresses for a script' },
-    exitCodes: { 0: 'it is up', [NOT_UP]: 'none is up' },
+    exitCodes: { 0: 'it is up', [NOT_UP]: 'no stack is up' },
   });
 
-  const end = stack.command('down').description('Take it down, whatever is left of it.').action(down);
+  const end = stack.command('down').description('Stops the stack, or whatever is left of it.').action(down);
   addHelp(withJson(end), {
     examples: { 'stack down': 'when the runs are over' },
-    exitCodes: { 0: 'nothing of it runs any longer', 2: 'something does: the message says what' },
+    exitCodes: { 0: 'none of its processes is running', 2: 'some still are; the message lists them' },
   });
 }
 
@@ -53,7 +58,7 @@ async function up({ json, ...given }: Output & Record<string, string>): Promise<
   const { state } = await startStack({ ...options, redisUrl: process.env.REDIS_URL, stateDir, persistent: true });
   if (json) return printJson(publicState(state));
   console.log(describe(state));
-  console.log('\nIt stays up until: npx socketio-capacity stack down');
+  console.log('\nTo stop it: npx socketio-capacity stack down');
 }
 
 async function down({ json }: Output): Promise<void> {
@@ -62,8 +67,8 @@ async function down({ json }: Output): Promise<void> {
   if (found.status === 'up') await found.stack.close();
   if (found.status === 'stale') await found.clean();
   if (json) return printJson({ was: found.status });
-  const said = { down: 'No stack is up.', up: 'The stack is down.', stale: 'A stale stack is cleaned up' };
-  console.log(found.status === 'stale' ? `${said.stale}: ${found.reason}.` : said[found.status]);
+  const messages = { down: 'No stack is up.', up: 'The stack is down.', stale: 'Cleaned up a stale stack' };
+  console.log(found.status === 'stale' ? `${messages.stale}: ${found.reason}.` : messages[found.status]);
 }
 
 async function status({ json }: Output): Promise<void> {
@@ -75,7 +80,7 @@ async function status({ json }: Output): Promise<void> {
   if (found.status === 'down') console.log('No stack is up. Start one: npx socketio-capacity stack up');
   if (found.status === 'busy') console.log(`The stack is ${found.phase}.`);
   if (found.status === 'stale') {
-    console.log(`A stale stack: ${found.reason}. Clean it up: npx socketio-capacity stack down`);
+    console.log(`The stack is stale: ${found.reason}. Clean it up: npx socketio-capacity stack down`);
   }
 }
 
@@ -92,7 +97,7 @@ function describe(state: StackState): string {
   }
   table.push(['PM2', state.pm2Pid ?? '', state.pm2Home, '']);
   const { redisUrl } = publicState(state);
-  if (redisUrl) table.push(['Redis', state.redisPid ?? 'not ours', redisUrl, '']);
+  if (redisUrl) table.push(['Redis', state.redisPid ?? 'external', redisUrl, '']);
   return [
     `profile   ${state.profile}${state.profile === 'embedded' ? ' (one worker, in-memory adapter, no nginx, no Redis)' : ''}`,
     `target    ${state.target}`,
@@ -103,7 +108,7 @@ function describe(state: StackState): string {
   ].join('\n');
 }
 
-/** Without the control's token and the password of Redis. */
+/** Without the control token and the password of Redis. */
 function publicState({ token: _token, redisUrl, ...state }: StackState) {
   return { ...state, ...(redisUrl && { redisUrl: withoutPassword(redisUrl) }) };
 }
@@ -121,5 +126,5 @@ function parseOptions(given: Record<string, string>): z.infer<typeof optionsSche
 }
 
 function busy(phase: string): CapacityError {
-  return new CapacityError('STACK_BUSY', `The stack is ${phase} just now.`, 'Try again in a few seconds.');
+  return new CapacityError('STACK_BUSY', `The stack is ${phase}.`, 'Try again in a few seconds.');
 }

@@ -1,24 +1,24 @@
-/** A first scenario for somebody's own server, that explains itself. */
+/** A first scenario for a user's own server, with comments that explain it. */
 
 export interface Starter {
   /** An absolute URL. */
   url: string;
-  /** About how many; the ramps are of whole seconds. */
+  /** Approximate, because ramps last whole seconds. */
   connections: number;
-  /** What a connection emits to be in the room, and the room; with `instrument(io)` the event is `join_room`. */
+  /** The event that a connection emits to join, and the room; with `instrument(io)` the event is `join_room`. */
   join: { event: string; room: string } | undefined;
   /** One for each worker of a server that calls `instrument(io)`; undefined for any other server. */
   controlUrls: string[] | undefined;
-  /** What the server sends to all; asked for only where there is no ledger to tell what arrived. */
+  /** The event that the server sends to the room; needed only without `instrument(io)`, where there is no ledger. */
   event: string | undefined;
 }
 
 const PLATEAUS = 4;
 const PAUSE_SECONDS = 4;
 const MAX_RATE = 500;
-/** A ramp of Artillery's lasts at least that. */
+/** The shortest ramp. */
 const MIN_RAMP_SECONDS = 2;
-/** For the last connection's event, after the last phase. */
+/** Time for the last connection's event, after the last phase. */
 const EVENT_GRACE_SECONDS = 30;
 
 /** @returns YAML with comments */
@@ -35,10 +35,10 @@ export function starterScenario(starter: Starter): string {
     'config:',
     `  target: ${quoted(starter.url)}`,
     '  engines:',
-    '    # auth, headers, query, path, tls … of your server: see the options of the engine.',
+    '    # Options for your server: auth, headers, query, path, tls, …',
     '    socketio-capacity: {}',
     ...measured,
-    '  # Flat ramps, with a pause after each.',
+    '  # Flat ramps, each followed by a pause.',
     '  phases:',
     ...phases,
     '',
@@ -51,7 +51,7 @@ export function starterScenario(starter: Starter): string {
   ].join('\n');
 }
 
-/** Whole seconds and whole connections per second, at 500/s at most; of a few connections less where they do not divide. */
+/** Whole seconds and whole connections per second, at most 500/s; a few connections fewer if they do not divide evenly. */
 function rampOf(arrivals: number): { seconds: number; rate: number } {
   const shortest = Math.max(MIN_RAMP_SECONDS, Math.ceil(arrivals / MAX_RATE));
   for (let seconds = shortest; seconds <= 2 * shortest; seconds++) {
@@ -60,30 +60,31 @@ function rampOf(arrivals: number): { seconds: number; rate: number } {
   return rampOf(arrivals - 1);
 }
 
-function head({ controlUrls }: Starter, connections: number): string[] {
-  const size = `# ${connections.toLocaleString('en-US')} connections to a server of your own`;
+function head({ controlUrls, join }: Starter, connections: number): string[] {
+  const size = `# ${connections.toLocaleString('en-US')} connections to your own server`;
   const run = ['#   npx artillery run <this file>', '#'];
   if (!controlUrls) {
     return [
-      `${size}, as it is.`,
+      `${size}, without instrument(io).`,
       '#',
       ...run,
-      '# It tells how many connections are made and kept, how long that takes, and what fails. What a connection costs, who',
-      '# missed a broadcast and how long the others waited only the server can help to tell: call instrument(io) in it,',
-      '# and write this file anew with: npx socketio-capacity init --instrumented',
+      '# It measures how many connections are made and kept, how long connecting takes, and what fails. To also measure the',
+      '# cost of a connection, and the delivery and latency of broadcasts, call instrument(io) in the server and',
+      '# create this file again: npx socketio-capacity init --instrumented',
     ];
   }
+  const rooms = join ? ` rooms: [${quoted(join.room)}],` : '';
   return [
     `${size}, with all figures.`,
     '#',
-    '# In each process of the server, with a port and a name of its own:',
+    '# In each process of the server, with its own port and name:',
     "#   import { instrument } from 'socketio-capacity-instrument';",
-    "#   await instrument(io, { token: process.env.CAPACITY_TOKEN, controlPort: 3200, worker: 'w0' });",
+    `#   await instrument(io, { token: process.env.CAPACITY_TOKEN,${rooms} controlPort: 3200, worker: 'w0' });`,
     '#',
     '# Then, with the same CAPACITY_TOKEN of at least 16 characters on both sides:',
     '#   npx socketio-capacity doctor <this file>     does it fit?',
     ...run,
-    '# TARGET, RATE, HOLD and BROADCASTS change it from outside.',
+    '# The environment variables TARGET, RATE, HOLD and BROADCASTS override this file.',
   ];
 }
 
@@ -91,17 +92,17 @@ function instrumented({ join }: Starter, controlUrls: string[]): string[] {
   return [
     '  plugins:',
     '    socketio-capacity:',
-    '      # The room of the flow below, with nobody else in it.',
+    '      # The room that the flow below joins. Nobody else may be in it.',
     ...(join ? [`      room: ${quoted(join.room)}`] : []),
     '      control:',
-    '        # The controlPort of each process; never open to the world.',
+    '        # The controlPort of each process. Never expose it to the internet.',
     `        urls: [${controlUrls.map(quoted).join(', ')}]`,
     '        token: "{{ $env.CAPACITY_TOKEN }}"',
-    '      # Idle seconds at full target, then the broadcasts: how many, seconds between two, characters.',
+    '      # Idle seconds with all clients connected; then broadcasts: how many, seconds between them, characters.',
     '      hold: 10',
     '      broadcasts: { count: 20, interval: 1, bytes: 1000 }',
     '    ensure: {}',
-    '  # Exit code 1 where one is missed; every metric of the run can stand here.',
+    '  # Exit code 1 if one is missed. Any metric of the run can be used here.',
     '  ensure:',
     '    thresholds:',
     '      - connections.failed: 1',
@@ -114,7 +115,7 @@ function instrumented({ join }: Starter, controlUrls: string[]): string[] {
 const CONNECTIONS_ONLY = [
   '  plugins:',
   '    ensure: {}',
-  '  # Exit code 1 where it is missed: percent of virtual users.',
+  '  # In percent of virtual users. Exit code 1 if it is missed.',
   '  ensure:',
   '    maxErrorRate: 0',
 ];
@@ -126,14 +127,14 @@ function flow({ join, controlUrls, event }: Starter, seconds: number): string[] 
   else if (join) lines.push(`      - emit: [${quoted(join.event)}, ${room}]`);
   if (event && !controlUrls) {
     lines.push(
-      '      # A connection that has not got one until then fails with wait_timeout.',
+      '      # A connection that has not received the event by then fails with wait_timeout.',
       `      - waitFor: { event: ${quoted(event)}, timeout: ${seconds + EVENT_GRACE_SECONDS} }`,
     );
   }
-  return [...lines, '      # Stays connected until everything is measured.', '      - hold: true'];
+  return [...lines, '      # Stay connected until everything is measured.', '      - hold: true'];
 }
 
-/** JSON's strings are YAML's, too. */
+/** A JSON string is also a YAML string. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

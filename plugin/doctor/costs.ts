@@ -1,6 +1,6 @@
 /**
- * What connections cost this machine: files, tracked flows and memory. Measured on a stack like ours with 32,000
- * connections (docs/reference/doctor.md); estimates for another server.
+ * What connections cost this machine: files, tracked flows and memory. Measured on the included stack with 32,000
+ * connections (docs/reference/doctor.md); estimates for any other server.
  */
 import { fleetProcesses } from '../../protocol/generator.ts';
 import { planFor } from './deployment.ts';
@@ -9,11 +9,11 @@ import type { Situation } from './situation.ts';
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** RSS of a worker that has no connections, and what each one adds. */
+/** RSS of a worker without connections, and what each connection adds. */
 export const WORKER_START_BYTES = 125 * MB;
 export const WORKER_CONNECTION_BYTES = 16 * KB;
 
-/** Of the memory that the machine loses, so that what processes share counts once. */
+/** By the memory of the whole machine, so that shared pages count once. */
 const PER_CONNECTION = {
   worker: 10 * KB,
   nginx: 14 * KB,
@@ -28,18 +28,18 @@ const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, 
 /** nginx reserves it for each of its `worker_connections` at start. */
 const NGINX_SLOT_BYTES = 400;
 
-/** @returns ends of one connection on this machine, each of them an open file; a full local stack has two hops */
+/** @returns ends of one connection on this machine, each an open file; a full local stack has two hops */
 export function endsPerConnection({ load, deployment }: Situation): number {
   if (!load.local) return 1;
   return deployment.profile === 'full' ? 4 : 2;
 }
 
-/** @returns entries of one connection in the kernel's table: on loopback both ends share one */
+/** @returns conntrack entries of one connection: on loopback, both ends share one */
 export function conntrackEntries(situation: Situation): number {
   return Math.ceil(endsPerConnection(situation) / 2);
 }
 
-/** @returns memory of all that is to run here for that many connections, less what runs already */
+/** @returns memory of everything that a run would start here for that many connections */
 export function memoryBytes(situation: Situation, connections: number): number {
   const { load, deployment } = situation;
   const each =

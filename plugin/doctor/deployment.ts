@@ -1,4 +1,4 @@
-/** What stands, or would be started, behind the target, as far as this machine knows. */
+/** The deployment behind the target, running or yet to be started, as far as this machine knows. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLoopback } from '../../protocol/loopback.ts';
@@ -8,19 +8,19 @@ import type { Settings } from '../script/settings.ts';
 import type { Machine } from './machine.ts';
 
 export interface Deployment {
-  /** `planned`: a run would start it. `up`: a stack of ours that stands. `foreign`: somebody else's server. */
-  kind: 'planned' | 'up' | 'foreign';
-  /** Null where it is foreign. */
+  /** `planned`: a run would start it. `up`: our own stack is already up. `external`: any other server. */
+  kind: 'planned' | 'up' | 'external';
+  /** Null for an external server. */
   profile: 'full' | 'embedded' | null;
-  /** Socket.IO workers, where their number does not follow the target. */
+  /** Socket.IO workers; null if their number depends on the target. */
   workers: number | null;
-  /** Connections that a stack was planned for that is up. */
+  /** Connections for which the stack that is up was planned. */
   plannedFor: number | null;
   /** Whether a run would start nginx, and Redis. */
   starts: { nginx: boolean; redis: boolean };
   /** nginx's, in seconds. */
   proxyReadTimeoutSeconds: number;
-  /** Of the workers: a ping every interval, and how long they wait for its answer. */
+  /** Of the workers: how often they ping, and how long they wait for the answer. */
   ping: { intervalMs: number; timeoutMs: number };
   /** PM2's `max_memory_restart`; null when it is not set. */
   workerRestartBytes: number | null;
@@ -33,7 +33,7 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
   const facts = {
     proxyReadTimeoutSeconds: proxyReadTimeout(readFileSync(join(ROOT, 'nginx/nginx.conf.template'), 'utf8')),
     workerRestartBytes: workerRestart(readFileSync(join(ROOT, 'ecosystem.config.js'), 'utf8')),
-    // As the workers read them; they inherit the environment.
+    // The workers inherit the environment and read the same variables.
     ping: {
       intervalMs: Number(process.env.CAPACITY_PING_INTERVAL_MS || 25_000),
       timeoutMs: Number(process.env.CAPACITY_PING_TIMEOUT_MS || 20_000),
@@ -42,7 +42,7 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
   const nothing = { starts: { nginx: false, redis: false }, plannedFor: null };
   const { origin, hostname } = new URL(config.target);
   if (config.control || !isLoopback(hostname)) {
-    return { ...facts, ...nothing, kind: 'foreign', profile: null, workers: null };
+    return { ...facts, ...nothing, kind: 'external', profile: null, workers: null };
   }
   const found = await findStack(defaultStateDir());
   if (found.status === 'up' && found.stack.state.target === origin) {
@@ -61,10 +61,10 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
   };
 }
 
-/** @returns the processes that hold that many connections, or that were started for another number; null if foreign */
+/** @returns the processes for that many connections, or those of the stack that is up; null for an external server */
 export function planFor({ profile, workers, plannedFor }: Deployment, machine: Machine, connections: number) {
   if (profile === null) return null;
-  // One embedded worker is one, whatever is asked of it.
+  // The embedded profile has a single worker for any number of connections.
   const planned = profile === 'embedded' ? 1 : (plannedFor ?? connections);
   const plan: Plan = planStack(
     { connections: planned, profile, workers: workers ?? undefined },
@@ -77,14 +77,14 @@ export function planFor({ profile, workers, plannedFor }: Deployment, machine: M
   return plan;
 }
 
-/** @returns seconds; nginx's default where the template says nothing */
+/** @returns seconds; nginx's default if the template does not set it */
 export function proxyReadTimeout(template: string): number {
   const [, amount, unit] = /^\s*proxy_read_timeout\s+(\d+)([smh]?);/m.exec(template) ?? [];
   const seconds = unit === 'h' ? 3600 : unit === 'm' ? 60 : 1;
   return amount === undefined ? 60 : Number(amount) * seconds;
 }
 
-/** @returns bytes; null where the ecosystem file does not set `max_memory_restart` */
+/** @returns bytes; null if the ecosystem file does not set `max_memory_restart` */
 export function workerRestart(ecosystem: string): number | null {
   const [, amount, unit = ''] = /^\s*max_memory_restart:\s*['"]?(\d+)([KMG]?)/m.exec(ecosystem) ?? [];
   return amount === undefined ? null : Number(amount) * (UNITS[unit] ?? 1);

@@ -1,4 +1,4 @@
-/** Whether a run fits, how far it could go, and what stops it first. */
+/** Whether a run fits, the highest number of connections, and the lowest limit. */
 import { CapacityError } from '../../protocol/errors.ts';
 import { integer } from '../../report/format.ts';
 import type { Settings } from '../script/settings.ts';
@@ -7,17 +7,17 @@ import { readSituation, type Situation } from './situation.ts';
 import { findWarnings, type Warning } from './warnings.ts';
 
 export interface Diagnosis {
-  /** Asked for. */
+  /** Connections that the scenario asks for. */
   connections: number;
   fits: boolean;
-  /** Highest number of connections that all limits let through; null without any limit. */
+  /** Highest number of connections that all limits allow; null without any limit. */
   highest: number | null;
   /** Name of the lowest limit. */
   bottleneck: string | null;
-  /** The lowest first. */
+  /** Lowest first. */
   limits: Limit[];
   warnings: Warning[];
-  /** Programs that the run would start and that are not installed. */
+  /** Programs that the run would start but that are not installed. */
   missing: string[];
 }
 
@@ -40,20 +40,20 @@ export function diagnose(situation: Situation): Diagnosis {
 }
 
 /**
- * For a run, before anything is started. Says what does not stop it; that a program is missing, the stack says itself.
- * @throws CapacityError TARGET_TOO_LARGE with the highest number that fits, the bottleneck, and the lines that raise it
+ * For a run, before anything is started. Logs the warnings; a missing program is reported when the stack starts.
+ * @throws CapacityError TARGET_TOO_LARGE with the highest number that fits, the exceeded limits, and how to raise them
  */
 export async function requireFit(settings: Settings, log: (text: string) => void): Promise<void> {
   const { connections, fits, highest, limits, warnings } = diagnose(await readSituation(settings));
   if (fits) {
-    for (const { message, raise } of warnings) log(`Doctor: ${message}.\n  Better: ${raise}`);
+    for (const { message, raise } of warnings) log(`Doctor: ${message}.\n  fix: ${raise}`);
     return;
   }
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);
   const named = exceeded.map(({ name, max }) => `${name} (${integer(max ?? 0)})`);
   throw new CapacityError(
     'TARGET_TOO_LARGE',
-    `${integer(connections)} connections do not fit: ${integer(highest ?? 0)} at most here, for ${named.join(', then ')}`,
+    `${integer(connections)} connections do not fit: at most ${integer(highest ?? 0)} are possible, limited by ${named.join(', ')}`,
     exceeded.map(({ raise }) => raise).join('\n       '),
   );
 }

@@ -2,6 +2,6 @@
 export interface LimitCheck {
   name: string;
   fits: (connections: number) => boolean;
-  /** @returns the line that makes so many fit */
+  /** @returns how to raise the limit to that many, as a command where possible */
   raise: (connections: number) => string;
 }

@@ -1,4 +1,4 @@
-/** Every limit: how many connections it lets through, and the line that raises it. Pure. */
+/** Every limit: how many connections it allows, and how to raise it. Pure. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/generator.ts';
 import { integer } from '../../report/format.ts';
 import { RESERVED_FILES } from '../../server/stack/plan.ts';
@@ -17,17 +17,17 @@ import type { Situation } from './situation.ts';
 
 export interface Limit {
   name: string;
-  /** Highest number of connections; null where it grows with the target, or there is none. */
+  /** Highest number of connections; null if it grows with the target, or there is no limit. */
   max: number | null;
-  /** The line that raises it to what is asked for; where that fits already, to twice as much. Null without a limit. */
+  /** How to raise it to what the scenario needs or, if that fits already, to twice `max`. Null without a limit. */
   raise: string | null;
 }
 
-/** A limit beyond this number is none. */
+/** A limit beyond this number does not count. */
 const SEARCH_END = 100_000_000;
 const MB = 2 ** 20;
 
-/** @returns all limits, the lowest first */
+/** @returns all limits, lowest first */
 export function findLimits(situation: Situation): Limit[] {
   const { connections } = situation.load;
   return limitChecks(situation)
@@ -39,9 +39,9 @@ export function findLimits(situation: Situation): Limit[] {
 }
 
 /**
- * The end of the stretch that `asked` lies in, where it fits; else of the stretch below. Plans go in steps, and what did
- * not fit may fit again after one.
- * @returns null when everything from `asked` on fits
+ * The end of the range around `asked` that fits, or else of a range below it. Plans grow in steps, so a number that does
+ * not fit can be followed by larger ones that do.
+ * @returns null if everything from `asked` on fits
  */
 export function highest(fits: (connections: number) => boolean, asked: number): number | null {
   let [low, high] = [0, asked];
@@ -72,7 +72,7 @@ function limitChecks(situation: Situation): LimitCheck[] {
 }
 
 function generatorFiles({ machine, load }: Situation): LimitCheck {
-  // Artillery's workers are threads of one process, which holds the connections of an external engine.
+  // Artillery's workers are threads of one process, which holds the connections of a third-party engine.
   const processes = load.client === 'external' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
   return {
     name: 'generatorFiles',
@@ -86,7 +86,7 @@ function machineMemory(situation: Situation): LimitCheck {
   return {
     name: 'machineMemory',
     fits: (n) => memoryBytes(situation, n) <= available,
-    raise: (n) => `free, or add, ${integer(Math.ceil((memoryBytes(situation, n) - available) / MB))} MB of memory`,
+    raise: (n) => `free or add ${integer(Math.ceil((memoryBytes(situation, n) - available) / MB))} MB of memory`,
   };
 }
 
@@ -131,12 +131,12 @@ function workerRestart(situation: Situation): LimitCheck[] {
     {
       name: 'workerRestart',
       fits: (n) => n <= workersAt(situation, n) * each,
-      raise: () => 'ecosystem.config.js: leave max_memory_restart out',
+      raise: () => 'ecosystem.config.js: remove max_memory_restart',
     },
   ];
 }
 
-/** nginx's `worker_connections` count both sides of a connection. */
+/** nginx's `worker_connections` counts both sides of a connection. */
 function nginxConnections(situation: Situation): LimitCheck {
   const { machine, deployment } = situation;
   return {
@@ -145,14 +145,14 @@ function nginxConnections(situation: Situation): LimitCheck {
       const nginx = planFor(deployment, machine, n)?.nginx;
       return nginx === undefined || n <= perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers);
     },
-    // A stack that is still to start plans for the number; only with very few files too little is left for the hash.
+    // A stack that a run starts is planned for the number. Only a very low open-file limit leaves no room for uneven hashing.
     raise: (n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
 }
 
 /**
- * The kernel deals connections to nginx's workers by hash: the fullest gets some three standard deviations more than its
- * share.
+ * The kernel distributes connections to nginx's workers by hash: the fullest gets about three standard deviations more
+ * than the mean.
  * @returns connections at which the fullest of `workers` has `each`
  */
 export function perWorkerCapacity(each: number, workers: number): number {
@@ -170,7 +170,7 @@ function raiseFiles({ openFiles }: Machine, needed: number): string {
   return `${ceiling}ulimit -n ${needed} (as root)`;
 }
 
-/** A stack that is up was planned for a number, and does not grow. */
+/** A stack that is up was planned for a fixed number of connections. */
 function restartStack({ deployment }: Situation, connections: number): string | undefined {
   if (deployment.kind !== 'up') return undefined;
   return `npx socketio-capacity stack down && npx socketio-capacity stack up --connections ${connections}`;

@@ -1,4 +1,4 @@
-/** What a scenario asks of the machine and of the target. */
+/** The load of a scenario on the machine and on the target. */
 
 import type { ClientKind } from '../../protocol/connection.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
@@ -6,17 +6,17 @@ import type { Settings } from '../script/settings.ts';
 
 export interface Load {
   target: string;
-  /** At once, an upper estimate where virtual users leave by themselves. */
+  /** At the same time; an upper estimate if virtual users leave by themselves. */
   connections: number;
-  /** New connections per second while there are arrivals; null without any. */
+  /** New connections per second during the ramps; null without arrivals. */
   ratePerSec: number | null;
   /** Null when the run sends none. */
   broadcasts: { bytes: number; intervalSeconds: number } | null;
-  /** `external`: another engine than ours, which keeps its connections inside of Artillery. */
+  /** `external`: a third-party engine, which keeps its connections inside Artillery. */
   client: ClientKind | 'external';
   /** The target is on this machine. */
   local: boolean;
-  /** Source addresses that the scenario names. */
+  /** Source addresses from the scenario. */
   localAddresses: string[];
 }
 

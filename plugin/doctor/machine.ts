@@ -1,4 +1,4 @@
-/** What this machine allows, read once before a run. Where a system does not tell, it is taken to set no limit. */
+/** The limits of this machine, read once before a run. A value that cannot be read counts as no limit. */
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { availableParallelism, cpus } from 'node:os';
@@ -6,26 +6,26 @@ import { openFileLimits } from '../../protocol/open-files.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 
 export interface Machine {
-  /** Open files of one process. Node raises its soft limit to the hard one, and its children inherit that. */
-  openFiles: { soft: number; hard: number /** `fs.nr_open`: how high root may set the hard limit. */; ceiling: number };
-  /** Open files of all processes: `fs.file-max`, and what is open now. */
+  /** Open files of one process. Node raises its soft limit to the hard one, which its children inherit. */
+  openFiles: { soft: number; hard: number /** `fs.nr_open`: how high root can set the hard limit. */; ceiling: number };
+  /** Open files of all processes: `fs.file-max`, and the number open now. */
   systemFiles: { max: number; used: number };
-  /** Ports that the kernel chooses from for outgoing connections. */
+  /** Range from which the kernel chooses ports for outgoing connections. */
   ephemeralPorts: { first: number; last: number };
-  /** `net.core.somaxconn`: longest queue of connections that wait to be accepted. */
+  /** `net.core.somaxconn`: longest accept queue. */
   somaxconn: number;
-  /** `net.ipv4.tcp_max_syn_backlog`; without bound where SYN cookies take over. */
+  /** `net.ipv4.tcp_max_syn_backlog`; infinite if SYN cookies are on. */
   synBacklog: number;
-  /** Null when the kernel does not track connections here. */
+  /** Null if the kernel does not track connections here. */
   conntrack: { max: number; used: number } | null;
-  /** Without swapping, limits of a container included. */
+  /** Without swapping, and within a container's limits. */
   memoryAvailableBytes: number;
   /** Of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
   tcpMemoryBytes: number;
   cores: number;
   /** Threads in which Artillery runs virtual users. */
   artilleryWorkers: number;
-  /** Whether all of 127.0.0.0/8 answers, as on Linux. */
+  /** Whether all of 127.0.0.0/8 is usable, as on Linux. */
   manyLoopbackAddresses: boolean;
   /** Programs of the stack that are not installed. */
   missing: Tool[];
@@ -62,8 +62,8 @@ export async function readMachine(): Promise<Machine> {
 }
 
 /**
- * One connection from 127.0.0.2 to 127.0.0.1 answers two questions: whether there is such an address, and whether the
- * kernel tracks connections. With the module loaded but no rule that needs it, it tracks none.
+ * One connection from 127.0.0.2 to 127.0.0.1 shows two things: whether that address exists, and whether the kernel tracks
+ * connections, since with the module loaded but no rule that needs it, it tracks none.
  */
 async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'conntrack'>> {
   const server = createServer();
@@ -83,7 +83,7 @@ async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'c
   return { manyLoopbackAddresses: second !== undefined, conntrack };
 }
 
-/** Called while a connection stands, so that a count of 0 says that none is tracked. */
+/** Called while a connection is open, so a count of 0 means that none is tracked. */
 function readConntrack(): Machine['conntrack'] {
   const [max] = sysctl('net/netfilter/nf_conntrack_max');
   const [used] = sysctl('net/netfilter/nf_conntrack_count');
@@ -94,13 +94,13 @@ function sysctl(name: string): number[] {
   return numbers(readText(`/proc/sys/${name}`));
 }
 
-/** `unlimited` is what it says. */
+/** `unlimited` is read as infinity. */
 function numbers(text: string | undefined): number[] {
   if (text === undefined) return [];
   return text
     .trim()
     .split(/\s+/)
-    .map((word) => (word === 'unlimited' ? Number.POSITIVE_INFINITY : Number(word)));
+    .map((text) => (text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text)));
 }
 
 function orNoLimit(value: number | undefined): number {

@@ -1,4 +1,4 @@
-/** Source ports, which a hop runs out of: a port serves one connection per source address and destination. */
+/** Source ports of each hop: a port serves one connection per source address and destination. */
 import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses, SOURCE_PORTS } from '../../protocol/generator.ts';
 import { rotatesLoopback } from '../../protocol/loopback.ts';
 import { planFor } from './deployment.ts';
@@ -14,7 +14,7 @@ export function generatorPorts({ machine, load }: Situation): LimitCheck {
   const { localAddresses, client, target } = load;
   const name = 'generatorPorts';
   const kernelPorts = ephemeralPorts(machine);
-  // Only the light client counts ports itself.
+  // Only the light client chooses source ports itself.
   const portsAt = (n: number) => (client === 'light' ? countedPorts(n, machine) : kernelPorts);
   const listMore = (n: number) => `${LOCAL_ADDRESSES}: list ${Math.ceil(n / portsAt(n))} addresses of this machine`;
   if (localAddresses.length > 0) {
@@ -34,13 +34,13 @@ export function generatorPorts({ machine, load }: Situation): LimitCheck {
   }
   return {
     name,
-    // Beyond one address's share it rotates, and no address gets more than that.
+    // Beyond one address's share, the generator rotates through addresses, and none gets more than that.
     fits: (n) => (n <= share ? n <= kernelPorts : portsAt(n) >= share),
     raise: (n) => raisePorts(machine, Math.min(n, share), `${LOCAL_ADDRESSES}: [127.0.0.2]`),
   };
 }
 
-/** From nginx to the workers, which have a port each. */
+/** From nginx to the workers, each of which has its own port. */
 export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
   const ports = ephemeralPorts(machine);
   const pathsAt = (n: number) => {
@@ -57,13 +57,13 @@ export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
   };
 }
 
-/** The kernel searches in steps of two, and leaves out the last one of an odd number. */
+/** The kernel searches in steps of two, and skips the last port of an odd number. */
 function ephemeralPorts({ ephemeralPorts: { first, last } }: Machine): number {
   const ports = last - first + 1;
   return ports - (ports % 2);
 }
 
-/** Ports of one address that the light client counts through, each fleet process its share. */
+/** Ports of one address that the light client uses, divided among the fleet processes. */
 function countedPorts(connections: number, { artilleryWorkers, openFiles }: Machine): number {
   const processes = fleetProcesses(connections / artilleryWorkers, openFiles.hard);
   return processes * Math.floor((SOURCE_PORTS.last - SOURCE_PORTS.first + 1) / processes);

@@ -1,8 +1,8 @@
-/** What the machine has to allow before anything is started. */
+/** What the machine must allow before anything is started. */
 import { CapacityError } from '../../protocol/errors.ts';
 import { openFileLimits } from '../../protocol/open-files.ts';
 
-/** Below this, Artillery, the fleet's processes and the stack do not even start properly. */
+/** With fewer, Artillery, the fleet's processes and the stack do not start. */
 const MIN_OPEN_FILES = 512;
 
 /** @throws CapacityError TOO_FEW_FILES */
@@ -10,7 +10,7 @@ export function requireOpenFiles(limit = openFileLimits().hard): void {
   if (limit >= MIN_OPEN_FILES) return;
   throw new CapacityError(
     'TOO_FEW_FILES',
-    `a process may open only ${limit} files here; a run needs at least ${MIN_OPEN_FILES}`,
+    `a process can open only ${limit} files here, but a run needs at least ${MIN_OPEN_FILES}`,
     'raise the limit (ulimit -n 65536; as root, or in /etc/security/limits.conf)',
   );
 }

@@ -1,4 +1,4 @@
-/** A diagnosis as a person reads it. */
+/** A diagnosis as text. */
 import { decimals, integer, spaced, wrap } from '../../report/format.ts';
 import { table } from '../../report/table.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -12,18 +12,18 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
   const rows = limits.map(({ name, max, raise }) => [
     spaced(name),
     max === null ? 'no limit' : integer(max),
-    name === bottleneck ? 'binds first' : '',
+    name === bottleneck ? 'lowest' : '',
     raise ?? '',
   ]);
   const aligns: ('left' | 'right')[] = ['left', 'right', 'left', 'left'];
   return [
     ...wrap(describe(situation), width, INDENT),
     '',
-    ...table(['Limit', 'Highest N', '', 'What raises it'], rows, INDENT, aligns),
+    ...table(['Limit', 'Highest N', '', 'How to raise it'], rows, INDENT, aligns),
     ...warnings.flatMap(({ message, raise }) => [
       '',
       ...wrap(`${INDENT}Warning: ${message}.`, width, INDENT + INDENT),
-      ...wrap(`${INDENT}${INDENT}Better: ${raise}`, width, INDENT + INDENT),
+      ...wrap(`${INDENT}${INDENT}fix: ${raise}`, width, INDENT + INDENT),
     ]),
     '',
     ...missing.map((program) => `${program} is not installed: npm run setup, or PROFILE=embedded`),
@@ -33,17 +33,19 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
 
 function describe({ load, deployment, machine }: Situation): string {
   const rate = load.ratePerSec === null ? '' : ` at ${decimals(load.ratePerSec, 0)}/s`;
-  const client = { light: 'light client', official: 'official client', external: 'external engine' }[load.client];
+  const client = { light: 'light client', official: 'official client', external: 'third-party engine' }[load.client];
   const behind = {
     planned: `a stack that the run starts (${deployment.profile})`,
     up: `the stack that is up (${deployment.profile})`,
-    foreign: 'a server of your own, whose limits are not known here',
+    external: 'an external server, whose limits are not known here',
   }[deployment.kind];
   return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${machine.cores} cores`;
 }
 
 function closing({ fits, connections, highest, bottleneck }: Diagnosis): string {
   const limit =
-    highest === null ? 'nothing here limits it' : `at most ${integer(highest)}, for ${spaced(bottleneck ?? '')}`;
-  return fits ? `${integer(connections)} connections fit (${limit}).` : `${integer(connections)} do not fit: ${limit}.`;
+    highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spaced(bottleneck ?? '')}`;
+  return fits
+    ? `${integer(connections)} connections fit (${limit}).`
+    : `${integer(connections)} connections do not fit: ${limit}.`;
 }

@@ -1,4 +1,4 @@
-/** All that the doctor looks at: the machine, what the scenario asks for, and what is to answer it. */
+/** Everything that the doctor examines: the machine, the load of the scenario, and the deployment. */
 
 import type { Settings } from '../script/settings.ts';
 import { type Deployment, readDeployment } from './deployment.ts';

@@ -1,4 +1,4 @@
-/** What does not stop connections, but spoils what is measured with them. Pure. */
+/** Conditions that do not prevent connections, but distort what is measured. Pure. */
 import { decimals, integer } from '../../report/format.ts';
 import { planFor } from './deployment.ts';
 import type { Situation } from './situation.ts';
@@ -6,21 +6,21 @@ import type { Situation } from './situation.ts';
 export interface Warning {
   name: string;
   message: string;
-  /** The line that helps. */
+  /** How to fix it, as a command where possible. */
   raise: string;
 }
 
-/** CPU of one connect, and of one message delivered; of the generator's side alone where the target is elsewhere. */
+/** CPU of one connect, and of one delivered message; for a remote target, of the generator's side only. */
 const CPU_SECONDS = { connect: { local: 1.9e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
-/** nginx and the workers ask for a queue of this length. */
+/** nginx and the workers request an accept queue of this length. */
 const BACKLOG = 4096;
-/** A listener may be busy this long without losing a connection that waits. */
+/** A listener can be busy this long without losing a waiting connection. */
 const BUSY_SECONDS = 0.5;
-/** Redis cuts a subscriber off that has this much waiting: `client-output-buffer-limit pubsub 32mb 8mb 60`. */
+/** Redis disconnects a subscriber with this much pending output: `client-output-buffer-limit pubsub 32mb 8mb 60`. */
 const REDIS_BUFFER_BYTES = 32 * 2 ** 20;
-/** Of an adapter's packet around the payload. */
+/** Overhead of an adapter's packet around the payload. */
 const PACKET_BYTES = 200;
-/** The kernel accounts buffers by pages; in a broadcast both ends of a hop may hold one. */
+/** The kernel accounts buffers by pages; during a broadcast, both ends of a hop can hold one. */
 const PAGE_BYTES = 4096;
 
 export function findWarnings(situation: Situation): Warning[] {
@@ -41,7 +41,7 @@ const acceptQueue: Check = ({ machine, load, deployment }) => {
   const sysctl = machine.somaxconn <= machine.synBacklog ? 'core.somaxconn' : 'ipv4.tcp_max_syn_backlog';
   return {
     name: 'acceptQueue',
-    message: `${integer(load.ratePerSec)} connections/s fill a queue of ${integer(queue)} in less than ${BUSY_SECONDS} s of a busy worker; the kernel drops what comes then`,
+    message: `${integer(load.ratePerSec)} connections/s fill an accept queue of ${integer(queue)} while a worker is busy for less than ${BUSY_SECONDS} s; the kernel drops further connections`,
     raise: `sysctl -w net.${sysctl}=${Math.max(BACKLOG, needed)}`,
   };
 };
@@ -52,7 +52,7 @@ const proxyTimeout: Check = ({ deployment }) => {
   if (profile !== 'full' || seconds > cycleSeconds) return undefined;
   return {
     name: 'proxyReadTimeout',
-    message: `nginx closes what is silent for ${seconds} s, and Socket.IO may be silent for ${cycleSeconds} s`,
+    message: `nginx closes connections that are idle for ${seconds} s, but Socket.IO can be idle for ${cycleSeconds} s`,
     raise: `nginx/nginx.conf.template: proxy_read_timeout ${Math.ceil(cycleSeconds * 2)}s;`,
   };
 };
@@ -63,7 +63,7 @@ const rampCpu: Check = ({ machine, load }) => {
   if (ratePerSec === null || ratePerSec <= highest) return undefined;
   return {
     name: 'rampCpu',
-    message: `${integer(ratePerSec)} connections/s are more than ${machine.cores} cores usually reach, about ${integer(highest)}/s`,
+    message: `${integer(ratePerSec)} connections/s are more than ${machine.cores} cores usually handle (about ${integer(highest)}/s)`,
     raise: `RATE=${Math.floor(highest)}, or ${Math.ceil((ratePerSec * machine.cores) / highest)} cores`,
   };
 };
@@ -75,12 +75,12 @@ const broadcastCpu: Check = ({ machine, load }) => {
   if (seconds <= broadcasts.intervalSeconds) return undefined;
   return {
     name: 'broadcastCpu',
-    message: `a broadcast to ${integer(connections)} takes about ${decimals(seconds, 1)} s of ${machine.cores} cores, and the next one comes after ${broadcasts.intervalSeconds} s: latencies will be those of a queue`,
+    message: `a broadcast to ${integer(connections)} takes about ${decimals(seconds, 1)} s of CPU time on all ${machine.cores} cores, but the next one follows after ${broadcasts.intervalSeconds} s, so broadcasts will queue and latencies will grow`,
     raise: `config.plugins.socketio-capacity.broadcasts.interval: ${Math.ceil(seconds * 1.5)}`,
   };
 };
 
-/** A worker that stands still for longer than `pingTimeout` loses its clients anyway. */
+/** A worker that is blocked for longer than `pingTimeout` loses its clients anyway. */
 const redisBuffer: Check = ({ load, deployment }) => {
   if (deployment.profile !== 'full' || !load.broadcasts) return undefined;
   const bytesPerSec = (load.broadcasts.bytes + PACKET_BYTES) / load.broadcasts.intervalSeconds;
@@ -89,8 +89,8 @@ const redisBuffer: Check = ({ load, deployment }) => {
   const megabytes = Math.ceil((bytesPerSec * seconds) / 2 ** 20);
   return {
     name: 'redisOutputBuffer',
-    message: `Redis cuts a worker off that does not read ${decimals(REDIS_BUFFER_BYTES / bytesPerSec, 1)} s of these broadcasts; what it misses is lost`,
-    raise: `redis-cli config set client-output-buffer-limit "pubsub ${megabytes}mb ${megabytes}mb 60", on a Redis of your own (REDIS_URL)`,
+    message: `Redis disconnects a worker that falls ${decimals(REDIS_BUFFER_BYTES / bytesPerSec, 1)} s behind with these broadcasts, and what it misses is lost`,
+    raise: `redis-cli config set client-output-buffer-limit "pubsub ${megabytes}mb ${megabytes}mb 60", on your own Redis (REDIS_URL)`,
   };
 };
 
@@ -103,7 +103,7 @@ const tcpMemory: Check = ({ machine, load, deployment }) => {
   const pages = Math.ceil(needed / PAGE_BYTES);
   return {
     name: 'tcpMemory',
-    message: `a broadcast may fill ${integer(needed / 2 ** 20)} MB of socket buffers, and the kernel gives TCP ${integer(machine.tcpMemoryBytes / 2 ** 20)} MB`,
+    message: `a broadcast can fill ${integer(needed / 2 ** 20)} MB of socket buffers, but the kernel allows TCP only ${integer(machine.tcpMemoryBytes / 2 ** 20)} MB`,
     raise: `sysctl -w net.ipv4.tcp_mem="${Math.ceil(pages / 2)} ${Math.ceil(pages * 0.75)} ${pages}"`,
   };
 };

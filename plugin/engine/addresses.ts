@@ -2,9 +2,9 @@ import { CONNECTIONS_PER_LOOPBACK_ADDRESS } from '../../protocol/generator.ts';
 import { rotatesLoopback } from '../../protocol/loopback.ts';
 
 /**
- * Source addresses for that many connections, of all Artillery workers together. Loopback answers on all of
- * 127.0.0.0/8, so a loopback target gets 127.0.0.2, 127.0.0.3, …; any other one the addresses configured.
- * @returns empty when the kernel's choice is good enough
+ * Source addresses for the connections of all Artillery workers together. All of 127.0.0.0/8 is loopback, so a loopback
+ * target gets 127.0.0.2, 127.0.0.3, …; any other target gets the configured addresses.
+ * @returns an empty list if the kernel can choose
  */
 export function sourceAddresses(target: string, explicit: string[], connections: number): string[] {
   if (explicit.length > 0) return explicit;

@@ -1,6 +1,9 @@
 import type { Backoff } from '../script/engine-options.ts';
 
-/** @param attempt 1 for the first repeat; @returns exponential delay up to the maximum, its `jitter` share random */
+/**
+ * @param attempt 1 for the first repeat
+ * @returns an exponential delay up to the maximum, of which the share `jitter` is random
+ */
 export function backoffDelayMs({ delayMs, maxDelayMs, jitter }: Backoff, attempt: number): number {
   const fullMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
   return fullMs * (1 - jitter + jitter * Math.random());

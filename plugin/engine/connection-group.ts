@@ -1,7 +1,7 @@
 /**
- * The further connections of a virtual user that holds many, as a device gateway would: `connect: {count, ratePerSec}`.
- * The fleet opens them at their rate, from a portion at a time; they do what the first connection is told to do at the
- * same rate. Each is counted by itself; one that fails or drops does not end the flow.
+ * The further connections of a multi-connection virtual user, such as a device gateway: `connect: {count, ratePerSec}`.
+ * The fleet gets them in batches and opens them at their rate; they repeat the steps of the first connection at the same
+ * rate. Each is counted individually; one that fails or drops does not end the flow.
  */
 import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
@@ -10,55 +10,55 @@ import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 
-/** Shorter portions would wake us too often; longer ones would be far behind when a virtual user ends. */
+/** Shorter batches would wake the engine too often; longer ones would open connections after the virtual user has ended. */
 const MIN_AHEAD_MS = 10;
 const MAX_AHEAD_MS = 100;
 
 export class ConnectionGroup {
   readonly #engine: EngineContext;
-  readonly #openings: Pacer;
-  readonly #pacer: Pacer;
-  /** Those that are opening, too: whoever begins to open is closed. */
+  readonly #openPacer: Pacer;
+  readonly #workPacer: Pacer;
+  /** Includes connections that are still opening, so that these are closed as well. */
   readonly #members = new Set<FleetConnection>();
   #toOpen = 0;
 
   constructor(engine: EngineContext, ratePerSec: number) {
     this.#engine = engine;
-    // As many at once as go to one fleet process: they share a message, and no other process opens at the same time.
+    // One batch goes to one fleet process: its commands share a message, and no other process opens at the same time.
     const aheadMs = ((BATCH_SIZE - 1) / ratePerSec) * 1000;
-    this.#openings = new Pacer(ratePerSec, Math.min(MAX_AHEAD_MS, Math.max(MIN_AHEAD_MS, aheadMs)));
-    this.#pacer = new Pacer(ratePerSec);
+    this.#openPacer = new Pacer(ratePerSec, Math.min(MAX_AHEAD_MS, Math.max(MIN_AHEAD_MS, aheadMs)));
+    this.#workPacer = new Pacer(ratePerSec);
   }
 
-  /** @returns how many are open, when all are or have failed */
+  /** Resolves when every connection is open or has failed. @returns how many are open */
   async open(count: number, namespace: string, options: OpenOptions | undefined): Promise<number> {
-    this.#expect(count);
+    this.#addToOpen(count);
     const openOne = async (afterMs: number) => {
       const isOpen = await this.#openOne(namespace, options, afterMs);
-      if (this.#toOpen > 0) this.#expect(-1);
+      if (this.#toOpen > 0) this.#addToOpen(-1);
       return isOpen;
     };
-    const opened = await Promise.all(Array.from({ length: count }, () => paced(this.#openings, openOne)));
+    const opened = await Promise.all(Array.from({ length: count }, () => paced(this.#openPacer, openOne)));
     return opened.filter(Boolean).length;
   }
 
-  /** Resolves when every member has done it or failed at it. */
+  /** Resolves when the work is done or has failed for every member. */
   async each(work: (connection: FleetConnection) => Promise<unknown> | undefined): Promise<void> {
     const members = [...this.#members];
     await Promise.all(
       members.map((member) =>
-        paced(this.#pacer, async () => {
+        paced(this.#workPacer, async () => {
           await work(member);
         }).catch((error) => this.#fail(error)),
       ),
     );
   }
 
-  /** Those that have not begun to open never will. */
+  /** Closes all members, and cancels openings that have not begun. */
   async close(): Promise<void> {
-    this.#expect(-this.#toOpen);
-    this.#openings.close();
-    this.#pacer.close();
+    this.#addToOpen(-this.#toOpen);
+    this.#openPacer.close();
+    this.#workPacer.close();
     await Promise.all([...this.#members].map((member) => member.close()));
     this.#members.clear();
   }
@@ -76,6 +76,7 @@ export class ConnectionGroup {
       else if (isOpen) this.#lose(connection, reason);
       else endedEarlyBy = reason;
     });
+    connection.onRefused((error) => this.#fail(error));
     let opened: Opened;
     try {
       opened = await connection.open(namespace, options, afterMs);
@@ -88,7 +89,7 @@ export class ConnectionGroup {
     meter.count('connect');
     meter.record('connectTime', (opened.openedAtUs - opened.begunAtUs) / 1000);
     isOpen = true;
-    // The news of its end may come in one message with that of its opening.
+    // Its end can be reported in the same message as its opening, and is then handled first.
     if (endedEarlyBy !== undefined) this.#lose(connection, endedEarlyBy);
     return true;
   }
@@ -98,9 +99,9 @@ export class ConnectionGroup {
     this.#fail(lossOf(reason));
   }
 
-  #expect(more: number): void {
-    this.#toOpen += more;
-    this.#engine.tally.toOpen += more;
+  #addToOpen(count: number): void {
+    this.#toOpen += count;
+    this.#engine.tally.toOpen += count;
   }
 
   #fail(error: unknown): void {

@@ -1,4 +1,4 @@
-/** The Artillery engine: one per worker thread. Starts the fleet, then gives each scenario its function. */
+/** The engine that Artillery loads, one per worker thread. Starts the fleet, then compiles each scenario to a function. */
 import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
@@ -27,8 +27,8 @@ import { STEPS } from './steps/index.ts';
 import { newTally } from './tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
 
-/** What tests replace. */
-export interface EngineDependencies {
+/** Dependencies that tests replace. */
+interface EngineDependencies {
   startFleet: (settings: FleetSettings, processes: number) => Promise<FleetLike>;
   runtime: Runtime;
 }
@@ -41,7 +41,7 @@ export default class CapacityEngine {
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
 
-  /** Takes notes only: Artillery swallows what a constructor throws, and fails later for a reason nobody understands. */
+  /** Only stores its arguments: Artillery swallows errors of constructors, and fails later with a misleading message. */
   constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
     this.#helpers = helpers;
@@ -50,8 +50,8 @@ export default class CapacityEngine {
   }
 
   /**
-   * Resolves when arrivals may begin. On failure it says so, ends the run and never resolves, so that no load starts.
-   * Artillery awaits it only if it is literally an async method.
+   * Resolves when arrivals can begin. A failure is reported and ends the run; the promise then never resolves, so that no
+   * load starts. Artillery awaits the method only if it is declared `async`.
    */
   async init(): Promise<void> {
     const { runtime } = this.#dependencies;
@@ -82,7 +82,7 @@ export default class CapacityEngine {
     return createScenarioFunction(scenario, events, context);
   }
 
-  /** Ends the fleet and lets nobody wait any longer. Idempotent. */
+  /** Closes the fleet and releases all virtual users that wait. Idempotent. */
   async close(): Promise<void> {
     this.#signals.release.resolve();
     this.#signals.finish.resolve();
@@ -129,7 +129,7 @@ export default class CapacityEngine {
       client: config.client,
       defaults: config.connection,
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
-      // Only the hook reads the ledger, and a server of somebody else's may not expect to be asked.
+      // Only the hook reads the ledger, and a third-party server need not support acknowledgements.
       ledger: this.#hasHook,
       broadcasts: plannedBroadcasts(this.#script, process.env),
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
@@ -137,7 +137,7 @@ export default class CapacityEngine {
     };
   }
 
-  /** Without the hook, held connections leave when the last phase is over. */
+  /** Without the hook, held connections leave after the last phase. */
   #followPhases(events: RunnerEvents): void {
     const release = () => {
       this.#signals.release.resolve();
@@ -145,31 +145,31 @@ export default class CapacityEngine {
     };
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
     events.on('phaseCompleted', (phase) => isLast(phase) && release());
-    // A phase without arrivals ends without saying so.
+    // For a phase without arrivals Artillery emits no `phaseCompleted`.
     events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && release());
   }
 }
 
-/** @returns connections that this worker's share of the script may hold at once, an upper estimate */
+/** @returns an upper estimate of the connections that this worker's share of the script holds at the same time */
 export function expectedConnections(script: Script): number {
   const flows = flowsOf(script, STEPS);
   const { count } = mostConnections(flows.map(({ connections }) => connections));
   return count * usersAtOnce(phasesOfShare(script.config.phases ?? []), flows, mostArrivalsOf);
 }
 
-/** In the main thread, and after a failed start, there is no fleet to run on. */
+/** For the main thread, and after a failed start, where there is no fleet to run on. */
 function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {
     events.emit('started');
     events.emit('error', 'engine_not_started');
-    callback(new FlowError('engine_not_started', `${ENGINE} has no fleet here`), context);
+    callback(new FlowError('engine_not_started', `the fleet of ${ENGINE} was not started in this worker`), context);
   };
 }
 
 function asCapacityError(error: unknown): CapacityError {
   if (error instanceof CapacityError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'look at the lines above', {
+  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'see the lines above', {
     cause: error,
   });
 }

@@ -11,7 +11,7 @@ export class FlowError extends Error {
   }
 }
 
-/** @returns the error with a code: its own if it has one, as those of the fleet do */
+/** @returns the error with its own code, such as those of the fleet, or with `internal_error` */
 export function toFlowError(error: unknown): FlowError {
   if (error instanceof FlowError) return error;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: string };

@@ -1,8 +1,17 @@
-/** Newer events push out older ones: a flow that never comes to its `waitFor` must not fill the memory. */
+/** Events that arrive before the `waitFor` that waits for them. */
+import type { FleetConnection } from '../fleet/remote-connection.ts';
+
+/** An event that a `waitFor` of the flow names. */
+export interface AwaitedEvent {
+  namespace: string;
+  event: string;
+}
+
+/** Newer events displace older ones: a flow that never reaches its `waitFor` must not fill the memory. */
 const CAPACITY = 16;
 
 /**
- * Events of one name that a `waitFor` of the flow asks for, kept from the moment their namespace connects, so that
+ * Keeps the events of one name that a `waitFor` of the flow waits for, from the moment their namespace connects, so that
  * none is lost between two steps.
  */
 export class Mailbox {
@@ -26,10 +35,10 @@ export class Mailbox {
     }
   }
 
-  /** Gives the listener what was kept, oldest first, and then what comes, until the returned function is called. */
+  /** Calls the listener with kept events, oldest first, then with new ones, until the returned function is called. */
   listen(listener: (args: unknown[]) => void): () => void {
     this.#listener = listener;
-    // The listener may have had enough at any of them; the rest stays for the next one.
+    // The listener can stop at any event; the rest stays for the next listener.
     queueMicrotask(() => {
       while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
     });
@@ -37,4 +46,17 @@ export class Mailbox {
       if (this.#listener === listener) this.#listener = undefined;
     };
   }
+}
+
+/** @returns a mailbox for each event, which the connection fills from now on */
+export function openMailboxes(
+  events: readonly AwaitedEvent[],
+  connection: Pick<FleetConnection, 'on'>,
+  onOverflow: () => void,
+): Mailbox[] {
+  return events.map(({ namespace, event }) => {
+    const mailbox = new Mailbox(namespace, event, onOverflow);
+    connection.on(namespace, event, (args) => mailbox.put(args));
+    return mailbox;
+  });
 }

@@ -5,9 +5,9 @@ import type { ScenarioEvents } from './types.ts';
 const FLUSH_INTERVAL_MS = 1000;
 
 /**
- * Gives the engine's metrics to Artillery. Counters travel summed, once a second: Artillery keeps every single call
- * until its reporting window closes. Times travel then, too, which is cheaper than one by one. A rate goes at once,
- * since Artillery notes when.
+ * Passes the engine's metrics to Artillery. Counters are summed and sent once a second: Artillery keeps every single call
+ * until its reporting window closes. Times are sent with them, which is cheaper than one by one. A rate is sent at once,
+ * since Artillery records the time of the call.
  */
 export class Meter {
   #events: ScenarioEvents | undefined;
@@ -40,7 +40,7 @@ export class Meter {
     this.#events?.emit('error', code);
   }
 
-  /** To be called before the last virtual user calls back: what comes after that is lost. */
+  /** To be called before the last virtual user calls back: Artillery discards later metrics. */
   flush(): void {
     for (const [name, count] of this.#counts) this.#events?.emit('counter', name, count);
     this.#counts.clear();

@@ -1,4 +1,4 @@
-/** Every metric this engine gives to Artillery. Errors are counters of Artillery's own, `errors.<code>`. */
+/** Every metric that this engine reports to Artillery. Errors are Artillery's own counters, `errors.<code>`. */
 import type { Metric } from '../../protocol/metric.ts';
 
 export const METRICS = {

@@ -1,4 +1,4 @@
-/** The engine's end of the link to the run in the main thread. */
+/** The engine's end of the link to the run, which is in the main thread. */
 import type { Carrier } from '../../protocol/carrier.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
@@ -13,13 +13,13 @@ import { warmUp } from './warm-up.ts';
 const STATUS_INTERVAL_MS = 250;
 const NO_FLEET = { ...mergeSnapshots([]), accounts: new Accounts().read() };
 
-/** Absent when no scenario of the script runs on this engine. */
-export interface Reported {
+/** What the engine reports on; undefined if no scenario of the script runs on it. */
+interface Reported {
   fleet: FleetLike;
   tally: Tally;
 }
 
-export interface RunLinkOptions {
+interface RunLinkOptions {
   carrier: Carrier<EngineMessage, RunMessage>;
   identity: EngineIdentity;
   signals: Signals;
@@ -33,13 +33,13 @@ export class RunLink {
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** The carrier is ours to close. */
+  /** Owns the carrier and closes it. */
   constructor(options: RunLinkOptions) {
     this.#options = options;
     options.carrier.onMessage = (message) => void this.#receive(message);
   }
 
-  /** Reports that the fleet stands; the run answers with `start`. */
+  /** Reports that the fleet has started; the run answers with `start`. */
   ready(reported: Reported | undefined): void {
     this.#reported = reported;
     this.#send({ type: 'ready' });
@@ -89,7 +89,7 @@ export class RunLink {
     this.#send({ type: 'status', status });
   }
 
-  /** What was under way when the run ended, such as a warm-up, goes nowhere: the carrier is closed then. */
+  /** A closed carrier discards the message, such as the end of a warm-up that outlasted the run. */
   #send(report: EngineReport): void {
     this.#options.carrier.send({ from: this.#options.identity, ...report });
   }

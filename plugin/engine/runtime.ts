@@ -1,4 +1,4 @@
-/** The one place that touches Artillery's globals. */
+/** The only place in the engine that touches Artillery's globals. */
 import { writeSync } from 'node:fs';
 
 interface ArtilleryGlobal {
@@ -25,11 +25,11 @@ export function artilleryRuntime(): Runtime {
     isWorker: workerId !== undefined,
     warn: (message) => console.error(message),
     abort: (message) => {
-      // A worker's console reaches the terminal through the main thread, which may be gone before it gets to it.
+      // A worker's console reaches the terminal through the main thread, which can exit before it prints the message.
       writeSync(2, `${message}\n`);
       artillery.suggestedExitCode = 1;
-      // An engine cannot end a run. Throwing ends this worker only, and Artillery then waits for it to get ready;
-      // a signal makes the main thread shut down in its orderly way.
+      // An engine cannot end a run. An exception ends only this worker, and Artillery then waits for it for ever; the
+      // signal makes the main thread shut down in an orderly way.
       process.kill(process.pid, 'SIGTERM');
     },
   };

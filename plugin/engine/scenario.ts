@@ -1,9 +1,10 @@
-/** OpenSchedule a scenario into the function that Artillery calls for each virtual user. */
+/** Compiles a scenario into the function that Artillery calls for each virtual user. */
 import { verbOf } from '../script/flow.ts';
 import type { Scenario } from '../script/script.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, toFlowError } from './flow-error.ts';
-import { type AwaitedEvent, Session } from './session.ts';
+import type { AwaitedEvent } from './mailbox.ts';
+import { Session } from './session.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
@@ -18,7 +19,8 @@ interface CompiledFlow {
 
 /**
  * @param scenario validated
- * @returns the virtual user's function: it emits `started` at once, and calls back once, when its connections are closed
+ * @returns the virtual user's function: it emits `started` at once, and calls back exactly once, after its connections
+ *   have closed
  */
 export function createScenarioFunction(
   scenario: Scenario,
@@ -57,7 +59,7 @@ function compileStep(spec: unknown, build: Build): Step {
   return kind.compile(spec, build);
 }
 
-/** @returns why it failed; never rejects */
+/** Runs one virtual user. @returns why it failed, or null; never rejects */
 async function play(
   flow: CompiledFlow,
   context: UserContext,
@@ -79,7 +81,7 @@ async function play(
   return failure;
 }
 
-/** `chat` and `/chat` are the same; none is the main namespace, or the one that the target's path stands for. */
+/** `chat` and `/chat` are the same; an empty name is the main namespace, or the one in the target's path. */
 function namespacePath(base: string, name: string): string {
   const path = name === '' || name.startsWith('/') ? name : `/${name}`;
   return `${base}${path === '/' && base !== '' ? '' : path}` || '/';

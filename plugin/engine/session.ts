@@ -1,4 +1,4 @@
-/** One virtual user's connection: opened by the first step that needs it, restored if asked for, closed at the end. */
+/** One virtual user's connections: opened by the first step that needs one, restored if configured, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
@@ -8,48 +8,42 @@ import { backoffDelayMs } from './backoff.ts';
 import { ConnectionGroup } from './connection-group.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
-import { Mailbox } from './mailbox.ts';
+import { type AwaitedEvent, type Mailbox, openMailboxes } from './mailbox.ts';
 import { Wait } from './wait.ts';
 
-/** An event that some `waitFor` of the flow names. */
-export interface AwaitedEvent {
-  namespace: string;
-  event: string;
-}
-
 /** One namespace of the virtual user, and the connection that carries it. */
-interface UsedNamespace {
+interface NamespaceEntry {
   namespace: string;
   connection: FleetConnection;
   overrides: OpenOptions['overrides'];
   up: boolean;
-  /** Why it ended before the news of its opening had been taken in: both may come in one message. */
+  /** Why it ended before its opening was handled: both can be reported in the same message. */
   endedEarlyBy: string | undefined;
   /** While it is being restored; never rejects. */
   restoring: Promise<void> | undefined;
 }
 
-export interface Expectation {
+interface Expectation {
   namespace: string;
   event: string;
   timeoutMs: number;
   timeoutCode: () => FailureCode;
-  /** False leaves the event aside and waits on; a throw ends the wait. */
+  /** False ignores the event and continues to wait; an exception ends the wait. */
   accept?: (args: unknown[]) => boolean;
-  /** Events that were kept count too. */
+  /** Accept events that a mailbox has kept. */
   fromMailbox?: boolean;
 }
 
 export class Session {
-  /** Set when a connection was lost for good: the step that runs now is the last one. */
+  /** Set when a connection is lost for good, or a join refused: the current step is then the last one. */
   dropped: FlowError | undefined;
-  /** Called when that happens. */
+  /** Called when a connection is lost for good. */
   onLost: () => void = nothing;
-  /** Set when the virtual user holds more than the one connection. */
+  /** Set if the virtual user holds more than one connection. */
   group: ConnectionGroup | undefined;
   readonly #engine: EngineContext;
   readonly #awaited: AwaitedEvent[];
-  #namespaces: UsedNamespace[] = [];
+  #namespaces: NamespaceEntry[] = [];
   #mailboxes: Mailbox[] | undefined;
   #wait: Wait | undefined;
   #hasFailed = false;
@@ -59,49 +53,49 @@ export class Session {
     this.#awaited = awaited;
   }
 
-  /** The connection if the namespace is up: the fast way for a step that only sends. */
+  /** @returns the connection if the namespace is up: the fast path for a step that only sends */
   ready(namespace: string): FleetConnection | undefined {
-    for (const link of this.#namespaces) if (link.namespace === namespace && link.up) return link.connection;
+    for (const entry of this.#namespaces) if (entry.namespace === namespace && entry.up) return entry.connection;
     return undefined;
   }
 
-  /** The connection with the namespace up, opened on the virtual user's connection if it is not yet. */
+  /** @returns the connection with the namespace up; opens it on the virtual user's connection if needed */
   async use(namespace: string, options?: OpenOptions): Promise<FleetConnection> {
-    const link = this.#namespaces.find((one) => one.namespace === namespace);
-    if (!link) {
+    const entry = this.#namespaces.find((one) => one.namespace === namespace);
+    if (!entry) {
       const [first] = this.#namespaces;
       await first?.restoring;
       return this.#open(namespace, first?.connection ?? this.#newConnection(), options);
     }
-    // One that is restored may be lost again at once.
-    for (let restoring: Promise<void> | undefined; link.restoring !== restoring; ) {
-      restoring = link.restoring;
+    // A restored connection can be lost again at once.
+    for (let restoring: Promise<void> | undefined; entry.restoring !== restoring; ) {
+      restoring = entry.restoring;
       await restoring;
     }
-    if (!link.up) throw this.dropped ?? new FlowError('disconnected');
-    return link.connection;
+    if (!entry.up) throw this.dropped ?? new FlowError('disconnected');
+    return entry.connection;
   }
 
-  /** Emits what the options say; if the namespace is not up yet, it travels with its opening and is sent as soon as it is. */
+  /** Emits the event in the options; if the namespace is not up yet, it goes with the `open` command and is sent then. */
   async send(namespace: string, options: OpenOptions & { emit: Emission }): Promise<void> {
-    const isKnown = this.#namespaces.some((link) => link.namespace === namespace);
+    const isKnown = this.#namespaces.some((entry) => entry.namespace === namespace);
     const connection = await this.use(namespace, options);
     if (isKnown) connection.emit(namespace, options.emit.event, options.emit.args);
   }
 
-  /** A connection of its own for the namespace; one that carried it before is closed. */
+  /** Opens a new connection for the namespace, and closes the one that carried it before. */
   async connect(namespace: string, options?: OpenOptions): Promise<void> {
     const former = this.#namespaces.find((one) => one.namespace === namespace)?.connection;
     if (former) {
-      this.#namespaces = this.#namespaces.filter((link) => link.connection !== former);
+      this.#namespaces = this.#namespaces.filter((entry) => entry.connection !== former);
       await former.close();
     }
     await this.#open(namespace, this.#newConnection(), options);
   }
 
   /**
-   * `count` connections, opened at `ratePerSec`; the first is the one that responses and `waitFor` look at.
-   * @returns how many are open; the first is
+   * Opens `count` connections at `ratePerSec`. Responses and `waitFor` apply to the first one, which must open.
+   * @returns how many are open
    */
   async connectMany(
     namespace: string,
@@ -114,7 +108,7 @@ export class Session {
     return 1 + (await this.group.open(count - 1, namespace, options));
   }
 
-  /** Arms a listener now; at most one per virtual user at a time. Whoever calls must `cancel` it at the end. */
+  /** Adds a listener at once, at most one per virtual user at a time. The caller must `cancel` it at the end. */
   expect(connection: FleetConnection, expectation: Expectation): Wait {
     const { namespace, event, timeoutMs, timeoutCode, accept, fromMailbox } = expectation;
     const wait = new Wait(timeoutMs, timeoutCode);
@@ -131,7 +125,7 @@ export class Session {
     return wait;
   }
 
-  /** A virtual user fails once, whatever else goes wrong after its first failure. */
+  /** Counts only the first failure of a virtual user. */
   countFailure({ code }: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
@@ -141,9 +135,9 @@ export class Session {
     meter.error(code);
   }
 
-  /** Closes everything; paced by the fleet when many leave together. The virtual user may connect again. */
+  /** Closes all connections; the fleet paces it. The virtual user can connect again. */
   async close(): Promise<void> {
-    const connections = new Set(this.#namespaces.map((link) => link.connection));
+    const connections = new Set(this.#namespaces.map((entry) => entry.connection));
     this.#namespaces = [];
     this.#mailboxes = undefined;
     await Promise.all([this.group?.close(), ...[...connections].map((connection) => connection.close())]);
@@ -153,6 +147,7 @@ export class Session {
   #newConnection(): FleetConnection {
     const connection = this.#engine.fleet.connection();
     connection.onDrop((reason, namespace) => this.#drop(connection, reason, namespace));
+    connection.onRefused((error) => this.#fail(toFlowError(error)));
     return connection;
   }
 
@@ -162,7 +157,7 @@ export class Session {
     options: OpenOptions | undefined,
   ): Promise<FleetConnection> {
     const { meter, config, tally } = this.#engine;
-    const link: UsedNamespace = {
+    const entry: NamespaceEntry = {
       namespace,
       connection,
       overrides: options?.overrides,
@@ -170,17 +165,17 @@ export class Session {
       endedEarlyBy: undefined,
       restoring: undefined,
     };
-    // push() would make room for 16 more, in every virtual user.
-    this.#namespaces = this.#namespaces.concat(link);
-    this.#keepAwaited(link);
+    // push() would allocate room for 16 more, in every virtual user.
+    this.#namespaces = this.#namespaces.concat(entry);
+    this.#keepAwaited(entry);
     const startedAtUs = monotonicUs();
     let tookUs = 0;
-    for (let attempt = 1; !link.up; attempt++) {
+    for (let attempt = 1; !entry.up; attempt++) {
       try {
-        link.endedEarlyBy = undefined;
+        entry.endedEarlyBy = undefined;
         const { begunAtUs, openedAtUs } = await connection.open(namespace, options);
         tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
-        link.up = true;
+        entry.up = true;
       } catch (error) {
         if (!config.retry || attempt > config.retry.attempts) throw toFlowError(error);
         await sleep(backoffDelayMs(config.retry, attempt));
@@ -190,77 +185,79 @@ export class Session {
     }
     meter.count('connect');
     meter.record('connectTime', tookUs / 1000);
-    this.#endIfEnded(link);
+    this.#endIfEnded(entry);
     return connection;
   }
 
-  #keepAwaited({ namespace, connection }: UsedNamespace): void {
-    for (const { namespace: home, event } of this.#awaited) {
-      if (home !== namespace) continue;
-      const box = new Mailbox(namespace, event, () => this.#engine.meter.count('eventsDropped'));
-      const others = this.#mailboxes?.filter((one) => one.namespace !== namespace || one.event !== event) ?? [];
-      this.#mailboxes = [...others, box];
-      connection.on(namespace, event, (args) => box.put(args));
-    }
+  #keepAwaited({ namespace, connection }: NamespaceEntry): void {
+    const awaited = this.#awaited.filter((one) => one.namespace === namespace);
+    if (awaited.length === 0) return;
+    const opened = openMailboxes(awaited, connection, () => this.#engine.meter.count('eventsDropped'));
+    const others = this.#mailboxes?.filter((one) => one.namespace !== namespace) ?? [];
+    this.#mailboxes = [...others, ...opened];
   }
 
   #drop(connection: FleetConnection, reason: string, namespace: string | undefined): void {
     this.#engine.meter.count('disconnect', slug(reason));
-    for (const link of this.#namespaces) {
-      if (link.connection !== connection) continue;
-      if (namespace !== undefined && link.namespace !== namespace) continue;
-      if (link.up) this.#end(link, reason);
-      else link.endedEarlyBy = reason;
+    for (const entry of this.#namespaces) {
+      if (entry.connection !== connection) continue;
+      if (namespace !== undefined && entry.namespace !== namespace) continue;
+      if (entry.up) this.#end(entry, reason);
+      else entry.endedEarlyBy = reason;
     }
   }
 
-  #endIfEnded(link: UsedNamespace): void {
-    if (link.endedEarlyBy !== undefined) this.#end(link, link.endedEarlyBy);
+  #endIfEnded(entry: NamespaceEntry): void {
+    if (entry.endedEarlyBy !== undefined) this.#end(entry, entry.endedEarlyBy);
   }
 
-  #end(link: UsedNamespace, reason: string): void {
-    link.up = false;
-    link.endedEarlyBy = undefined;
+  #end(entry: NamespaceEntry, reason: string): void {
+    entry.up = false;
+    entry.endedEarlyBy = undefined;
     // As in socket.io-client: a connection that the server itself ended does not come back.
     if (this.#engine.config.reconnection && reason !== 'io server disconnect') {
-      link.restoring = this.#restore(link, reason);
+      entry.restoring = this.#restore(entry, reason);
     } else this.#lose(reason);
   }
 
-  async #restore(link: UsedNamespace, reason: string): Promise<void> {
+  async #restore(entry: NamespaceEntry, reason: string): Promise<void> {
     const { meter, config, tally } = this.#engine;
     for (let attempt = 1; config.reconnection && attempt <= config.reconnection.attempts; attempt++) {
       await sleep(backoffDelayMs(config.reconnection, attempt), undefined, { ref: false });
-      if (!this.#namespaces.includes(link)) return;
+      if (!this.#namespaces.includes(entry)) return;
       try {
         if (attempt > 1) {
           tally.retries++;
           meter.count('retry');
         }
-        link.endedEarlyBy = undefined;
-        await link.connection.open(link.namespace, { overrides: link.overrides });
-        link.up = true;
+        entry.endedEarlyBy = undefined;
+        await entry.connection.open(entry.namespace, { overrides: entry.overrides });
+        entry.up = true;
         tally.reconnects++;
         meter.count('reconnect');
-        this.#endIfEnded(link);
+        this.#endIfEnded(entry);
         return;
       } catch {
         // the fleet counts failed attempts by cause
       }
     }
-    // The flow may have put another connection in its place meanwhile.
-    if (this.#namespaces.includes(link)) this.#lose(reason);
+    // The flow can have replaced the connection meanwhile.
+    if (this.#namespaces.includes(entry)) this.#lose(reason);
+  }
+
+  #lose(reason: string): void {
+    this.#fail(new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`));
   }
 
   /** Counted at once: the step that runs now may last as long as the run. */
-  #lose(reason: string): void {
+  #fail(error: FlowError): void {
     if (this.dropped) return;
-    this.dropped = new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
+    this.dropped = error;
     this.countFailure(this.dropped);
     this.#wait?.fail(this.dropped);
     this.onLost();
   }
 }
 
-/** One for all virtual users. */
+/** Shared by all virtual users. */
 function nothing(): void {}

@@ -3,8 +3,8 @@ import type { Helpers, UserContext } from './types.ts';
 export type Template = (context: UserContext) => unknown;
 
 /**
- * Artillery's template, decided once: it clones and walks its argument on every call, so a value without `{{` is
- * returned as it is, shared by all virtual users.
+ * Artillery's template function clones and walks its argument on every call. So a value without `{{` skips it, and all
+ * virtual users share that value.
  */
 export function compileTemplate(value: unknown, helpers: Helpers): Template {
   if (!isTemplate(value)) return () => value;

@@ -1,7 +1,7 @@
-/** Artillery's contract, as far as this engine uses it. Artillery publishes no types for engines. */
+/** The part of Artillery's engine interface that this engine uses. Artillery publishes no types for it. */
 import type { ScriptPhase } from '../script/script.ts';
 
-/** One virtual user's variables and template functions; Artillery makes it, processor functions change it. */
+/** One virtual user's variables and template functions; Artillery creates it, processor functions change it. */
 export interface UserContext {
   vars: Record<string, unknown>;
   funcs?: Record<string, (...args: unknown[]) => unknown>;
@@ -25,7 +25,7 @@ export interface Outcome {
   matches: Record<string, { success?: boolean }>;
 }
 
-/** What Artillery hands to engines of its own internals. */
+/** Artillery's internal functions that it passes to engines. */
 export interface Helpers {
   template(value: unknown, context: UserContext): unknown;
   captureOrMatch(

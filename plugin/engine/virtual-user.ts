@@ -1,17 +1,17 @@
 import type { Session } from './session.ts';
 import type { ScenarioEvents, UserContext } from './types.ts';
 
-/** One virtual user, as its steps see it. */
+/** What a step knows of its virtual user. */
 export interface VirtualUser {
   context: UserContext;
   session: Session;
   events: ScenarioEvents;
 }
 
-/** One compiled step. Returns nothing when it is done at once, and throws or rejects to end the flow. */
+/** One compiled step. Returns undefined if it is done at once; throws or rejects to end the flow. */
 export type Step = (user: VirtualUser) => Promise<void> | void;
 
-/** Runs the steps in turn; a connection that dropped during a step ends the flow after it. */
+/** Runs the steps one after the other; if the connection drops during a step, the flow ends after it. */
 export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> {
   for (let index = 0; index < steps.length; index++) {
     const pending = steps[index]?.(user);

@@ -1,23 +1,23 @@
 import type { FailureCode } from '../../protocol/failure-codes.ts';
 import { FlowError } from './flow-error.ts';
 
-/** One thing a virtual user waits for, with a deadline. Settles once; its timer and listener end with it. */
+/** An event that a virtual user waits for, with a timeout. Settles once, and then removes its timer and listener. */
 export class Wait {
   readonly promise: Promise<unknown[]>;
   readonly #resolve: (args: unknown[]) => void;
   readonly #reject: (error: Error) => void;
   readonly #timer: NodeJS.Timeout;
-  /** Stops the listening. */
+  /** Removes the listener. */
   onEnd: (() => void) | undefined;
 
-  /** @param timeoutCode decided at the deadline, when it is known what came instead */
+  /** @param timeoutCode called at the timeout, when it is known which other events arrived */
   constructor(timeoutMs: number, timeoutCode: () => FailureCode) {
     const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
     this.promise = promise;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => this.fail(new FlowError(timeoutCode())), timeoutMs);
-    // Whoever armed it may fail before it comes to awaiting this.
+    // The caller can fail before it awaits this promise.
     promise.catch(() => {});
   }
 
@@ -31,7 +31,7 @@ export class Wait {
     this.#reject(error);
   }
 
-  /** Ends it without an outcome. Idempotent. */
+  /** Stops waiting; the promise stays pending. Idempotent. */
   cancel(): void {
     clearTimeout(this.#timer);
     this.onEnd?.();

@@ -1,6 +1,6 @@
 /**
- * Short connections before the load: they come, join and leave, a few at a time. They go the way of the measured ones, so
- * that engine and fleet, too, have compiled and set up what the first of those would otherwise pay for.
+ * Short connections before the load: they open, join and close, a few at a time. They take the same path as the measured
+ * connections, so that engine and fleet have compiled their code before the first of those.
  */
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import type { WarmUpOrder } from '../../protocol/link.ts';
@@ -10,10 +10,10 @@ import { toFlowError } from './flow-error.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** @returns what the first that failed said, when all have left and the fleet's books are empty again */
+/** Resolves when all have closed and the fleet's counts are reset. @returns the first failure, if any */
 export async function warmUp(fleet: FleetLike, order: WarmUpOrder): Promise<string | undefined> {
   const { connections, together, room } = order;
-  const failure = await mapLimit(connections, together, () => comeAndGo(fleet, room)).then(
+  const failure = await mapLimit(connections, together, () => openAndClose(fleet, room)).then(
     () => undefined,
     (error) => toFlowError(error),
   );
@@ -21,12 +21,12 @@ export async function warmUp(fleet: FleetLike, order: WarmUpOrder): Promise<stri
   return failure && `${failure.code}: ${failure.message}`;
 }
 
-async function comeAndGo(fleet: FleetLike, clientKey: string): Promise<void> {
+async function openAndClose(fleet: FleetLike, clientKey: string): Promise<void> {
   const connection = fleet.connection();
   const payload: JoinRoom = { clientKey };
   const opened = connection.open('/');
   const joined = connection.emitWithAck('/', EVENTS.joinRoom, [payload], ANSWER_TIMEOUT_MS);
-  joined.catch(() => {}); // where it does not open, that is what is said
+  joined.catch(() => {}); // if it does not open, `opened` reports why
   try {
     await opened;
     await joined;

@@ -150,7 +150,7 @@ export class ConnectionManager implements ClientSink {
       this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
       this.#dependencies.openSeries.record(nowUs);
       connection.attemptingSinceUs = 0;
-      this.counts.assign(connection, workerOf(sessionId));
+      this.counts.assign(connection, workerOf(sessionId), false);
     }
     const pending = takePending(connection, namespace);
     if (pending === undefined) return;
@@ -227,13 +227,25 @@ export class ConnectionManager implements ClientSink {
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
     const { slot } = client;
-    const accepted = this.#joins.answered(slot, ackId, args[0]);
+    const join = this.#joins.answered(slot, ackId, args[0]);
     const connection = this.#table.ofClient(client);
-    if (accepted && connection?.open) {
-      if (accepted.worker !== undefined) this.counts.assign(connection, accepted.worker);
-      this.#joins.entered(slot, accepted.room, connection.worker);
+    if (join && 'refusedBecause' in join) {
+      if (connection) this.#refuseJoin(connection, ackId, join.refusedBecause);
+      return;
+    }
+    if (join && connection?.open) {
+      if (join.worker !== undefined) this.counts.assign(connection, join.worker, true);
+      this.#joins.entered(slot, join.room, connection.worker);
     }
     if (!this.#joins.isOwnRequest(ackId)) this.#dependencies.answer({ op: 'acked', requestId: ackId, args });
+  }
+
+  /** A failed request, if the flow waits for the acknowledgement; else a report to the virtual user. */
+  #refuseJoin({ id }: ConnectionState, ackId: number, message: string): void {
+    this.counts.failed('join_refused');
+    const failure = { cause: 'join_refused' as const, message };
+    if (!this.#joins.isOwnRequest(ackId)) this.#dependencies.answer({ op: 'failed', requestId: ackId, ...failure });
+    else this.#dependencies.answer({ op: 'refused', id, ...failure });
   }
 
   onClosed(client: Client, reason: string, namespace: string | undefined): void {
@@ -272,7 +284,7 @@ export class ConnectionManager implements ClientSink {
     if (!client) return;
     this.#joins.left(client.slot);
     this.#table.releaseSlot(client);
-    this.counts.assign(connection, '');
+    this.counts.assign(connection, '', false);
     connection.client = undefined;
     connection.open = false;
   }

@@ -19,6 +19,8 @@ export interface ConnectionState {
   client: Client | undefined;
   /** Worker named by the session id, `''` until connected. */
   worker: string;
+  /** The server named it in the answer to a join; otherwise it is the first part of the session id. */
+  namedByJoin: boolean;
   open: boolean;
   /** Start of the first attempt since the connection was last open; 0 while it is open. */
   attemptingSinceUs: number;
@@ -38,6 +40,7 @@ export function newConnectionState(id: number): ConnectionState {
     id,
     client: undefined,
     worker: '',
+    namedByJoin: false,
     open: false,
     attemptingSinceUs: 0,
     pending: NONE_PENDING,

@@ -18,8 +18,10 @@ export class Counts {
   readonly attemptFailures: Record<string, number> = {};
   /** By Socket.IO's reason. */
   readonly disconnects: Record<string, number> = {};
-  /** Connected now, by the worker's name; without connections whose worker is unknown. */
+  /** Connected now, by the worker that their join named. */
   readonly perWorker: Record<string, number> = {};
+  /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
+  readonly perSessionPrefix: Record<string, number> = {};
 
   failed(cause: FailureCode): void {
     add(this.attemptFailures, cause, 1);
@@ -29,15 +31,23 @@ export class Counts {
     add(this.disconnects, reason, 1);
   }
 
-  /** @param worker `''` for none */
-  assign(connection: ConnectionState, worker: string): void {
-    if (connection.worker === worker) return;
-    if (connection.worker !== '') add(this.perWorker, connection.worker, -1);
-    if (worker !== '') add(this.perWorker, worker, 1);
+  /**
+   * @param worker `''` for none
+   * @param namedByJoin the server itself named it
+   */
+  assign(connection: ConnectionState, worker: string, namedByJoin: boolean): void {
+    this.#countWorker(connection, -1);
     connection.worker = worker;
+    connection.namedByJoin = namedByJoin;
+    this.#countWorker(connection, 1);
+  }
+
+  #countWorker({ worker, namedByJoin }: ConnectionState, change: number): void {
+    if (worker !== '') add(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
   }
 }
 
 function add(counts: Record<string, number>, key: string, count: number): void {
   counts[key] = (counts[key] ?? 0) + count;
+  if (counts[key] === 0) delete counts[key];
 }

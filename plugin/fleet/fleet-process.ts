@@ -40,7 +40,7 @@ export class FleetProcess {
   death: { atUs: number; joined: number } | undefined;
   /** Connections assigned to it. */
   connections = 0;
-  status: Status = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0 };
+  status: Status = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0, reached: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
   readonly #child: ChildProcess;

@@ -4,6 +4,7 @@
  */
 import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
 import { Accounts } from './accounts.ts';
+import { FleetError } from './fleet-error.ts';
 import { FleetProcess, type RequestLimits } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetAnswer, FleetSettings, ProcessSnapshot } from './messages.ts';
@@ -81,8 +82,8 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Pick<FleetStatus, 'connecting' | 'connected' | 'joining' | 'joined' | 'received'> {
-    const sum = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0 };
+  status(): Pick<FleetStatus, 'connecting' | 'connected' | 'joining' | 'joined' | 'received' | 'reached'> {
+    const sum = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0, reached: 0 };
     for (const { status } of this.#processes) {
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += status[key];
     }
@@ -148,6 +149,8 @@ export class Fleet {
       this.#connections.get(answer.id)?.deliver(answer.namespace, answer.event, answer.args);
     } else if (answer.op === 'closed') {
       this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace);
+    } else if (answer.op === 'refused') {
+      this.#connections.get(answer.id)?.refused(new FleetError(answer.cause, answer.message));
     }
   }
 

@@ -1,6 +1,6 @@
 /** Who is in a room: joins that the server has not acknowledged yet, and members. Reports both to the ledger. */
 import { monotonicUs } from '../../protocol/clock.ts';
-import type { Joined, JoinRoom } from '../../protocol/events.ts';
+import type { Joined, JoinRoom, Refusal } from '../../protocol/events.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Acknowledgement ids of joins that only the ledger needs; the engine's request ids never get this high. */
@@ -13,6 +13,8 @@ interface PendingJoin {
 }
 
 /** The server's answer to a join. */
+type Answer = Accepted | { refusedBecause: string } | undefined;
+
 interface Accepted {
   room: string;
   /** Undefined from a server that names none. */
@@ -66,8 +68,8 @@ export class Joins {
     return ackId >= FIRST_OWN_ACK_ID;
   }
 
-  /** @returns undefined if it acknowledges another event, or refuses the join */
-  answered(slot: number, ackId: number, answer: unknown): Accepted | undefined {
+  /** @returns undefined if it acknowledges another event, or has an error of the server's own */
+  answered(slot: number, ackId: number, answer: unknown): Answer {
     const pending = this.#pending.get(slot);
     const join = pending?.find((one) => one.ackId === ackId);
     if (!pending || !join) return undefined;
@@ -79,9 +81,8 @@ export class Joins {
         slot,
         pending.filter((one) => one !== join),
       );
-    const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined> & {
-      error?: unknown;
-    };
+    const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
+    if (joined.code === 'JOIN_REFUSED') return { refusedBecause: String(joined.error) };
     if (joined.error !== undefined) return undefined;
     return {
       room: isName(joined.room) ? joined.room : join.room,

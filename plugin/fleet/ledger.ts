@@ -36,6 +36,8 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class Ledger {
   /** Copies of all broadcasts, of every kind. */
   received = 0;
+  /** First copies of a broadcast at a connection. */
+  reached = 0;
   #duplicates = 0;
   #late = 0;
   #neverOrdered = 0;
@@ -129,6 +131,7 @@ export class Ledger {
       this.#duplicates++;
       return;
     }
+    this.reached++;
     if (slot >= this.#highestSeq.length) this.#highestSeq = grown(this.#highestSeq, slot + 1);
     if (seq < (this.#highestSeq[slot] as number)) row.reordered++;
     else this.#highestSeq[slot] = seq;

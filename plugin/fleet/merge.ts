@@ -36,6 +36,7 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
     attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
     disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(entries)]),
     perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
+    perSessionPrefix: sumCounts(snapshots.map((one) => one.perSessionPrefix)),
     connectUs: Object.fromEntries(
       CONNECT_STAGES.map((stage) => [
         stage,

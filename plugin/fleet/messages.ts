@@ -77,10 +77,20 @@ export type FleetAnswer =
   | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
   | { op: 'failed'; requestId: number; cause: FailureCode; message: string; data?: unknown }
   | { op: 'acked'; requestId: number; args: unknown[] }
+  /** The server refused something that nobody waits for. */
+  | { op: 'refused'; id: number; cause: FailureCode; message: string }
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
   | { op: 'closed'; id: number; reason: string; namespace?: string }
   | { op: 'left'; requestId: number }
-  | { op: 'status'; connecting: number; connected: number; joining: number; joined: number; received: number }
+  | {
+      op: 'status';
+      connecting: number;
+      connected: number;
+      joining: number;
+      joined: number;
+      received: number;
+      reached: number;
+    }
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] };

@@ -37,7 +37,8 @@ export class ProcessState {
   status(): Status {
     const { counts, joining, joined } = this.connections;
     const { connecting, connected } = counts;
-    return { op: 'status', connecting, connected, joining, joined, received: this.ledger.received };
+    const { received, reached } = this.ledger;
+    return { op: 'status', connecting, connected, joining, joined, received, reached };
   }
 
   snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {

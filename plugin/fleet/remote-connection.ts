@@ -26,6 +26,8 @@ export interface FleetConnection {
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
   /** Calls the listener each time the connection, or one namespace of it, ends other than by `close()`. */
   onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
+  /** Calls the listener when the server refuses what was sent without waiting for an answer: cause `join_refused`. */
+  onRefused(listener: (error: FleetError) => void): void;
   /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void>;
 }
@@ -42,6 +44,7 @@ export class RemoteConnection implements FleetConnection {
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
+  #refusalListener: ((error: FleetError) => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(id: number, child: FleetProcess, accounts: Accounts, forget: () => void) {
@@ -114,6 +117,10 @@ export class RemoteConnection implements FleetConnection {
     this.#dropListener = listener;
   }
 
+  onRefused(listener: (error: FleetError) => void): void {
+    this.#refusalListener = listener;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -121,6 +128,7 @@ export class RemoteConnection implements FleetConnection {
 
   async #close(): Promise<void> {
     this.#dropListener = undefined;
+    this.#refusalListener = undefined;
     this.child.rejectOf(this.id, new FleetError('closed', 'closed by the virtual user'));
     const { id } = this;
     try {
@@ -146,6 +154,10 @@ export class RemoteConnection implements FleetConnection {
       this.child.rejectOf(this.id, new FleetError('closed', reason));
     }
     this.#dropListener?.(reason, namespace);
+  }
+
+  refused(error: FleetError): void {
+    this.#refusalListener?.(error);
   }
 
   #wants(event: string): boolean {

@@ -7,7 +7,7 @@ const NO_LATENCIES = encodeHistogram(createHistogram());
 
 /**
  * The receipts of a process are lost with it, or unreadable while it is stopped. Its members count as lost, not as never
- * expected: otherwise a crash of the generator would improve the coverage.
+ * expected: otherwise a crash of the generator would not show in the coverage.
  */
 export function rowsOfSilentProcess(
   { index, death, status }: FleetProcess,

@@ -1,8 +1,8 @@
-/** The only place that touches Artillery's global object and its untyped events. */
+/** The only place in the plugin that touches Artillery's global object and its untyped events. */
 
 import { setFlagsFromString } from 'node:v8';
 
-export interface ArtilleryFlags {
+interface ArtilleryFlags {
   quiet?: boolean;
   output?: string;
 }
@@ -26,15 +26,15 @@ interface ArtilleryGlobal {
   shutdown(options: ShutdownOptions): Promise<void>;
 }
 
-/** What the plugin `ensure` made of one threshold or condition. */
+/** How the plugin `ensure` evaluated one threshold or condition. */
 export interface Check {
-  /** As an expression; the result is 1 where it holds. */
+  /** The expression; its result is 1 if it holds. */
   original: string;
   result: unknown;
   strict: boolean;
 }
 
-/** Metrics of a period or of the whole run; what is put in here shows on Artillery's console and in its report. */
+/** Metrics of a period or of the whole run; additions appear on Artillery's console and in its report. */
 export interface ArtilleryStats {
   counters: Record<string, number>;
   rates: Record<string, number>;
@@ -56,9 +56,9 @@ export function isArtilleryWorker(): boolean {
 }
 
 /**
- * Artillery makes its worker threads after the plugins and without limits. The nursery of each then grows to 32 MB while
- * the first thousands of virtual users, who live long, pass through it; and the heap is collected again and again on its
- * way to the size that a load needs. Sets what threads made from now on get; this thread keeps its own.
+ * Artillery creates its worker threads after the plugins and without heap limits. The young generation of each then grows
+ * to 32 MB while the first thousands of virtual users, which live long, pass through it, and the heap is collected many
+ * times until it has the size that the load needs. The flags apply to threads created from now on, not to this one.
  */
 export function tuneWorkerHeaps(): void {
   setFlagsFromString('--max-semi-space-size=4');
@@ -67,7 +67,7 @@ export function tuneWorkerHeaps(): void {
 
 /**
  * Replaces the phases of the run. Artillery hands plugins a copy of the script, but keeps the live list of phases in
- * its test information, and divides the work among workers only after the plugins are built (2.0.34).
+ * its test information, and divides the work among workers only after it has created the plugins (2.0.34).
  */
 export function replacePhases(phases: unknown[]): void {
   const live = artillery().testInfo.metadata.testConfig.phases;

@@ -1,9 +1,9 @@
-/** Flows of our own engine on another one of Artillery's. */
+/** Runs flows that were written for our own engine on a third-party engine for Artillery. */
 import { openThreadCarrier } from '../../protocol/carrier.ts';
 import type { RunMessage } from '../../protocol/link.ts';
 import type { Script } from '../script/script.ts';
 
-/** Artillery has this one built in; the others it loads when `config.engines` names them. */
+/** Artillery includes this engine; it loads others if `config.engines` names them. */
 const BUILT_IN = 'socketio';
 const HOLD_FUNCTION = '__socketioCapacityHold';
 
@@ -14,7 +14,7 @@ export function runOnExternalEngine(script: Script, engine: string, testRunId: s
   const { config } = script;
   if (engine !== BUILT_IN) config.engines = { ...config.engines, [engine]: {} };
   const released = releaseOf(testRunId);
-  // `hold` is a step of our engine only; a function that calls back late does the same on all of them.
+  // Only our engine has the step `hold`; a function that calls back late has the same effect on all engines.
   const hold = (_context: unknown, _events: unknown, next: Next) => void released.then(next);
   config.processor = { ...(config.processor as object | undefined), [HOLD_FUNCTION]: hold };
   for (const scenario of script.scenarios ?? []) {

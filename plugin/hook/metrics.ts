@@ -5,10 +5,10 @@ import { valueAt } from '../../report/figures.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
 
-export interface RunMetric extends Metric {
+interface RunMetric extends Metric {
   /** A counter is one number at the end of the run, a summary the distribution of many. */
   kind: 'counter' | 'summary';
-  /** Where the result document has it: keys with dots between them. */
+  /** Its place in the result document: keys separated by dots. */
   path: string;
 }
 
@@ -74,9 +74,9 @@ const SUMMARIES: RunMetric[] = [
 ];
 
 /**
- * `ensure` replaces names inside expressions one after the other, counters first: no name may be the beginning of a
- * later one.
- * @param layers whose figures name the metrics of memory
+ * `ensure` replaces names inside expressions one after the other, counters first, so no name may be a prefix of a later
+ * one.
+ * @param layers their figures name the memory metrics
  */
 export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
   const ofMemory = layers
@@ -87,7 +87,7 @@ export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
   return [...COUNTERS, ...ofMemory, ...SUMMARIES];
 }
 
-/** Adds the run's figures to Artillery's own. Where nothing was measured, nothing is added. */
+/** Adds the run's figures to Artillery's own, except for those that were not measured. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path } of runMetrics(layers)) {
     const value = valueAt(result, path);
@@ -97,8 +97,8 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
   }
 }
 
-/** @returns as Artillery names them */
+/** @returns the summary with Artillery's names */
 function aggregationsOf({ p999, ...rest }: Summary): Record<string, number> {
-  // p999 before p99, which is its beginning.
+  // p999 comes before p99, which is a prefix of it.
   return { p999, ...rest, median: rest.p50 };
 }

@@ -1,6 +1,6 @@
 /**
- * What Artillery loads. It is built in the main thread, where it conducts the run, and once more in every worker
- * thread, where it only adjusts the script.
+ * The plugin that Artillery loads: in the main thread, where it controls the run, and once more in every worker thread,
+ * where it only adjusts the script.
  */
 import { describeError } from '../../protocol/errors.ts';
 import { EXIT_CODES } from '../../protocol/exit-codes.ts';
@@ -29,7 +29,7 @@ export class Plugin {
         },
       });
     } catch (error) {
-      // Thrown from here, it would end as an unhandled rejection, with Artillery's stack around it.
+      // An exception would become an unhandled rejection, with Artillery's stack trace around it.
       console.error(`\n${describeError(error)}\n`);
       process.exit(EXIT_CODES.refused);
     }

@@ -32,14 +32,14 @@ export interface RunOptions {
   scriptPath?: string;
 }
 
-/** For a measurement under way to notice that the run has been stopped. */
+/** For the current measurement to notice that the run has been stopped. */
 const STOP_TIMEOUT_MS = 5000;
 const RESIDUAL_TIMEOUT_MS = 30_000;
-/** For a worker that died to be back, so that the result can name it. */
+/** For a worker that died to be restarted, so that the result can name it. */
 const RESTART_TIMEOUT_MS = 5000;
 
-/** What there is once the target has answered. */
-interface Opened {
+/** What exists once the target has answered. */
+interface PreparedRun {
   context: RunContext;
   conductor: Conductor;
   environment: Result['environment'];
@@ -55,13 +55,13 @@ export class Run {
   readonly #record: RunRecord;
   readonly #closers = new Closers((error) => console.error(describeError(error)));
   readonly #abort = new AbortController();
-  #opened: Opened | undefined;
+  #prepared: PreparedRun | undefined;
   #refused = false;
   #exitCode = 0;
-  /** Phase events come faster than they can be handled; they are handled one after the other. */
+  /** Phase events can arrive faster than they are handled, so they wait in a queue. */
   #queue: Promise<void> = Promise.resolve();
 
-  /** @throws CapacityError for settings that cannot work; nothing is open then */
+  /** @throws CapacityError for invalid settings, with nothing left open */
   constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
     requireOpenFiles();
     this.#script = script;
@@ -71,14 +71,14 @@ export class Run {
     this.#record = new RunRecord(results, this.#measurements.id);
     this.#measurements.id = this.#record.id;
     replacePhases(phases);
-    // Another engine is measured as it is.
+    // A third-party engine is measured with its own settings.
     if (!this.#config.external) tuneWorkerHeaps();
     this.#link = new EngineLink(openThreadCarrier(artillery().testRunId));
     this.#closers.add(() => this.#link.close());
     this.#link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
     events.on('phaseStarted', ({ index }) => this.#then(({ conductor }) => conductor.phaseStarted(index)));
     events.on('phaseCompleted', ({ index }) => {
-      if (index === phases.length - 1) this.#then((opened) => this.#finale(opened));
+      if (index === phases.length - 1) this.#then((prepared) => this.#finale(prepared));
     });
     artillery().globalEvents.on('checks', (checks) => {
       this.#measurements.thresholds = checks.map(({ original, result, strict }) => ({
@@ -88,48 +88,48 @@ export class Run {
       }));
     });
     events.on('done', (stats) => {
-      if (this.#opened) addMetrics(stats, this.#result(this.#opened));
+      if (this.#prepared) addMetrics(stats, this.#result(this.#prepared));
     });
-    // Artillery builds the plugins before it has set itself up to be shut down.
+    // Artillery creates the plugins before it is ready for a shutdown.
     void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
   }
 
   /**
-   * After Artillery's own summary, or instead of it: writes the result and prints it.
-   * @param earlyStop Ctrl-C, or an end that this run has asked for
+   * Writes the result and prints it, after Artillery's own summary or in its place.
+   * @param earlyStop after Ctrl-C, or if this run has requested the end
    */
   async report(earlyStop: boolean): Promise<void> {
-    const opened = this.#opened;
+    const prepared = this.#prepared;
     if (this.#refused) return;
-    if (!opened) {
+    if (!prepared) {
       log('Stopped before anything was measured.');
       this.#record.discard();
       return;
     }
     try {
-      // Stock engines end with their last virtual user, while we still measure what they left behind.
-      if (!earlyStop && opened.conductor.released) await within(this.#queue, RESIDUAL_TIMEOUT_MS);
-      if (earlyStop || opened.conductor.stage !== 'done') await this.#stop(opened, earlyStop);
-      opened.live?.close();
-      // Artillery asks all plugins for their last word at once: `ensure` has evaluated when it is our turn again.
+      // Third-party engines end with their last virtual user, while the residual is still being measured.
+      if (!earlyStop && prepared.conductor.released) await within(this.#queue, RESIDUAL_TIMEOUT_MS);
+      if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
+      prepared.live?.close();
+      // Artillery calls `beforeExit` of all plugins at once; after this turn `ensure` has evaluated its thresholds.
       await setImmediate();
-      await this.#publish(opened, this.#result(opened));
+      await this.#publish(prepared, this.#result(prepared));
     } catch (error) {
       console.error(describeError(error));
       this.#exitCode = EXIT_CODES.invalid;
     }
   }
 
-  /** Idempotent. Every part gets its chance, whatever happens to the others. */
+  /** Closes everything, even if some of it fails to close. Idempotent. */
   async close(): Promise<void> {
     this.#abort.abort();
     await this.#closers.close();
   }
 
-  /** To be called when all reports are out, since others set the exit code, too. */
+  /** To be called after all plugins have reported, since others set the exit code, too. */
   setExitCode(earlyStop: boolean): void {
     const run = artillery();
-    // A stop has its own exit code; figures that cannot be trusted go before thresholds, which are evaluated by them.
+    // A stop has its own exit code. Invalid figures take precedence over thresholds, which are evaluated on them.
     if (earlyStop || this.#exitCode === 0) return;
     if (this.#exitCode === EXIT_CODES.invalid || !run.suggestedExitCode) run.suggestedExitCode = this.#exitCode;
   }
@@ -151,7 +151,7 @@ export class Run {
     const conductor = new Conductor(context);
     const view = await this.#openView(conductor, context);
     const live = openLiveLine(liveFacts(conductor, context));
-    this.#opened = { context, conductor, environment, live, view };
+    this.#prepared = { context, conductor, environment, live, view };
     conductor.onStage = () => this.#save();
     this.#closers.add(() => live?.close());
     this.#save();
@@ -170,11 +170,11 @@ export class Run {
     return view;
   }
 
-  /** The result in all its forms. */
-  async #publish({ view }: Opened, result: Result): Promise<void> {
+  /** Writes the result in all its forms, and prints it. */
+  async #publish({ view }: PreparedRun, result: Result): Promise<void> {
     const path = this.#record.write(result);
     const { directory } = this.#record;
-    // Not before: what draws the charts is large, and would be in the memory of every Artillery thread.
+    // Imported late: the chart library is large, and would take memory in every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     logResult(result, path, written);
@@ -183,25 +183,25 @@ export class Run {
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
-  async #finale({ conductor, live }: Opened): Promise<void> {
+  async #finale({ conductor, live }: PreparedRun): Promise<void> {
     await conductor.finale();
     live?.close();
     this.#link.tell({ type: 'finish' });
   }
 
-  /** Handles an event of Artillery's after those before it; what goes wrong ends the run. */
-  #then(handle: (opened: Opened) => Promise<void>): void {
+  /** Handles Artillery's events one after the other; an error ends the run. */
+  #then(handle: (prepared: PreparedRun) => Promise<void>): void {
     this.#queue = this.#queue
       .then(async () => {
-        if (this.#opened && !this.#abort.signal.aborted) await handle(this.#opened);
+        if (this.#prepared && !this.#abort.signal.aborted) await handle(this.#prepared);
       })
       .catch((error) => this.#fail(error));
   }
 
-  /** After the load began: keeps what there is, and ends the run. */
+  /** After the load has begun: keeps the measurements so far, and ends the run. */
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
-    const message = `${this.#opened?.conductor.stage}: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `${this.#prepared?.conductor.stage}: ${error instanceof Error ? error.message : String(error)}`;
     this.#measurements.aborted = {
       code: 'RUN_INCOMPLETE',
       message,
@@ -216,7 +216,7 @@ export class Run {
     void artillery().shutdown({ earlyStop: true, exitCode: EXIT_CODES.invalid });
   }
 
-  /** Before the load: says why, and ends Artillery. Nothing is left but the message. */
+  /** Before the load: prints the error, and ends Artillery. Leaves no files. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#refused || this.#abort.signal.aborted) return;
     this.#refused = true;
@@ -226,15 +226,15 @@ export class Run {
     await artillery().shutdown({ earlyStop: true, exitCode: EXIT_CODES.refused });
   }
 
-  /** Ends the measurement under way, and collects what is known so far. */
-  async #stop({ conductor, context }: Opened, earlyStop: boolean): Promise<void> {
+  /** Ends the current measurement, and collects what is known so far. */
+  async #stop({ conductor, context }: PreparedRun, earlyStop: boolean): Promise<void> {
     const { measurements, control, link, population } = context;
     measurements.aborted ??= earlyStop
-      ? { code: 'RUN_INCOMPLETE', message: `stopped by the user: ${conductor.stage}` }
+      ? { code: 'RUN_INCOMPLETE', message: `stopped by the user (stage: ${conductor.stage})` }
       : {
           code: 'RUN_INCOMPLETE',
-          message: `the virtual users were gone before the measurement was over: ${conductor.stage}`,
-          fix: 'let them stay until then: end the flow with `hold: true`',
+          message: `the virtual users left before the end of the measurement (stage: ${conductor.stage})`,
+          fix: 'keep them connected until then: end the flow with `hold: true`',
         };
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
@@ -247,20 +247,20 @@ export class Run {
     }
   }
 
-  /** As if the run ended here, so that whatever kills it leaves what was measured until then. */
+  /** Writes a result as if the run ended here, so that the measurements survive if the process is killed. */
   #save(): void {
-    if (!this.#opened || this.#opened.conductor.stage === 'done') return;
-    const { conductor } = this.#opened;
+    if (!this.#prepared || this.#prepared.conductor.stage === 'done') return;
+    const { conductor } = this.#prepared;
     const killed: Reason = {
       code: 'RUN_INCOMPLETE',
-      message: `the run was killed, or still goes on: ${conductor.stage}`,
+      message: `the run was killed, or is still in progress (stage: ${conductor.stage})`,
     };
     this.#record.write(
-      this.#result(this.#opened, { ...this.#measurements, aborted: this.#measurements.aborted ?? killed }),
+      this.#result(this.#prepared, { ...this.#measurements, aborted: this.#measurements.aborted ?? killed }),
     );
   }
 
-  #result({ environment, context }: Opened, measurements = this.#measurements): Result {
+  #result({ environment, context }: PreparedRun, measurements = this.#measurements): Result {
     return assembleResult(measurements, this.#config, environment, context.sampler);
   }
 }

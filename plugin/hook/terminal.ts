@@ -1,4 +1,4 @@
-/** What a run says to its user. Errors are said always; all else is left out with `--quiet`. */
+/** What a run prints. `--quiet` suppresses everything except errors. */
 import type { Result } from '../../protocol/result.ts';
 import { renderConsole } from '../../report/console.ts';
 import { LiveLine } from '../live/terminal-line.ts';
@@ -21,7 +21,7 @@ export function logResult(result: Result, path: string, files: string[]): void {
   );
 }
 
-/** @returns undefined where nobody would see it, or it would spoil a log */
+/** @returns undefined without a terminal, or with `--quiet`: the line would clutter a log */
 export function openLiveLine(measurements: ConstructorParameters<typeof LiveLine>[1]): LiveLine | undefined {
   if (quiet() || !hasLiveTerminal(process.stderr, process.env)) return undefined;
   const live = new LiveLine(process.stderr, measurements);

@@ -5,7 +5,7 @@ import { runOnExternalEngine } from './external-engine.ts';
 
 export function adjustWorkerScript(script: Script, settings: WorkerSettings, testRunId: string): void {
   script.config.target = settings.target;
-  // Also where another engine drives the load, ours keeps the arrivals back until the baseline is taken.
+  // Even if a third-party engine drives the load, ours delays the arrivals until the baseline has been read.
   script.config.engines = { [ENGINE]: {}, ...script.config.engines };
   if (settings.external) runOnExternalEngine(script, settings.engine, testRunId);
 }

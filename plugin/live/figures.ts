@@ -1,26 +1,26 @@
-/** What the live page and `/metrics` show: one reading of the run as it stands, taken each second. */
+/** What the live page and `/metrics` show: the current state of the run, read once per second. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { otherReceivers } from '../result/delivery.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
+import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
 
 export interface LiveFigures {
   run: string;
   scenario: string;
-  /** Since the view was opened. */
+  /** Since the live view was opened. */
   seconds: number;
   stage: string;
   connections: { now: number; target: number; failed: number; ratePerSec: number };
   broadcasts: {
     planned: number;
     sent: number;
-    /** Receipts; null where the engine keeps no ledger. */
+    /** Receipts; null if the engine keeps no ledger. */
     expected: number | null;
     received: number | null;
   };
-  /** The newest first. */
+  /** Newest first. */
   lastBroadcasts: LiveBroadcast[];
   /** Of processes on this machine. CPU: 100 is one core. */
   layers: Record<string, { title: string; rssBytes?: number; pssBytes?: number; cpuPercent?: number }>;
@@ -32,14 +32,14 @@ export interface LiveFigures {
 export interface LiveBroadcast {
   seq: number;
   worker: string;
-  /** Without the probe and the sentinel. */
+  /** Without the probe and the reference receiver. */
   members: number;
   sendDelayMs: number;
-  /** Until the sentinel had it; null as long as it has not. */
+  /** Latency at the reference receiver; null until it has received the broadcast. */
   sentinelMs: number | null;
 }
 
-/** Of a Socket.IO worker, or of the thread that conducts the run; over the last second. */
+/** Event loop of a Socket.IO worker, or of the thread that conducts the run, over the last second. */
 export interface LiveLoop {
   name: string;
   /** 0 to 1. */
@@ -65,7 +65,7 @@ export class LiveReader {
     this.#delay.enable();
   }
 
-  /** Asks each worker for its event loop; what does not answer is left out. Never throws. */
+  /** Asks each worker for its event loop; workers that do not answer are left out. Never throws. */
   async read(): Promise<LiveFigures> {
     const { measurements, link, sampler, ledger } = this.#context;
     const loops = await this.#loops();
@@ -80,9 +80,7 @@ export class LiveReader {
       broadcasts: {
         planned: broadcasts.planned,
         sent: broadcasts.sent,
-        expected: ledger
-          ? measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements.sentinel), 0)
-          : null,
+        expected: ledger ? measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements), 0) : null,
         received: ledger ? broadcasts.delivered : null,
       },
       lastBroadcasts: this.#lastBroadcasts(),
@@ -107,7 +105,7 @@ export class LiveReader {
         return {
           seq,
           worker,
-          members: otherReceivers(one, measurements.sentinel),
+          members: otherReceivers(one, measurements),
           sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
           sentinelMs: receivedAtUs === undefined ? null : (receivedAtUs - intendedAtUs) / 1000,
         };
@@ -129,14 +127,15 @@ export class LiveReader {
   }
 }
 
-/** PSS does not come with every sample: the latest one there is stands beside the newest RSS and CPU. */
+/** PSS is not read for every sample; in between, it is derived. */
 export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): LiveFigures['layers'] {
   const newest = samples.at(-1);
   return Object.fromEntries(
     layers.flatMap(({ id, title, isProcesses }) => {
       if (!isProcesses || !newest?.[id]) return [];
-      const pssBytes = samples.findLast((sample) => sample[id]?.pssBytes !== undefined)?.[id]?.pssBytes;
-      return [[id, { title, ...newest[id], ...(pssBytes !== undefined && { pssBytes }) }]];
+      const { derivedPssBytes, ...sample } = newest[id];
+      const { pssBytes = derivedPssBytes } = sample;
+      return [[id, { title, ...sample, ...(pssBytes !== undefined && { pssBytes }) }]];
     }),
   );
 }

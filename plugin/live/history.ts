@@ -1,12 +1,12 @@
-/** What a page that is opened late needs for its charts. It never grows beyond a few hundred KB. */
+/** The history for the charts of a page that is opened late. It never grows beyond a few hundred KB. */
 import type { LiveFigures } from './figures.ts';
 
-/** As the page draws it. */
+/** One point of each chart. */
 export interface LivePoint {
   seconds: number;
   connections: number;
   ratePerSec: number;
-  /** Layer → PSS, or RSS where there is no PSS. */
+  /** Layer → PSS, or RSS without PSS. */
   memoryBytes: Record<string, number>;
   /** Loop → 99th percentile of its delay. */
   loopDelayMs: Record<string, number>;
@@ -18,8 +18,8 @@ export class LiveHistory {
   points: LivePoint[] = [];
 
   /**
-   * When full, every other point goes: an hour is kept as well as a minute, only coarser.
-   * @returns the point that was added
+   * When full, it drops every other point, so that it covers the whole run at a coarser resolution.
+   * @returns the added point
    */
   add(figures: LiveFigures): LivePoint {
     const point = pointOf(figures);

@@ -1,4 +1,4 @@
-/** Gathers what the live line shows. */
+/** Collects the figures of the live line. */
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { totalSeconds } from '../script/phases.ts';
@@ -6,7 +6,7 @@ import type { LiveFacts } from './terminal-line.ts';
 
 /** What the conductor does beyond its settings: final plateau, drain, disconnect, residual. */
 const MEASURING_SECONDS = 12;
-/** The rate is taken over this long. */
+/** The rate is computed over this time. */
 const RATE_WINDOW_MS = 900;
 
 export function liveFacts(

@@ -1,11 +1,11 @@
-/** Opens the live view of a run. Loaded only when the view is asked for. */
+/** Opens the live view of a run. Loaded only if it is enabled. */
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { LiveReader } from './figures.ts';
 import { LiveView } from './server.ts';
 
 /**
- * @param port 0 takes a free one
+ * @param port 0 for a free one
  * @throws CapacityError LIVE_PORT_TAKEN
  */
 export async function openLiveView(port: number, conductor: Conductor, context: RunContext): Promise<LiveView> {

@@ -1,4 +1,4 @@
-/** The live figures as Prometheus' text. */
+/** The live figures in Prometheus' text format. */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { LiveFigures } from './figures.ts';
 import { SERIES } from './series.ts';

@@ -1,12 +1,12 @@
-/** Every Prometheus series of a live run: what it is called, and its samples in one reading of the figures. */
+/** Every Prometheus series of a live run: its name, and how its samples are computed from the figures. */
 import type { Metric } from '../../protocol/metric.ts';
 import type { LiveFigures } from './figures.ts';
 
 export interface Series extends Metric {
   kind: 'gauge' | 'counter';
-  /** Beside `run` and `scenario`, which all of them have. */
+  /** In addition to `run` and `scenario`, which all series have. */
   labels: string[];
-  /** What is not known yet has no sample. */
+  /** A value that is not known yet has no sample. */
   read: (figures: LiveFigures) => Sample[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * A page on loopback that shows the run while it goes on, and `/metrics` with the same figures. At the end the page turns
- * into the run's report, which stays in the browser when this process is gone.
+ * A page on loopback that shows the run while it is in progress, and `/metrics` with the same figures. At the end, the page
+ * switches to the run's report, which stays in the browser after this process has ended.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -15,18 +15,18 @@ import { LiveHistory } from './history.ts';
 import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus.ts';
 
 export interface LiveViewOptions {
-  /** 0 takes a free one. */
+  /** 0 for a free one. */
   port: number;
-  /** Asked once a second, one question at a time; closed with the view. */
+  /** Read once per second, one reading at a time; closed with the view. */
   reader: { read(): Promise<LiveFigures>; close(): void };
   /** Default: a second. */
   intervalMs?: number;
 }
 
 const HOST = '127.0.0.1';
-/** For the open pages to fetch the report. */
+/** Time for the open pages to fetch the report. */
 const FETCH_TIMEOUT_MS = 3000;
-/** A page that does not read any more. */
+/** Beyond this, a page no longer reads and is disconnected. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 const PAGE = join(import.meta.dirname, 'page');
 const CHARTS = createRequire(import.meta.url).resolve('echarts/dist/echarts.common.min.js');
@@ -51,7 +51,7 @@ export class LiveView {
   #report: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #reading = false;
-  /** Told of each page that has the report. */
+  /** Called for each page that has fetched the report. */
   #onFetched: () => void = () => {};
 
   private constructor(options: LiveViewOptions) {
@@ -72,7 +72,7 @@ export class LiveView {
       throw new CapacityError(
         'LIVE_PORT_TAKEN',
         `the live view cannot listen on ${HOST}:${options.port}`,
-        'choose another port, or let it take a free one: CAPACITY_LIVE=1',
+        'choose another port, or use a free one: CAPACITY_LIVE=1',
         { cause },
       );
     }
@@ -87,8 +87,8 @@ export class LiveView {
   }
 
   /**
-   * OpenSchedule the open pages into the report, waits until they have it, and closes.
-   * @param report path of an HTML file; without one the pages say that the run has ended
+   * Switches the open pages to the report, waits until they have fetched it, and closes.
+   * @param report path of an HTML file; without one, the pages show that the run has ended
    */
   async finish(report: string | undefined): Promise<void> {
     clearInterval(this.#timer);
@@ -138,7 +138,7 @@ export class LiveView {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // A site of somebody else's whose name leads to this address is not to read along.
+    // Against DNS rebinding: a foreign site whose name resolves to this address must not read the figures.
     if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
     if (request.method !== 'GET') return refuse(response, 405);
     const [path = '/'] = (request.url ?? '/').split('?');
@@ -162,7 +162,7 @@ export class LiveView {
     return [`${HOST}:${this.#port}`, `localhost:${this.#port}`].includes(host ?? '');
   }
 
-  /** Server-sent events: what has been, then each second what is. */
+  /** Server-sent events: first the history, then the current figures each second. */
   #openStream(response: ServerResponse): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     this.#streams.add(response);

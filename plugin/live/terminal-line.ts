@@ -1,4 +1,4 @@
-/** One line on the terminal while the run goes on; silent in a pipe and with `--quiet`. */
+/** A status line on the terminal during the run; silent in a pipe and with `--quiet`. */
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
@@ -13,8 +13,8 @@ export interface LiveFacts {
 }
 
 /**
- * Artillery's spinner owns the cursor's line and wipes it many times a second, so ours lives one line below.
- * Artillery announces each line that it prints by its `log` event; ours gives way before that.
+ * Artillery's spinner clears the cursor's line many times per second, so this one is drawn one line below. Artillery emits
+ * a `log` event before each line that it prints; this one is cleared first.
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -31,7 +31,7 @@ export class LiveLine {
     this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS);
   }
 
-  /** Takes the line away until the next redraw. */
+  /** Removes the line until the next redraw. */
   clear(): void {
     if (this.#drawn) this.#stream.write(`\n${CLEAR_LINE}${UP}\r`);
     this.#drawn = false;
@@ -45,7 +45,7 @@ export class LiveLine {
   }
 
   #draw(): void {
-    // A pseudo terminal without a size says 0.
+    // A pseudo terminal without a size reports 0 columns.
     const text = renderLive(this.#measurements()).slice(0, (this.#stream.columns || 80) - 1);
     this.#stream.write(`\n${CLEAR_LINE}${text}${UP}\r`);
     this.#drawn = true;

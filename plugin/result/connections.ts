@@ -41,8 +41,17 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     rampSeconds: rate?.seconds ?? null,
     connectMs: total,
     stagesMs,
-    perWorker: sumCounts(snapshots.map(({ perWorker }) => perWorker)),
+    perWorker: sumCounts([
+      ...snapshots.map(({ perWorker }) => perWorker),
+      ...snapshots.map(({ perSessionPrefix }) => namesOf(measurements, perSessionPrefix)),
+    ]),
   };
+}
+
+/** Session ids of other servers begin with anything. */
+function namesOf({ workersAtStart }: Measurements, perSessionPrefix: Record<string, number>): Record<string, number> {
+  const isWorker = ([name]: [string, number]) => workersAtStart.some(({ worker }) => worker === name);
+  return Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker));
 }
 
 /** By reason; what a virtual user closed itself is not lost. */

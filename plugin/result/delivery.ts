@@ -2,7 +2,7 @@
 import type { ReceiptTotals } from '../../protocol/link.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount, type Result } from '../../protocol/result.ts';
 import type { Measurements } from '../run/measurements.ts';
-import { isMember } from '../run/receivers/sentinel.ts';
+import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Settings } from '../script/settings.ts';
 import { merged, sum } from './sums.ts';
 
@@ -29,29 +29,23 @@ export function deliveryFigures(
     neverOrdered: counted('neverOrdered') + (measurements.frozen.length > 0 ? counted('open') : 0),
     frames: counted('received') + counted('unreadable'),
     coverage: receipts.expected > 0 ? receipts.received / receipts.expected : null,
+    coverageOfTarget: ofTarget(measurements, receipts.received),
     batches,
   };
 }
 
-/** By the server's count. The probe and the sentinel are members, too, and keep no ledger. */
-export function otherReceivers(
-  { expected, sentAtUs }: Pick<Measurements['sent'][number], 'expected' | 'sentAtUs'>,
-  sentinel: Measurements['sentinel'],
-): number {
-  return Math.max(0, expected - 1 - (isMember(sentinel, sentAtUs) ? 1 : 0));
-}
-
-export function batchRows({ sent, frozen, sentinel }: Measurements): Batch[] {
-  const pages = Map.groupBy(frozen, ({ seq }) => seq);
+export function batchRows(measurements: Measurements): Batch[] {
+  const { sent, frozen } = measurements;
+  const rowsOf = Map.groupBy(frozen, ({ seq }) => seq);
   return sent
     .toSorted((a, b) => a.seq - b.seq)
     .map(({ seq, expected, intendedAtUs, sentAtUs }) => {
-      const rows = pages.get(seq) ?? [];
+      const rows = rowsOf.get(seq) ?? [];
       const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
       const reached = rows.filter(({ received }) => received > 0);
       return {
         seq,
-        serverMembers: otherReceivers({ expected, sentAtUs }, sentinel),
+        serverMembers: otherReceivers({ expected, sentAtUs }, measurements),
         ...totals(rows),
         sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
@@ -63,4 +57,9 @@ export function batchRows({ sent, frozen, sentinel }: Measurements): Batch[] {
         lastMs: reached.length > 0 ? Math.max(...reached.map(({ lastUs }) => lastUs)) / 1000 : null,
       };
     });
+}
+
+/** Of what all connections that the scenario asks for would have got: who is gone is no member, and missing here. */
+function ofTarget({ expectedAtOnce, sent }: Measurements, received: number): number | null {
+  return expectedAtOnce && sent.length > 0 ? received / (expectedAtOnce * sent.length) : null;
 }

@@ -1,34 +1,41 @@
-/** What the connections cost in memory. */
+/** What the connections cost in memory: at rest, and in service. */
 import type { Result, Slope } from '../../protocol/result.ts';
-import { fitLine } from '../../report/statistics.ts';
+import { inServicePoints } from '../../report/in-service.ts';
+import { fitLine, type Point } from '../../report/statistics.ts';
+import { doubtOf } from '../../report/straightness.ts';
 import type { LayerBytes, Measurements } from '../run/measurements.ts';
 import { describeLayers, type Sampler } from '../samplers/index.ts';
+import { growingFigures } from './growth.ts';
 import { memorySum } from './memory-sum.ts';
+import { peaksOf } from './peaks.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'>;
+type Memory = Result['memory'];
 
-export function memoryFigures(measurements: Measurements, sampled: Sampled): Result['memory'] {
-  const { plateaus, afterBroadcasts, afterDisconnect, absentLayers } = measurements;
+export function memoryFigures(measurements: Measurements, sampled: Sampled): Memory {
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, absentLayers } = measurements;
   const baseline = plateaus[0]?.layers ?? {};
-  const peakBytes = peaks(measurements, sampled);
-  const known = Object.keys(baseline).filter((layer) => plateaus.every((plateau) => layer in plateau.layers));
+  const readings = plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]);
+  const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
+  const { bytes: peakBytes, derived } = peaksOf(measurements, sampled, [...readings, ...last], sampled.samples);
+  const growing = growingFigures(measurements, sampled);
   const perConnectionBytes: Record<string, Slope> = {};
-  for (const layer of known) {
-    const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
+  for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
     const naive =
       measurements.peakConnections > 0
         ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / measurements.peakConnections
         : 0;
-    const line = fitLine(points);
-    if (!line) continue;
-    const { slope, low95, high95, r2 } = line;
-    perConnectionBytes[layer] = { slope, low95, high95, r2, naive };
+    const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
+    const slope = slopeOf(points, growing.has(layer));
+    if (slope) perConnectionBytes[layer] = { ...slope, naive };
   }
   return {
     layers: describeLayers(sampled.layers),
     perConnectionBytes,
+    inService: inServiceFigures(measurements, sampled, growing),
     sum: memorySum(perConnectionBytes, sampled.layers),
     peakBytes,
+    derivedPeaks: derived,
     residualBytes: afterDisconnect ? difference(afterDisconnect, baseline) : {},
     afterBroadcastsBytes: afterBroadcasts ?? {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
@@ -36,23 +43,46 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Res
   };
 }
 
-/** The highest reading of each figure; the time series knows the peaks between the readings of some. */
-function peaks({ plateaus, afterBroadcasts, sharedHost }: Measurements, { layers, samples }: Sampled): LayerBytes {
-  const peak: LayerBytes = {};
-  const raise = (layer: string, bytes: number | undefined) => {
-    if (bytes !== undefined) peak[layer] = Math.max(peak[layer] ?? 0, bytes);
+/** Null where a plateau was not read before its collection. */
+function inServiceFigures(measurements: Measurements, sampled: Sampled, growing: Set<string>): Memory['inService'] {
+  const { plateaus, inServiceAfterBroadcasts } = measurements;
+  const readings = plateaus.map(({ inService }) => inService).filter((reading) => reading !== undefined);
+  if (readings.length === 0 || readings.length < plateaus.length) return null;
+  const atWork = samplesAtWork(measurements, sampled);
+  const { bytes: peakBytes } = peaksOf(measurements, sampled, [inServiceAfterBroadcasts ?? {}], atWork);
+  const inService = {
+    peakBytes,
+    plateaus: plateaus.map(({ connections, inService }) => ({ connections, ...inService })),
   };
-  for (const reading of [...plateaus.map((plateau) => plateau.layers), afterBroadcasts ?? {}]) {
-    for (const [layer, bytes] of Object.entries(reading)) raise(layer, bytes);
-  }
-  for (const { id, belongsTo, figures } of layers) {
-    // Of a machine that the workers do not run on it says nothing about them.
-    if (belongsTo === 'machine' && !sharedHost) continue;
-    for (const { id: figure, sampleKey } of figures) {
-      if (sampleKey !== undefined) for (const sample of samples) raise(figure, sample[id]?.[sampleKey]);
-    }
-  }
-  return peak;
+  const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
+  const slopes = inAll(readings).flatMap((layer) => {
+    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), growing.has(layer));
+    return slope ? [[layer, slope] as const] : [];
+  });
+  return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
+}
+
+function slopeOf(points: Point[], grows: boolean): Omit<Slope, 'naive'> | null {
+  const line = fitLine(points);
+  if (!line) return null;
+  const { slope, low95, high95, r2 } = line;
+  const doubt = grows ? 'grows' : doubtOf(points);
+  return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
+}
+
+const WORK = ['hold', 'broadcasts', 'drain'];
+
+/** While the full target was held and broadcast to. */
+function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled['samples'] {
+  return samples.filter(({ t }) => {
+    const stage = stages.findLast((one) => one.t <= t);
+    return stage !== undefined && WORK.includes(stage.name);
+  });
+}
+
+/** Layers that every reading has. */
+function inAll(readings: LayerBytes[]): string[] {
+  return Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
 }
 
 function difference(after: LayerBytes, before: LayerBytes): LayerBytes {

@@ -34,8 +34,8 @@ export function writeReportFiles(
       replace(join(directory, name), (temporary) => writeFileSync(temporary, render(result)));
       written.push(name);
     } catch (cause) {
-      const fix = 'result.json has everything; make the others of it again: npx socketio-capacity report <run>';
-      failed.push(new CapacityError('REPORT_FAILED', `${name} could not be made`, fix, { cause }));
+      const fix = 'remove the cause, then recreate the files from result.json: npx socketio-capacity report <run>';
+      failed.push(new CapacityError('REPORT_FAILED', `${name} could not be written`, fix, { cause }));
     }
   }
   return { written, failed };

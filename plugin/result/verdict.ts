@@ -7,6 +7,7 @@ import { connectionProblems } from './reasons/connections.ts';
 import { copyProblems } from './reasons/copies.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
+import { memoryProblems } from './reasons/memory.ts';
 
 type Status = Result['verdict']['status'];
 
@@ -34,7 +35,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   if (unsent) {
     yield {
       code: 'BROADCAST_NOT_SENT',
-      message: `${measurements.unsent.length} of ${measurements.unsent.length + measurements.sent.length} broadcasts; the first: ${unsent.message}`,
+      message: `${measurements.unsent.length} of ${measurements.unsent.length + measurements.sent.length} broadcasts were not sent; the first because: ${unsent.message}`,
       fix: 'see the worker logs',
     };
   }
@@ -42,7 +43,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   if (achieved !== null && configured !== null && achieved < configured * (1 - RATE_TOLERANCE)) {
     yield {
       code: 'RATE_NOT_REACHED',
-      message: `${achieved.toFixed(1)} of ${configured} connections/s reached`,
+      message: `only ${achieved.toFixed(1)} of ${configured} connections/s were reached`,
       fix: 'lower RATE, or give the machine more cores',
     };
   }
@@ -53,6 +54,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   yield* machineProblems(result);
   yield* ceilings(measurements, result);
   yield* plateauProblems(measurements);
+  yield* memoryProblems(result.memory);
   const restarted = measurements.workersAtEnd.filter(
     ({ worker, pid }) => measurements.workersAtStart.find((before) => before.worker === worker)?.pid !== pid,
   );
@@ -60,7 +62,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
     yield {
       code: 'WORKER_RESTARTED',
       message: `${restarted.map(({ worker }) => worker).join(', ')} restarted during the run`,
-      fix: 'see the worker logs; the memory and the counters of before are gone',
+      fix: 'see the worker logs; the memory and counters from before the restart are lost',
     };
   }
 }
@@ -76,8 +78,8 @@ function* clockProblems({ clocks, oneWayMs }: Result['latency']): Generator<Reas
   if (worst && oneWayMs && errorUs(worst) > boundUs) {
     yield {
       code: 'CLOCK_UNCERTAIN',
-      message: `the clock of ${worst.worker} is known to ${(worst.uncertaintyUs / 1000).toFixed(1)} ms only, and went ${(worst.driftUs / 1000).toFixed(1)} ms away from the generator's during the broadcasts; the median one-way latency is ${oneWayMs.p50.toFixed(1)} ms`,
-      fix: 'bring the generator nearer to the workers, or read the round trips only: they need one clock',
+      message: `the clock offset of ${worst.worker} is known only to ± ${(worst.uncertaintyUs / 1000).toFixed(1)} ms, and drifted by ${(worst.driftUs / 1000).toFixed(1)} ms during the broadcasts; the median one-way latency is ${oneWayMs.p50.toFixed(1)} ms`,
+      fix: 'move the generator nearer to the workers, or use only the round trips, which need a single clock',
     };
   }
 }
@@ -89,13 +91,13 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
   if (open[0]) {
     yield {
       code: 'LEDGER_MISMATCH',
-      message: `expected is not received + lost in ${open.length} of ${batches.length} broadcasts, the first is ${open[0].seq}`,
+      message: `expected is not equal to received + lost in ${open.length} of ${batches.length} broadcasts, the first of which is ${open[0].seq}`,
     };
   }
   if (batches.length > 0 && batches.every(({ expected }) => expected === 0)) {
     yield {
       code: 'NOBODY_EXPECTED',
-      message: 'no connection was a member of the room that the broadcasts went to',
+      message: 'no connection had joined the room of the broadcasts',
       fix: "let the flow emit join_room with the plugin's `room` (default: capacity)",
     };
   }
@@ -104,7 +106,7 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
     yield {
       code: 'DUPLICATE_RECEIPTS',
       message: `connections got ${duplicated.length} of ${batches.length} broadcasts more than once`,
-      fix: 'does another run or publisher use this room? give the run a room of its own',
+      fix: 'give the run its own room, which no other run or publisher uses',
     };
   }
   // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts.
@@ -116,8 +118,8 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
   if (first) {
     yield {
       code: 'COUNTS_DISAGREE',
-      message: `in ${disagreeing.length} of ${batches.length} broadcasts, as in ${first.seq}: the server counts ${first.serverMembers} members, the fleet ${first.expected}`,
-      fix: 'does something else join this room? give the run a room of its own',
+      message: `in ${disagreeing.length} of ${batches.length} broadcasts, the counts differ: in broadcast ${first.seq}, the server counted ${first.serverMembers} members and the fleet ${first.expected}`,
+      fix: 'give the run its own room, which nothing else joins',
     };
   }
 }
@@ -130,7 +132,7 @@ function* plateauProblems({ plateaus, aborted }: Measurements): Generator<Reason
   if (aborted || different.size === 0 || different.size >= MIN_PLATEAUS) return;
   yield {
     code: 'TOO_FEW_PLATEAUS',
-    message: `memory was read at ${different.size} numbers of connections (${[...different].join(', ')}): no interval can be given for the bytes per connection`,
-    fix: 'give the scenario two ramps or more, with a `pause` phase after each',
+    message: `memory was read at ${different.size} numbers of connections (${[...different].join(', ')}): the bytes per connection have no interval`,
+    fix: 'use two ramps or more, with a `pause` phase after each',
   };
 }

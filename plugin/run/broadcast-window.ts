@@ -1,14 +1,15 @@
-/** The broadcasts at full target: published, drained, and the books closed. */
+/** The broadcasts at full target: published, drained, and their ledger finalized. */
 import { publish } from './broadcasts.ts';
 import { readClocks, toOurs } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
+import { drain } from './drain.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { readAtRest } from './readings.ts';
+import { readAtRest, readInService } from './readings.ts';
 import { clockDifference } from './round-trips.ts';
-import { pause, until } from './wait.ts';
+import { pause } from './wait.ts';
 import { mark, windowSince } from './windows.ts';
 
-/** @param onDrain told when the last broadcast is out */
+/** @param onDrain called when the last broadcast is out */
 export async function measureBroadcasts(context: RunContext, onDrain: () => void): Promise<void> {
   const { control, probe, record, sampler, config, measurements, link, ledger, here, signal } = context;
   const { room, broadcasts } = config;
@@ -17,7 +18,7 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
   await joinSentinel(context);
   await resetGenerator(context);
   const begin = await mark(context);
-  const receivedBefore = link.status.received;
+  const { received: receivedBefore, reached: reachedBefore } = link.status;
   await publish(
     control,
     {
@@ -40,7 +41,7 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
     signal,
   );
   onDrain();
-  await drain(context);
+  await drain(context, reachedBefore);
   const delivered = ledger
     ? link.status.received - receivedBefore
     : sum(measurements.sent.map((sent) => sent.expected));
@@ -48,13 +49,16 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
   await noteGenerator(context, 'broadcasts');
   await settleClocks(context);
   checkSentinel(context);
+  checkProbe(context);
   if (ledger) {
     const orders = measurements.sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room, sentAtUs, intendedAtUs }));
     measurements.frozen = await link.freeze(orders);
   }
   if (signal.aborted) return;
+  const inService = await readInService(sampler);
+  measurements.inServiceAfterBroadcasts = inService;
   measurements.afterBroadcasts = await readAtRest(control, sampler);
-  record.append('after-broadcasts', { layers: measurements.afterBroadcasts });
+  record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
 }
 
 /** After everybody else: see `sentinel.ts`. */
@@ -76,8 +80,18 @@ function checkSentinel(context: RunContext): void {
   if (leftAtUs !== undefined) noSentinel(context, 'its connection ended during the broadcasts');
 }
 
+/** Each broadcast comes back to it once. */
+function checkProbe(context: RunContext): void {
+  const { measurements, probe, signal } = context;
+  measurements.probeLeftAtUs = probe.leftAtUs;
+  const [sent, answered] = [measurements.sent.length, measurements.roundTripsUs.underLoad.length];
+  if (signal.aborted || answered >= sent) return;
+  const why = probe.leftAtUs === undefined ? 'not answered' : "the probe's connection ended";
+  addWarning(context, 'ROUND_TRIPS_MISSING', `${sent - answered} of ${sent} round trips under load: ${why}`);
+}
+
 function noSentinel(context: RunContext, why: string): void {
-  const message = `no sentinel, so the generator's own queue is not known: ${why}`;
+  const message = `there is no reference receiver (sentinel), so the generator's own queue is unknown: ${why}`;
   addWarning(
     context,
     'SENTINEL_MISSING',
@@ -95,21 +109,6 @@ async function settleClocks({ control, measurements, here, signal }: RunContext)
     ...sent,
     sentAtUs: toOurs(measurements.clocks[sent.via], sent.stampedAtUs),
   }));
-}
-
-/** Loss is decided when nothing has come for a while, or at the deadline; until then everybody stays connected. */
-async function drain({ config, link, measurements, ledger, signal }: RunContext): Promise<void> {
-  const { quiet, deadline } = config.drain;
-  const receivedNow = () => (ledger ? link.status.received : measurements.roundTripsUs.underLoad.length);
-  let received = receivedNow();
-  let lastMs = performance.now();
-  const isQuiet = () => {
-    const now = receivedNow();
-    if (now !== received) lastMs = performance.now();
-    received = now;
-    return performance.now() - lastMs >= quiet * 1000;
-  };
-  await until(isQuiet, deadline * 1000, signal);
 }
 
 /** Connections that only wait: what they cost without broadcasts. */

@@ -6,10 +6,11 @@
 
 import { arrivalsOf } from '../script/phases.ts';
 import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { readAtRest } from './readings.ts';
+import { readAtRest, readInService } from './readings.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { warmUp } from './warm-up.ts';
@@ -42,11 +43,13 @@ export class Conductor {
   released = false;
   #stage: Stage = 'warm-up';
   readonly #context: RunContext;
+  readonly #checkpoints: Checkpoints;
   #arrived = 0;
   #rampBegin: Mark | undefined;
 
   constructor(context: RunContext) {
     this.#context = context;
+    this.#checkpoints = new Checkpoints(context);
   }
 
   get stage(): Stage {
@@ -55,14 +58,11 @@ export class Conductor {
 
   /** Warm-up, baseline at zero connections, then the probe's round trips with nobody else there. */
   async prepare(): Promise<void> {
-    const { control, measurements, sampler, sentinel, population, here, signal } = this.#context;
-    const stats = await control.stats();
-    measurements.workersAtStart = stats.map(({ worker, pid }) => ({ worker, pid }));
-    // The probe's and the sentinel's; control connections are not among them.
-    const ours = sentinel ? 2 : 1;
-    const others = sum(stats.map(({ connections }) => connections)) - ours;
+    const { control, measurements, sampler, population, here, signal } = this.#context;
+    const { workers, others } = await this.#checkpoints.begin();
+    measurements.workersAtStart = workers.map(({ worker, pid }) => ({ worker, pid }));
     if (others > 0) {
-      const message = `${others} connections were there before the run, and are in its baseline`;
+      const message = `${others} connections existed before the run, so the baseline includes them`;
       addWarning(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
     }
     measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
@@ -102,7 +102,9 @@ export class Conductor {
       await this.#during('broadcasts', () => measureBroadcasts(this.#context, () => this.#enter('drain')));
     }
     await this.#checkRedis();
+    await this.#checkpoints.check('after the broadcasts');
     measurements.snapshots = await link.snapshots();
+    this.#checkEngines();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');
     const stats = await control.stats();
@@ -115,7 +117,7 @@ export class Conductor {
     const { population, measurements, signal } = context;
     const settled = await population.settled(this.#arrived, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      addWarning(context, 'NOT_SETTLED', `not all of ${this.#arrived} virtual users connected and joined in time`);
+      addWarning(context, 'NOT_SETTLED', `some of ${this.#arrived} virtual users did not connect and join in time`);
     }
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
@@ -129,7 +131,9 @@ export class Conductor {
   async #plateau(): Promise<void> {
     const { control, sampler, population, record, measurements, signal } = this.#context;
     if (signal.aborted) return;
+    await this.#checkpoints.check(`at ${population.connections()} connections`);
     const connections = population.connections();
+    const inService = await readInService(sampler);
     const layers = await readAtRest(control, sampler);
     if (population.connections() !== connections) {
       addWarning(
@@ -141,8 +145,16 @@ export class Conductor {
       return;
     }
     measurements.absentLayers = sampler.absent();
-    measurements.plateaus.push({ connections, layers });
-    record.append('plateau', { connections, layers });
+    measurements.plateaus.push({ connections, layers, inService });
+    record.append('plateau', { connections, layers, inService });
+  }
+
+  /** What an engine that does not answer has counted is in no figure. */
+  #checkEngines(): void {
+    const { unanswered } = this.#context.link;
+    if (unanswered === 0) return;
+    const message = `Artillery's workers left ${unanswered} requests unanswered, and what they counted is not known`;
+    addWarning(this.#context, 'ENGINE_SILENT', message, 'give the generator more CPU, or split the load');
   }
 
   /** Without it a broadcast reaches the members on the publisher's own worker only. */
@@ -154,7 +166,7 @@ export class Conductor {
       this.#context,
       'REDIS_GONE',
       `Redis stopped answering during the run: ${why}`,
-      'see its log, and start it again',
+      'see its log, and restart it',
     );
   }
 
@@ -165,10 +177,11 @@ export class Conductor {
     if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {
       if (signal.aborted) return;
       const left = population.connections();
-      addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is not known`);
+      addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is unknown`);
       return;
     }
     await pause(RESIDUAL_SETTLE_MS, signal);
+    await this.#checkpoints.check('after all had left');
     measurements.afterDisconnect = await readAtRest(control, sampler);
     record.append('after-disconnect', { layers: measurements.afterDisconnect });
   }
@@ -186,8 +199,4 @@ export class Conductor {
     measurements.stages.push({ name: stage, t: sampler.seconds() });
     this.onStage();
   }
-}
-
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

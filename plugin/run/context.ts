@@ -19,15 +19,17 @@ export interface RunContext {
   /** Written as the run goes on. */
   measurements: Measurements;
   record: Pick<RunRecord, 'append'>;
-  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'tell'>;
+  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'tell' | 'unanswered'>;
   control: Pick<ControlClients, 'stats' | 'gc' | 'time' | 'broadcast'>;
   sampler: Omit<Sampler, 'close'>;
-  probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip'>;
+  probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'>;
   /** If there are other receivers to compare its latency with. */
-  sentinel: Pick<Sentinel, 'join'> | undefined;
+  sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** How a connection to the target is made. */
   connection: ConnectionTarget;
   population: Omit<Population, 'close'>;
+  /** What identifies each part of the deployment: process ids, and Redis's id of its run. Parts nobody knows are missing. */
+  deployment(): Promise<Record<string, string>>;
   /** The adapter's Redis, where the run knows it. */
   redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;
   /** Whether the engine keeps a ledger. */

@@ -31,6 +31,7 @@ const ZERO: FleetStatus = {
   holding: 0,
   failed: 0,
   received: 0,
+  reached: 0,
   joining: 0,
 };
 
@@ -170,7 +171,7 @@ function keyOf({ host, engine }: EngineIdentity): string {
 function engineMissing(): CapacityError {
   return new CapacityError(
     'ENGINE_MISSING',
-    `no engine got ready within ${READY_TIMEOUT_MS / 1000} s`,
-    'install artillery-engine-socketio-capacity beside artillery; the lines above may say more',
+    `no engine became ready within ${READY_TIMEOUT_MS / 1000} s`,
+    'install artillery-engine-socketio-capacity beside artillery; see also the lines above',
   );
 }

@@ -7,7 +7,7 @@ import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
 import type { EngineSnapshot } from './link.ts';
-import type { SentinelFacts } from './receivers/sentinel.ts';
+import type { SentinelReceipts } from './receivers/sentinel.ts';
 
 /** Layer → bytes. */
 export type LayerBytes = Record<string, number>;
@@ -16,7 +16,10 @@ export type LayerCpu = Record<string, number>;
 
 export interface Plateau {
   connections: number;
+  /** At rest. */
   layers: LayerBytes;
+  /** Just before the collection; missing where nobody read it. */
+  inService?: LayerBytes;
 }
 
 /** CPU that each layer used in a stretch of the run. */
@@ -62,6 +65,8 @@ export interface Measurements {
   plateaus: Plateau[];
   /** At full target, collected, when all broadcasts are through. */
   afterBroadcasts: LayerBytes | undefined;
+  /** Just before that collection. */
+  inServiceAfterBroadcasts: LayerBytes | undefined;
   afterDisconnect: LayerBytes | undefined;
   absentLayers: Record<string, string>;
   cpu: { ramp: CpuWindow; idle: CpuWindow | undefined; broadcast: CpuWindow | undefined };
@@ -76,7 +81,9 @@ export interface Measurements {
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
   /** From its join on, just before the broadcasts. */
-  sentinel: SentinelFacts | undefined;
+  sentinel: SentinelReceipts | undefined;
+  /** When the probe's connection ended before the run released it. */
+  probeLeftAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] };
   workersAtStart: WorkerIdentity[];
   workersAtEnd: WorkerIdentity[];
@@ -108,6 +115,7 @@ export function newMeasurements(
     peakConnections: 0,
     plateaus: [],
     afterBroadcasts: undefined,
+    inServiceAfterBroadcasts: undefined,
     afterDisconnect: undefined,
     absentLayers: {},
     cpu: { ramp: { seconds: 0, cpuUs: {}, units: 0 }, idle: undefined, broadcast: undefined },
@@ -119,6 +127,7 @@ export function newMeasurements(
     snapshots: [],
     generator: [],
     sentinel: undefined,
+    probeLeftAtUs: undefined,
     roundTripsUs: { single: [], underLoad: [] },
     workersAtStart: [],
     workersAtEnd: [],

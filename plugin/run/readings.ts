@@ -1,4 +1,7 @@
-/** Memory at rest: collected, settled, and the median of several readings, because single ones jump. */
+/**
+ * Memory in service, as it is with its garbage; and at rest: collected, settled, and the median of several readings, because
+ * single ones jump.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ControlClients, Sampler } from '../samplers/index.ts';
 import type { LayerBytes } from './measurements.ts';
@@ -7,6 +10,11 @@ const READINGS = 3;
 const BETWEEN_READINGS_MS = 200;
 /** After a collection, for finalizers and for the kernel to take pages back. */
 const SETTLE_MS = 300;
+
+/** @returns bytes per layer as they are; to be asked for right before `readAtRest`, which collects the garbage */
+export function readInService(sampler: Pick<Sampler, 'reading'>): Promise<LayerBytes> {
+  return sampler.reading();
+}
 
 /** @returns bytes per layer, after a forced collection in every worker */
 export async function readAtRest(

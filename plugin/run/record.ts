@@ -72,8 +72,8 @@ export class RunRecord {
       const kept = this.#replace('result.unsound.json', result);
       throw new CapacityError(
         'RESULT_UNSOUND',
-        `a figure cannot be, which is a mistake of ours\n${formatProblems(problemsOf(checked.error, [], []))}`,
-        `report it with ${kept}, which has all that was measured`,
+        `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, [], []))}`,
+        `please report it with ${kept}, which has everything that was measured`,
       );
     }
     const path = this.#replace('result.json', checked.data);

@@ -12,6 +12,7 @@ import { FleetPopulation, ServerPopulation } from './population.ts';
 import { Probe } from './receivers/probe.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record.ts';
+import { singleRoom } from './round-trips.ts';
 import { openTarget, type Target } from './target.ts';
 
 export interface ResourceOptions {
@@ -47,6 +48,8 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   closers.add(() => probe.close());
   const control = await ControlClients.connect(target.control.urls, target.control.token);
   closers.add(() => control.close());
+  // A server that refuses the scenario's room ends the run here, before any load.
+  await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
   if (redis) closers.add(() => redis.close());
   await redis?.ready();
@@ -70,8 +73,21 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
     connections: () => population.connections(),
   });
   closers.add(() => sampler.close());
+  const deployment = () => identify(target, workers, redis);
   signal.throwIfAborted();
   const holds = ledger || config.external;
-  const measuring = { link, control, sampler, probe, sentinel, connection, population, redis };
+  const measuring = { link, control, sampler, probe, sentinel, connection, population, redis, deployment };
   return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
+}
+
+/** Workers are told apart by their own statistics. */
+async function identify(
+  target: Target,
+  workers: WorkerStats[],
+  redis: RedisReader | undefined,
+): Promise<Record<string, string>> {
+  const { pm2 = [], nginx = [] } = await target.pids(workers);
+  const { runId } = (await redis?.read()) ?? {};
+  const parts = { PM2: pm2.join(), nginx: nginx.toSorted((a, b) => a - b).join(), Redis: runId ?? '' };
+  return Object.fromEntries(Object.entries(parts).filter(([, identity]) => identity !== ''));
 }

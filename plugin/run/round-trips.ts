@@ -20,10 +20,15 @@ export function clockDifference({ measurements, probe }: RunContext, seq: number
   return offsetAt(publisher, nowUs) - offsetAt(answering, nowUs);
 }
 
+/** @returns the room of the probe alone */
+export function singleRoom(room: string): string {
+  return `${room}:single`;
+}
+
 /** @returns when all are answered or given up; the probe is in the scenario's room then */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
   const { control, probe, record, config, measurements, signal } = context;
-  const room = `${config.room}:single`;
+  const room = singleRoom(config.room);
   await probe.join(room);
   const trips = measurements.roundTripsUs.single;
   const { singleRoundTrips: count } = config;
@@ -45,8 +50,12 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   );
   await until(() => trips.length + unsent.length >= count, ANSWER_TIMEOUT_MS, signal);
   if (trips.length < count && !signal.aborted) {
-    const why = unsent[0] ?? 'sent, and not answered';
-    addWarning(context, 'ROUND_TRIPS_MISSING', `${count - trips.length} of ${count} single round trips: ${why}`);
+    const why = unsent[0] ?? 'not answered';
+    addWarning(
+      context,
+      'ROUND_TRIPS_MISSING',
+      `${count - trips.length} of ${count} unloaded round trips are missing: ${why}`,
+    );
   }
   record.append('single-round-trips', { us: trips });
   await probe.join(config.room);

@@ -35,7 +35,10 @@ export async function openTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const url = new URL(config.target);
-  if (config.control) return foreign(config.target, config.control, config.redisUrl);
+  if (config.control) {
+    logTokenInClear(config.control.urls, log);
+    return foreign(config.target, config.control, config.redisUrl);
+  }
   // A stack of ours is on this machine, and speaks plain HTTP.
   if (!isLoopback(url.hostname) || !/^(http|ws):$/.test(url.protocol)) throw controlMissing(config.target);
   const stateDir = defaultStateDir();
@@ -48,7 +51,7 @@ export async function openTarget(
   }
   if (await listens(url.hostname, port)) throw await taken(url, port);
   if (found.status === 'stale') {
-    log(`Cleaning up a stack that a killed run left behind (${found.reason}).`);
+    log(`Cleaning up a stack left by a killed run (${found.reason}).`);
     await found.clean();
   }
   const { profile, workers, redisUrl } = config;
@@ -96,6 +99,19 @@ function foreign(url: string, control: Target['control'], redisUrl: string | und
   };
 }
 
+/** Not a reason of the verdict: no figure depends on it. */
+function logTokenInClear(urls: string[], log: (text: string) => void): void {
+  const inClear = urls
+    .map((url) => new URL(url))
+    .filter((url) => url.protocol !== 'https:' && !isLoopback(url.hostname));
+  if (inClear.length === 0) return;
+  const hosts = inClear.map(({ host }) => host).join(', ');
+  log(
+    `Warning: the control token crosses the network unencrypted, to ${hosts}. Who reads it can publish to the server's clients. ` +
+      'Give `instrument(io)` the option `tls`, and the run https:// control URLs; or use a tunnel.',
+  );
+}
+
 /** Whether something accepts connections there already: then it is the user's, and ours would be in its way. */
 function listens(hostname: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -117,7 +133,7 @@ async function taken(url: URL, port: number): Promise<CapacityError> {
   if (answer === undefined) return controlMissing(url.origin);
   return new CapacityError(
     'PORT_TAKEN',
-    `port ${port} is taken by something that is no Socket.IO server: ${answer}`,
+    `port ${port} is taken by a program that is not a Socket.IO server: ${answer}`,
     `stop it (ss -ltnp 'sport = :${port}' names it), or measure on another port: TARGET=http://127.0.0.1:8081`,
   );
 }
@@ -131,7 +147,7 @@ async function handshake(url: URL): Promise<string | undefined> {
     // A handshake, or the refusal of one: `{"code":…,"message":…}`.
     return /^0\{"sid"|^\{"code":\d/.test(body) ? undefined : `it answers HTTP ${response.status}`;
   } catch (error) {
-    if ((error as Error).name === 'TimeoutError') return `it does not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
+    if ((error as Error).name === 'TimeoutError') return `it did not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
     return 'it does not speak HTTP';
   }
 }
@@ -144,7 +160,7 @@ function present(pid: number | undefined): number[] {
 function controlMissing(url: string): CapacityError {
   return new CapacityError(
     'CONTROL_MISSING',
-    `nothing is known of the workers behind ${url}`,
+    `no control port is known for the workers behind ${url}`,
     'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}',
   );
 }
@@ -152,7 +168,7 @@ function controlMissing(url: string): CapacityError {
 function inUse(ownerPid: number): CapacityError {
   return new CapacityError(
     'STACK_IN_USE',
-    `another run (process ${ownerPid}) is measuring on this stack, and two would measure each other`,
-    'wait until it has ended, or keep a stack up for several runs: npx socketio-capacity stack up',
+    `another run (process ${ownerPid}) is already measuring on this stack, and two runs would distort each other's figures`,
+    'wait until it ends, or keep a stack up for several runs: npx socketio-capacity stack up',
   );
 }

@@ -41,8 +41,8 @@ export async function warmUp(context: RunContext): Promise<void> {
   addWarning(
     context,
     'WARM_UP_FAILED',
-    `the short connections before the baseline had problems: ${failure}`,
-    'see the worker logs; `warmUp: 0` does without, and the memory per connection then has its first-time costs in it',
+    `the short connections before the baseline failed: ${failure}`,
+    'see the worker logs; or set `warmUp: 0`, which adds first-time costs to the memory per connection',
   );
 }
 
@@ -85,7 +85,7 @@ async function broadcastUntil({ control, config, measurements }: RunContext, sig
 async function gone(context: RunContext, before: number): Promise<void> {
   const deadlineMs = performance.now() + LEAVE_TIMEOUT_MS;
   while (!context.signal.aborted && (await connections(context)) > before) {
-    if (performance.now() > deadlineMs) throw new Error(`they did not leave within ${LEAVE_TIMEOUT_MS / 1000} s`);
+    if (performance.now() > deadlineMs) throw new Error(`they did not close within ${LEAVE_TIMEOUT_MS / 1000} s`);
     await delay(LEAVE_POLL_MS);
   }
 }

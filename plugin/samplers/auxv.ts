@@ -1,7 +1,7 @@
 /**
- * Two constants of the running kernel that Node does not expose. The kernel hands them to every process in its
- * auxiliary vector: (type, value) pairs of machine words. Every Linux that Node 22 runs on has 64-bit little-endian words
- * or is not worth a second reader; the fallbacks are what x86-64 has.
+ * Two constants of the running kernel that Node does not expose. The kernel passes them to every process in its auxiliary
+ * vector: (type, value) pairs of machine words. This reads 64-bit little-endian words only, which nearly every Linux with
+ * Node 22 has; the fallbacks are the values of x86-64.
  */
 import { readFileSync } from 'node:fs';
 

@@ -1,24 +1,25 @@
 /**
- * What the Linux kernel reports about the whole machine: TCP, slab memory, free memory, CPU, swap. Each is read on its own, in
- * well under a millisecond, so that a file that is missing or closed to us (slabinfo is for root) costs only its own
- * figures.
+ * What the Linux kernel reports about the whole machine: TCP, slab memory, free memory, CPU, swap. Each file is read
+ * separately, in well under a millisecond, so that one that is missing or unreadable (slabinfo is for root) costs only its
+ * own figures.
  */
 import { readFileSync } from 'node:fs';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
 export interface MemoryReading {
-  /** What the machine has no longer to give: not even file cache that it could drop. */
+  /** Memory that is not available: neither free nor in caches that the kernel can drop. */
   usedBytes: number;
   /**
-   * Neither free nor file cache. MemAvailable also counts what the kernel calls reclaimable as available, though the
-   * inodes of live sockets, which are among it, cannot be reclaimed.
+   * Neither free nor file cache. MemAvailable counts all reclaimable slabs as available, although these include the
+   * inodes of live sockets, which the kernel cannot reclaim.
    */
   heldBytes: number;
   pageTablesBytes: number;
 }
+
 /** Of all cores, since boot. */
 export interface CpuReading {
-  /** User, system and interrupts, and what the hypervisor took. */
+  /** User, system, interrupt and steal time. */
   busyUs: number;
   idleUs: number;
 }
@@ -31,13 +32,13 @@ export interface SwapReading {
 
 /**
  * @returns bytes of socket buffers, in whole pages
- * @throws Error with the reason why it is not known; so do the next three
+ * @throws Error with the reason why the figure is missing, as do the next three functions
  */
 export function readTcpBytes(): number {
   return parseSockstat(proc('net/sockstat'));
 }
 
-/** @returns bytes of the slab caches that sockets live in; the most expensive to read: the kernel counts meanwhile */
+/** @returns bytes of the slab caches for sockets; the most expensive to read, since the kernel counts them at each read */
 export function readSlabBytes(): number {
   return parseSlabinfo(proc('slabinfo'));
 }
@@ -50,7 +51,7 @@ export function readCpu(): CpuReading {
   return parseCpu(proc('stat'));
 }
 
-/** @returns undefined where it is not known */
+/** @returns undefined if the kernel does not report it */
 export function readSwap(): SwapReading | undefined {
   try {
     return parseVmstat(proc('vmstat'));
@@ -64,11 +65,11 @@ export function parseSockstat(text: string): number {
   return Number(line(text, /^TCP: .*\bmem (\d+)/m, '/proc/net/sockstat has no TCP line')) * PAGE_SIZE_BYTES;
 }
 
-/** Caches that grow with TCP connections. `dentry` is left out: a walk of the file system moves it more than sockets. */
+/** Caches that grow with TCP connections. Without `dentry`: walking the file system changes it more than sockets do. */
 const SOCKET_CACHES =
   /^(TCP|TCPv6|MPTCP|MPTCPv6|tw_sock_.*|request_sock_.*|sock_inode_cache|skbuff_.*|eventpoll_.*|filp)$/;
 
-/** Counts whole slabs: what the kernel has taken, also for objects that are free again. */
+/** Counts whole slabs, including free objects, since that is the memory that the kernel has allocated. */
 export function parseSlabinfo(text: string): number {
   let pages = 0;
   for (const row of text.split('\n')) {
@@ -90,7 +91,7 @@ export function parseMeminfo(text: string): MemoryReading {
   };
 }
 
-/** Pages of compressed swap in memory (zswap) count like those on a disk: either way a process waited for them. */
+/** Compressed swap in memory (zswap) counts like swap on a disk: in both cases a process waits for its pages. */
 export function parseVmstat(text: string): SwapReading {
   const bytes = (direction: 'in' | 'out') => {
     line(text, new RegExp(`^(pswp${direction}) `, 'm'), `/proc/vmstat has no pswp${direction}`);
@@ -104,7 +105,7 @@ export function parseCpu(text: string): CpuReading {
   const ticks = line(text, /^cpu +(.*)$/m, '/proc/stat has no cpu line')
     .split(' ')
     .map(Number);
-  // user nice system idle iowait irq softirq steal; the guest figures behind them are already part of user.
+  // user nice system idle iowait irq softirq steal; the guest times after them are already part of user.
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
   return { busyUs: (user + nice + system + irq + softirq + steal) * TICK_US, idleUs: (idle + iowait) * TICK_US };
 }
@@ -124,7 +125,7 @@ function proc(name: string): string {
 }
 
 function explain({ code, path, message }: NodeJS.ErrnoException): string {
-  if (process.platform !== 'linux') return 'only Linux tells';
-  if (code === 'EACCES' || code === 'EPERM') return `${path} is readable by root only`;
+  if (process.platform !== 'linux') return 'available on Linux only';
+  if (code === 'EACCES' || code === 'EPERM') return `${path} is readable only by root`;
   return code === 'ENOENT' ? `${path} does not exist on this system` : message;
 }

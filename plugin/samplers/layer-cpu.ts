@@ -1,4 +1,4 @@
-/** CPU time of all layers: what each has used so far, and its share since the sample before. */
+/** CPU time of all layers: the total of each so far, and its share since the previous sample. */
 import { CpuTime } from './cpu-time.ts';
 import type { CpuReading } from './kernel.ts';
 import type { Layer } from './layers/layer.ts';
@@ -6,12 +6,12 @@ import type { ProcessReading } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import type { Sources } from './sources.ts';
 
-/** `idleUs` of a layer that has cores of its own, as the whole machine has. */
+/** With `idleUs` for a layer with its own cores, such as the whole machine. */
 type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 export interface CpuPoint {
   atMs: number;
-  /** Layers that have been seen. */
+  /** By layer, without those that have not been seen. */
   uses: Record<string, CpuUse>;
 }
 
@@ -28,7 +28,7 @@ export class LayerCpu {
     for (const [layer, cpu] of this.#processes) cpu.add(pids[layer] ?? [], processes);
   }
 
-  /** @returns of processes, what was added so far; never rejects */
+  /** @returns CPU time by layer; for processes, the total of the `add` calls. Never rejects */
   async uses(sources: Sources): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const { id, cpu } of this.#layers) {
@@ -41,8 +41,8 @@ export class LayerCpu {
 }
 
 /**
- * @returns 100 is one core, or all cores of a layer that has some of its own; nothing for a layer seen for the first time,
- *   since what it used before belongs to no sample
+ * @returns 100 is one core, or all cores of a layer with its own cores; empty for a layer that is seen for the first
+ *   time, since its earlier CPU time belongs to no sample
  */
 export function cpuPercent(layer: string, before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
   const [from, to] = [before?.uses[layer], now.uses[layer]];

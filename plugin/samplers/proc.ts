@@ -1,6 +1,6 @@
 /**
  * Memory and CPU time of processes: from /proc on Linux; elsewhere RSS and CPU time through `pidusage`, which asks `ps`.
- * A process that is gone is simply not in the answer.
+ * A process that has ended is missing in the result.
  */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -9,18 +9,18 @@ import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
 export interface ProcessReading {
   rssBytes: number;
-  /** Proportional set size: shared pages divided by their users, so that processes add up. Linux only, when asked for. */
+  /** Proportional set size: shared pages divided by their users, so that processes add up. Linux only, if requested. */
   pssBytes?: number;
   /** User and system time of all threads since the start of the process, in steps of one clock tick (10 ms). */
   cpuUs: number;
-  /** Microseconds since boot (elsewhere than on Linux since 1970, to the second). Rises when a pid is used again. */
+  /** Microseconds since boot (elsewhere than on Linux since 1970, to the second). Increases when a pid is reused. */
   startedAtUs: number;
 }
 
 /**
- * @param options.pss read the proportional set size too. The kernel walks the page tables for it: about 5 ms for every
- *   500 MB, in which the process cannot map memory. Without it a reading is one small file, 0.02 ms.
- * @returns what is known of each living process; never throws
+ * @param options.pss also read the proportional set size. For it the kernel walks the page tables: about 5 ms for every
+ *   500 MB, during which the process cannot map memory. Without it a reading is one small file, 0.02 ms.
+ * @returns a reading of each living process; never throws
  */
 export async function readProcesses(pids: number[], options: { pss: boolean }): Promise<Map<number, ProcessReading>> {
   const unique = [...new Set(pids)];
@@ -31,7 +31,7 @@ export async function readProcesses(pids: number[], options: { pss: boolean }): 
 
 async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | undefined> {
   try {
-    // Synchronous, because this file never blocks and five trips to the thread pool cost more than the reading.
+    // Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read.
     const stat = parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
     if (stat === undefined || !pss) return stat;
     const rollup = parseSmapsRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => ''));
@@ -41,7 +41,7 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
   }
 }
 
-/** @returns undefined for a zombie, which has no memory left, and for anything that is no stat line */
+/** @returns undefined for a zombie, which has no memory left, and for anything that is not a stat line */
 export function parseStat(line: string): ProcessReading | undefined {
   // The command name is in parentheses and may itself contain spaces and parentheses; the rest is plain.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
@@ -54,7 +54,7 @@ export function parseStat(line: string): ProcessReading | undefined {
   };
 }
 
-/** RSS comes along because it is exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
+/** Includes RSS, because it is exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
 export function parseSmapsRollup(text: string): { rssBytes: number; pssBytes: number } | undefined {
   const rss = /^Rss:\s+(\d+) kB$/m.exec(text)?.[1];
   const pss = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
@@ -62,7 +62,7 @@ export function parseSmapsRollup(text: string): { rssBytes: number; pssBytes: nu
   return { rssBytes: Number(rss) * 1024, pssBytes: Number(pss) * 1024 };
 }
 
-/** `ps` once for all; a pid that it does not know is missing in the answer or null there. */
+/** Runs `ps` once for all pids; an unknown pid is missing in its result, or null there. */
 export async function readByPs(pids: number[]): Promise<Map<number, ProcessReading>> {
   const readings = new Map<number, ProcessReading>();
   const usages: Record<string, pidusage.Status | null> =

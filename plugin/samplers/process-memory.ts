@@ -1,24 +1,26 @@
-/** Memory of a layer that is processes: their sum. */
+/** Memory of a layer that consists of processes: their sum. */
 import type { ProcessReading } from './proc.ts';
 
-/** Process ids by layer; a layer that runs elsewhere, or not at all, is missing or empty. */
+/** Process ids by layer; a layer without processes on this machine is missing or empty. */
 export type LayerPids = Record<string, number[]>;
 
 export interface ProcessMemory {
   rssBytes: number;
-  /** Only when it was asked for, and readable of every process. */
+  /** Only if requested, and readable for every process. */
   pssBytes?: number;
 }
 
 export const PSS_UNREADABLE =
-  process.platform === 'linux' ? '/proc/<pid>/smaps_rollup is readable by its user and root only' : 'only Linux tells';
+  process.platform === 'linux'
+    ? '/proc/<pid>/smaps_rollup is readable only by its user and by root'
+    : 'available on Linux only';
 
-/** @throws Error: a sum over only some of the processes would look like a saving, so there is none */
+/** @throws Error if a process is missing: a sum over only some processes would look like a saving */
 export function processMemory(pids: number[] | undefined, processes: Map<number, ProcessReading>): ProcessMemory {
-  if (pids === undefined || pids.length === 0) throw new Error('no process of it runs on this machine');
+  if (pids === undefined || pids.length === 0) throw new Error('it has no process on this machine');
   const readings = pids.map((pid) => processes.get(pid)).filter((reading) => reading !== undefined);
   const gone = pids.length - readings.length;
-  if (gone > 0) throw new Error(`${gone} of its ${pids.length} processes are gone`);
+  if (gone > 0) throw new Error(`${gone} of its ${pids.length} processes have ended`);
   const memory = { rssBytes: 0, pssBytes: 0 };
   let complete = true;
   for (const { rssBytes, pssBytes } of readings) {

@@ -1,4 +1,4 @@
-/** One full reading of all layers. What is not known is missing, with the reason beside it. */
+/** One full reading of all layers. Figures that cannot be read are missing, and the reason is recorded. */
 import { describeError } from '../../protocol/errors.ts';
 import type { Layer } from './layers/layer.ts';
 import type { Sources } from './sources.ts';
@@ -6,15 +6,15 @@ import type { Sources } from './sources.ts';
 export interface Reading {
   /** By the ids of figures: `workerRss`, `kernelTcp`, … */
   bytes: Record<string, number>;
-  /** Figures that could have been there, and why they are not. */
+  /** Why figures are missing, by their ids. */
   absent: Record<string, string>;
 }
 
-const NOT_HERE = "the workers run on another machine, and this one's kernel knows the generator's end only";
+const NOT_HERE = "the workers run on another machine, and the kernel of this one knows only the generator's end";
 
 /**
- * @param ownMachineOnly the workers run elsewhere: this machine's kernel figures would be taken for theirs
- * @returns in the order of the table; never rejects
+ * @param ownMachineOnly the workers run on another machine, whose kernel figures this machine does not have
+ * @returns figures in the order of the layers; never rejects
  */
 export async function takeReading(
   layers: readonly Layer[],

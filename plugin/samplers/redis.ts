@@ -1,10 +1,12 @@
-/** What Redis says of itself. It owns one connection, which comes back by itself when Redis does. */
+/** Reads what Redis reports about its memory. Owns one connection, which reconnects by itself. */
 import { createClient } from 'redis';
 
 export interface RedisReading {
+  /** Another one after each start. */
+  runId: string;
   usedMemoryBytes: number;
   rssBytes: number;
-  /** What waits in the output buffers of subscribed connections: grows when a worker falls behind. */
+  /** Output buffers of subscribed connections: grow when a worker falls behind. */
   pubSubOutputBytes: number;
   /** All memory of subscribed connections, output buffers included. */
   pubSubTotalBytes: number;
@@ -14,12 +16,12 @@ export interface RedisReading {
 const TIMEOUT_MS = 1000;
 
 export class RedisReader {
-  /** Readings that could not be taken, and why the last one was not. */
+  /** Readings that failed; `lastFailure` is the reason of the last one. */
   failures = 0;
   lastFailure: string | undefined;
   readonly #client;
 
-  /** @param url redis://[[user]:password@]host[:port]; connecting goes on in the background */
+  /** @param url redis://[[user]:password@]host[:port]; connects in the background after `ready()` */
   constructor(url: string) {
     this.#client = createClient({
       url,
@@ -36,12 +38,12 @@ export class RedisReader {
     await new Promise<void>((resolve) => {
       this.#client.once('ready', resolve);
       this.#client.once('error', () => resolve());
-      // Rejects only when closed meanwhile; failures to connect come as 'error' and are tried again.
+      // Rejects only if closed meanwhile; failures to connect are emitted as 'error' and retried.
       this.#client.connect().catch(() => resolve());
     });
   }
 
-  /** @returns undefined, and counts a failure, when Redis does not answer. Never throws. */
+  /** @returns undefined, and counts a failure, if Redis does not answer. Never throws. */
   async read(): Promise<RedisReading | undefined> {
     try {
       const answers = Promise.all([this.#client.info(), this.#client.clientList({ TYPE: 'PUBSUB' })]);
@@ -67,6 +69,7 @@ function toReading(info: Map<string, string>, subscribers: { omem: number; totMe
     return value;
   };
   return {
+    runId: info.get('run_id') ?? '',
     usedMemoryBytes: figure('used_memory'),
     rssBytes: figure('used_memory_rss'),
     pubSubOutputBytes: subscribers.reduce((sum, client) => sum + client.omem, 0),
@@ -82,7 +85,7 @@ export function parseInfo(text: string): Map<string, string> {
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  // The loser of the race may still reject; that is no unhandled rejection.
+  // The promise can still reject after the timeout, and must not become an unhandled rejection.
   promise.catch(() => {});
   try {
     return await Promise.race([promise, late]);

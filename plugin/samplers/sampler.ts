@@ -1,4 +1,4 @@
-/** Follows all layers: one row a second for the time series, full readings and CPU times on request. */
+/** Samples all layers: one row a second for the time series, full readings and CPU times on request. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSwap, type SwapReading } from './kernel.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
@@ -7,31 +7,33 @@ import type { Layer } from './layers/layer.ts';
 import { type ProcessReading, readProcesses } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import { takeReading } from './reading.ts';
+import { SharedPages } from './shared-pages.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
 
 export interface SamplerSources extends Readers {
-  /** Asked at every sample, since workers are restarted and fleet processes start late. */
+  /** Called at every sample, since workers restart and fleet processes start late. */
   pids(): LayerPids | Promise<LayerPids>;
   /** Connected now. */
   connections(): number;
-  /** The deployment is on another machine, of which this one's kernel knows nothing. */
+  /** The deployment runs on another machine, whose kernel figures this machine does not have. */
   ownMachineOnly?: boolean;
   /** Default 1000. */
   intervalMs?: number;
-  /** Default: all there are. */
+  /** Default: all layers. */
   layers?: readonly Layer[];
 }
 
 /**
- * Of processes: `rssBytes`, `pssBytes` (not in every row: see `PSS_SHARE`), and `cpuPercent` since the row before, which
- * is not in the first; 100 is one core. Of the whole machine: `usedBytes`, and `cpuPercent` of all its cores.
+ * For processes: `rssBytes`, `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`), and, except in the first row,
+ * `cpuPercent` since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its
+ * cores.
  */
 export type LayerSample = Record<string, number>;
 
-/** `t` in seconds since the start. Layers of which nothing is known are missing. */
+/** `t` is in seconds since the start. Layers that could not be read are missing. */
 export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
-export interface SamplerHealth {
+interface SamplerHealth {
   intervalMs: number;
   /** Rows. */
   taken: number;
@@ -39,11 +41,11 @@ export interface SamplerHealth {
   missed: number;
   /** The longest time between two rows. */
   longestGapMs: number;
-  /** Readings that a source could not give, by source: `processes`, `redis`, or `row` for a whole row. */
+  /** Failed readings by source: `processes`, `redis`, or `row` for a whole row. */
   failures: Record<string, number>;
 }
 
-/** Reading PSS may take this share of the time: the bigger the processes, the less often it comes. */
+/** The share of time that reading PSS can take: the larger the processes, the less often it is read. */
 const PSS_SHARE = 0.002;
 
 export class Sampler {
@@ -52,6 +54,7 @@ export class Sampler {
   readonly #sources: SamplerSources;
   readonly #intervalMs: number;
   readonly #cpu: LayerCpu;
+  readonly #shared = new SharedPages();
   readonly #stop = new AbortController();
   readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0 };
@@ -62,7 +65,7 @@ export class Sampler {
   #pssDueMs = 0;
   #absent: Record<string, string> = {};
 
-  /** The readers among the sources stay the caller's to close. */
+  /** Does not close the readers in `sources`: they belong to the caller. */
   constructor(sources: SamplerSources) {
     this.#sources = sources;
     this.#intervalMs = sources.intervalMs ?? 1000;
@@ -77,12 +80,12 @@ export class Sampler {
     this.#running ??= this.#run();
   }
 
-  /** Time of the series: since `start`. */
+  /** Seconds since `start`, the time of the series. */
   seconds(): number {
     return Math.round(performance.now() - this.#startMs) / 1000;
   }
 
-  /** All figures now, in bytes; the PSS of big processes takes some ms. Never rejects. */
+  /** Reads all figures, in bytes; the PSS of large processes takes some ms. Never rejects. */
   async reading(): Promise<Record<string, number>> {
     const pids = await this.#pids();
     const sources = openSources(pids, this.#readProcesses(pids, true), this.#sources);
@@ -91,14 +94,14 @@ export class Sampler {
     return bytes;
   }
 
-  /** What the last `reading()` could not tell, and why. */
+  /** Figures that the last `reading()` could not read, and why. */
   absent(): Record<string, string> {
     return { ...this.#absent };
   }
 
   /**
-   * CPU time used so far in microseconds, of each layer that has been seen, in steps of 10 ms; and of the whole machine
-   * as `system`. Only differences between two calls mean something.
+   * CPU time so far in microseconds, in steps of 10 ms: of each layer that has been seen, and of the whole machine as
+   * `system`. Only the difference between two calls is meaningful.
    */
   async cpu(): Promise<Record<string, number>> {
     const pids = await this.#pids();
@@ -118,13 +121,13 @@ export class Sampler {
     };
   }
 
-  /** What the machine has moved to and from swap since the start; undefined where the kernel does not tell. */
+  /** Bytes that the machine has moved to and from swap since the start; undefined if the kernel does not report them. */
   swapped(): SwapReading | undefined {
     const [before, now] = [this.#swapAtStart, readSwap()];
     return before && now && { inBytes: now.inBytes - before.inBytes, outBytes: now.outBytes - before.outBytes };
   }
 
-  /** Resolves when the row under way is done. Idempotent. */
+  /** Resolves when the current row is complete. Idempotent. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -173,10 +176,18 @@ export class Sampler {
     const row: Record<string, number | LayerSample> = { t, connections };
     for (const [index, { id, isProcesses }] of this.layers.entries()) {
       if (isProcesses && !pids[id]?.length) continue;
-      const sample = { ...(await sampled[index]), ...cpuPercent(id, before, now) };
+      const sample: LayerSample = { ...(await sampled[index]), ...cpuPercent(id, before, now) };
+      if (isProcesses) this.#derivePss(sample, id, pids[id] ?? []);
       if (Object.keys(sample).length > 0) row[id] = sample;
     }
     return row as SampleRow;
+  }
+
+  #derivePss(sample: LayerSample, layer: string, pids: number[]): void {
+    const { rssBytes, pssBytes } = sample;
+    if (rssBytes === undefined || pssBytes !== undefined) return;
+    const derived = this.#shared.derive(layer, pids, { rssBytes });
+    if (derived !== undefined) sample.derivedPssBytes = derived;
   }
 
   async #pids(): Promise<LayerPids> {
@@ -191,6 +202,7 @@ export class Sampler {
   async #readProcesses(pids: LayerPids, pss: boolean): Promise<Map<number, ProcessReading>> {
     const processes = await readProcesses(Object.values(pids).flat(), { pss });
     this.#cpu.add(pids, processes);
+    if (pss) this.#shared.note(pids, processes);
     return processes;
   }
 }

@@ -1,4 +1,4 @@
-/** What layers are read from: processes, Redis, the workers' own statistics, the kernel. */
+/** The sources of layers: processes, Redis, the workers' own statistics, the kernel. */
 import type { WorkerStats } from '../../protocol/events.ts';
 import { type CpuReading, type MemoryReading, readCpu, readMemory, readSlabBytes, readTcpBytes } from './kernel.ts';
 import type { ProcessReading } from './proc.ts';
@@ -6,15 +6,15 @@ import { type LayerPids, type ProcessMemory, processMemory } from './process-mem
 import type { RedisReader, RedisReading } from './redis.ts';
 import type { ControlClients } from './workers.ts';
 
-/** The connections that a run reads through. Their owner closes them. */
+/** The connections that a run reads from. Their owner closes them. */
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'>;
   workers?: Pick<ControlClients, 'stats'>;
 }
 
 /**
- * Of one moment. Each source is asked once, when the first layer wants it, and not at all when none does. It rejects with
- * the reason why nothing is known.
+ * The sources for one reading. Each is read at most once, when the first layer needs it, and rejects with the reason why
+ * its figures are missing.
  */
 export interface Sources {
   /** Sums over the processes of a layer. */
@@ -30,7 +30,7 @@ export interface Sources {
   };
 }
 
-/** @param processes of all layers, under way */
+/** @param processes the readings of all layers, which can still be pending */
 export function openSources(
   pids: LayerPids,
   processes: Promise<Map<number, ProcessReading>>,
@@ -56,10 +56,10 @@ export function openSources(
   };
 }
 
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
+function once<T>(read: () => Promise<T>): () => Promise<T> {
   let answer: Promise<T> | undefined;
   return () => {
-    answer ??= ask();
+    answer ??= read();
     return answer;
   };
 }

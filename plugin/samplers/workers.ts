@@ -1,4 +1,4 @@
-/** The control namespace of every Socket.IO worker: what they know of themselves, and orders to them. */
+/** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
 import { io, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -11,7 +11,7 @@ import {
   type WorkerStats,
 } from '../../protocol/events.ts';
 
-/** How far a worker's monotonic clock is ahead of ours, and the most by which this may be wrong. */
+/** How far a worker's monotonic clock is ahead of ours, and the largest possible error of that. */
 export interface ClockOffset {
   /** When it was read, on our clock. */
   atUs: number;
@@ -19,29 +19,34 @@ export interface ClockOffset {
   uncertaintyUs: number;
 }
 
-/** A full collection of a heap of some GB takes seconds. */
+const START = 'start the server, with its control token; or correct the list of control addresses';
+/** Error codes of Node and OpenSSL. */
+const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME/;
+const TRUST =
+  'name the certificate of its authority in NODE_EXTRA_CA_CERTS=/path/ca.pem, and use a host name that it is for';
+
+/** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
 
 /**
  * All requests reject with a CapacityError that names the worker: CONTROL_UNREACHABLE when its connection is down,
- * CONTROL_TIMEOUT when it does not answer, or the code of its own refusal. A lost connection is opened again in the
- * background.
+ * CONTROL_TIMEOUT when it does not answer, or the code of its own refusal. A lost connection reconnects in the background.
  */
 export class ControlClients {
-  readonly #workers: Worker[];
+  readonly #workers: ControlClient[];
 
-  private constructor(workers: Worker[]) {
+  private constructor(workers: ControlClient[]) {
     this.#workers = workers;
   }
 
   /**
-   * @param urls http://host:port of each worker's control port
+   * @param urls http(s)://host:port of each worker's control port
    * @param timeoutMs for connecting and for every request but `gc`
    * @throws CapacityError CONTROL_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
    */
   static async connect(urls: string[], token: string, timeoutMs = 5000): Promise<ControlClients> {
-    const clients = new ControlClients(urls.map((url) => new Worker(url, token, timeoutMs)));
+    const clients = new ControlClients(urls.map((url) => new ControlClient(url, token, timeoutMs)));
     try {
       await Promise.all(clients.#workers.map((worker) => worker.connected));
       return clients;
@@ -68,7 +73,7 @@ export class ControlClients {
     return worker.request('broadcast', [order]);
   }
 
-  /** The quickest of several round trips bounds the error by half its length. In the order of the URLs. */
+  /** Half of the shortest of several round trips bounds the error. @returns offsets in the order of the URLs */
   time(): Promise<ClockOffset[]> {
     return Promise.all(
       this.#workers.map(async (worker) => {
@@ -95,7 +100,7 @@ type Requests = ControlToServerEvents;
 type Answer<E extends keyof Requests> =
   Parameters<Requests[E]> extends [...unknown[], (reply: ControlReply<infer T>) => void] ? T : never;
 
-class Worker {
+class ControlClient {
   readonly url: string;
   readonly connected: Promise<void>;
   readonly #socket: Socket;
@@ -107,7 +112,7 @@ class Worker {
     this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
       auth: { token },
       transports: ['websocket'],
-      // One connection each, also when the same process measures twice.
+      // A separate connection, even if the same process measures twice.
       forceNew: true,
       timeout: timeoutMs,
       reconnectionDelay: 200,
@@ -117,7 +122,7 @@ class Worker {
       this.#socket.once('connect', resolve);
       this.#socket.once('connect_error', (error) => reject(connectError(url, error)));
     });
-    // It is awaited later, together with the others'.
+    // Awaited later, together with those of the other workers.
     this.connected.catch(() => {});
   }
 
@@ -131,12 +136,12 @@ class Worker {
     try {
       reply = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
     } catch {
-      // socket.io-client has one rejection for both: the time is up, or the connection was lost meanwhile.
+      // socket.io-client rejects in the same way for a timeout and for a lost connection.
       if (!this.#socket.connected) throw unreachable(this.url, `connection lost during \`${event}\``);
       throw new CapacityError(
         'CONTROL_TIMEOUT',
         `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
-        'its event loop is blocked or it is out of memory: look at its log, or lower the load',
+        'its event loop is blocked, or it is out of memory: see its log, or lower the load',
       );
     }
     if (reply.ok) return reply.value;
@@ -149,10 +154,11 @@ class Worker {
 }
 
 function connectError(url: string, error: Error & { type?: string; description?: unknown }): CapacityError {
-  // Errors of the transport carry a type, a refusal by the server does not; 'timeout' is socket.io-client's own.
+  // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
   if (error.type !== undefined || error.message === 'timeout') {
     const { error: cause } = (error.description ?? {}) as { error?: Error };
-    return unreachable(url, (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message);
+    const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message;
+    return CERTIFICATE_PROBLEM.test(reason) ? unreachable(url, reason, TRUST) : unreachable(url, reason);
   }
   if (error.message === 'Invalid namespace') {
     return new CapacityError(
@@ -168,10 +174,6 @@ function connectError(url: string, error: Error & { type?: string; description?:
   );
 }
 
-function unreachable(url: string, reason: string): CapacityError {
-  return new CapacityError(
-    'CONTROL_UNREACHABLE',
-    `control port of worker ${url} cannot be reached: ${reason}`,
-    'start the server, or correct the list of control addresses',
-  );
+function unreachable(url: string, reason: string, fix = START): CapacityError {
+  return new CapacityError('CONTROL_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
 }

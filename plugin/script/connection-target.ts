@@ -1,17 +1,17 @@
 /**
- * How a connection to the target is made: one answer for the load, for the receivers of the run itself, and for whoever
- * checks the target before. Two readings of the same options would sooner or later connect in two ways.
+ * How a connection to the target is made: the same for the load, for the receivers of the run itself, and for the checks
+ * before the load. If each of them read the options, they would sooner or later connect differently.
  */
 import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { EngineOptions } from './engine-options.ts';
 import type { Flow } from './flow.ts';
 
 export interface ConnectionTarget extends ConnectionOptions {
-  /** In which virtual users are without a step that says otherwise. */
+  /** The namespace of virtual users, unless a step names another one. */
   namespace: string;
 }
 
-/** @param flow what its first `connect` changes counts, as far as the script itself says it */
+/** @param flow the changes of its first `connect` apply, except for values that come from templates */
 export function connectionTargetOf(
   { connection, baseNamespace }: EngineOptions,
   flow: Flow | undefined,

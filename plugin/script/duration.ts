@@ -12,7 +12,7 @@ export function durationMs(value: unknown): number | undefined {
   return unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
 
-/** Long spellings that Artillery's own `ms` knows. */
+/** Accepts the long spellings that Artillery's `ms` accepts. */
 function unitOf(word: string): string {
   if (/^(ms|msecs?|milliseconds?)$/.test(word)) return 'ms';
   if (/^(|s|secs?|seconds?)$/.test(word)) return 's';

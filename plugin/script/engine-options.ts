@@ -1,4 +1,4 @@
-/** The engine's options: `config.engines.socketio-capacity`, and the older places that flows in the wild use. */
+/** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
 import { z } from 'zod';
 import {
   type ClientKind,
@@ -20,9 +20,9 @@ export interface Backoff {
 
 export interface EngineOptions {
   client: ClientKind;
-  /** For what every connection has in common. */
+  /** The same for all connections. */
   connection: ConnectionOptions;
-  /** Namespace that a path in the target stands for; '' without one. */
+  /** Namespace in the path of the target; '' without one. */
   baseNamespace: string;
   /** For acknowledgements, responses and `waitFor`. */
   timeoutMs: number;
@@ -36,7 +36,7 @@ export interface EngineOptions {
 const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const texts = z.record(z.string(), scalar);
 
-/** Options that a `connect` step may give too. */
+/** Options that a `connect` step can set, too. */
 export const connectionShape = {
   auth: z.record(z.string(), z.unknown()).optional(),
   query: texts.optional(),
@@ -79,7 +79,7 @@ export const optionsSchema = z.strictObject({
 
 const OPTION_NAMES = [optionsSchema, backoffSchema, tlsSchema].flatMap((schema) => Object.keys(schema.shape));
 
-/** Options of socket.io-client that mean something else here, or nothing. */
+/** Options of socket.io-client that have another name here, or none. */
 const ELSEWHERE: Record<string, string> = {
   reconnectionAttempts: 'write reconnection: {attempts: …}',
   reconnectionDelay: 'write reconnection: {delay: <seconds>}',
@@ -89,7 +89,7 @@ const ELSEWHERE: Record<string, string> = {
   ackTimeout: 'write timeout: <seconds>',
   parser: 'custom parsers are not supported',
   leaveRate: 'write disconnectRate',
-  forceNew: 'leave it out: every virtual user has a connection of its own',
+  forceNew: 'remove it: every virtual user has its own connection anyway',
 };
 
 /**
@@ -118,7 +118,7 @@ export function parseEngineOptions(script: Script): { options: EngineOptions } |
     if (client === 'light' && transports?.some((transport) => transport !== 'websocket')) {
       problems.push({
         path: formatPath(['config', 'engines', ENGINE, 'transports']),
-        message: 'the light client speaks WebSocket only: write client: official, or transports: [websocket]',
+        message: 'the light client supports only WebSocket: write client: official, or transports: [websocket]',
       });
     }
   }
@@ -137,11 +137,11 @@ function placesOf({ config }: Script): Place[] {
 }
 
 /**
- * The script with those of our engine's options that are right: for a load that another engine drives, whose own options
- * stand in the same places and are not ours to check.
+ * @returns the script with only the valid options of our engine, for a load that a third-party engine drives: its own
+ *   options are in the same places, and are not ours to validate
  */
 export function withKnownOptions(script: Script): Script {
-  // What the light client cannot do is no mistake where it is not used.
+  // The limits of the light client do not apply where it is not used.
   const known: Record<string, unknown> = { client: 'official' };
   for (const [, value] of placesOf(script)) {
     for (const [key, one] of Object.entries((value as object | undefined) ?? {})) {

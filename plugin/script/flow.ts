@@ -1,6 +1,6 @@
 /**
- * What a flow means before anybody runs it: how long its virtual user stays, how many connections it makes, and how.
- * Each step declares its own part, so that nothing here knows a step by name.
+ * What can be known of a flow before a run: how long its virtual user stays, how many connections it opens, and how.
+ * Each step declares its own share, so that nothing here depends on the name of a step.
  */
 import type { z } from 'zod';
 import type { ConnectionOptions } from '../../protocol/connection.ts';
@@ -14,25 +14,25 @@ export interface ConnectionsPerUser {
 
 export const ONE_CONNECTION: ConnectionsPerUser = { count: 1, ratePerSec: Number.POSITIVE_INFINITY };
 
-/** What a step says of itself to whoever checks a script or plans for it. */
+/** What a step declares of itself, for the validation of a script and for the plan of its load. */
 export interface StepDeclaration<Spec = unknown> {
   schema: z.ZodType;
   /**
-   * Seconds for which the step may keep its virtual user, an upper estimate; infinite where the script does not say.
-   * @param childSeconds of the steps inside, once through
+   * @param childSeconds of the steps inside, for one iteration
+   * @returns an upper estimate of the seconds that a virtual user spends in the step; infinite if the script leaves it open
    */
   staySeconds(spec: Spec, childSeconds: number): number;
   /** The step keeps the virtual user until the run releases it. */
   holds?: boolean;
   /** Key of the list of steps inside. */
   childrenKey?: string;
-  /** Other steps' verbs that may stand beside this one's in the same item. */
+  /** Verbs of other steps that can be in the same list item as this step's. */
   besideKeys?: string[];
   /** Keys whose values name functions of `config.processor`. */
   functionKeys?: string[];
-  /** Default: what the step needs is the one connection of the virtual user. */
+  /** Default: the one connection of the virtual user. */
   connections?(spec: Spec): ConnectionsPerUser;
-  /** What the step changes about how a connection is made, as far as the script says. */
+  /** Connection options that the step changes, except for values that come from templates. */
   connection?(spec: Spec): Partial<ConnectionOptions>;
 }
 
@@ -40,26 +40,26 @@ export interface StepDeclaration<Spec = unknown> {
 export type StepTable = Record<string, StepDeclaration>;
 
 export interface Flow {
-  /** That a virtual user may keep its connections, an upper estimate; infinite where the script does not say. */
+  /** An upper estimate of how long a virtual user keeps its connections; infinite if the script leaves it open. */
   staySeconds: number;
-  /** It keeps its connections until it is released. */
+  /** It keeps its connections until the run releases it. */
   holds: boolean;
-  /** Of the step that makes most. */
+  /** Of the step that opens the most. */
   connections: ConnectionsPerUser;
-  /** What the first step that makes a connection changes about it. */
+  /** Options that the first step that opens a connection changes. */
   connection: Partial<ConnectionOptions>;
 }
 
-/** For all the steps that do not wait. */
+/** Allowance for all steps that do not wait. */
 const STEPS_SECONDS = 10;
 
 /** @param steps of a scenario; lists among them, which YAML references bring in, are flattened */
 export function flowOf(steps: unknown[], table: StepTable): Flow {
-  const flow = read(steps, table);
+  const flow = readSteps(steps, table);
   return { ...flow, staySeconds: flow.staySeconds + STEPS_SECONDS };
 }
 
-/** @returns the step's verb; undefined unless it has exactly one, or others that it may stand beside */
+/** @returns the step's verb; undefined unless it is the only one, or the others are in its `besideKeys` */
 export function verbOf(step: unknown, table: StepTable): string | undefined {
   if (typeof step !== 'object' || step === null) return undefined;
   const verbs = Object.keys(step).filter((key) => key in table);
@@ -67,29 +67,29 @@ export function verbOf(step: unknown, table: StepTable): string | undefined {
   return verbs.find((verb) => verbs.every((other) => other === verb || table[verb]?.besideKeys?.includes(other)));
 }
 
-/** @returns of several flows, the connections of the one that makes most */
+/** @returns the largest entry; one connection for an empty list */
 export function mostConnections(all: ConnectionsPerUser[]): ConnectionsPerUser {
   return all.reduce((most, one) => (one.count > most.count ? one : most), ONE_CONNECTION);
 }
 
-function read(steps: unknown[], table: StepTable): Flow {
-  const parts = steps.flat().map((step) => readStep(step, table));
+function readSteps(steps: unknown[], table: StepTable): Flow {
+  const flows = steps.flat().map((step) => readStep(step, table));
   return {
-    staySeconds: parts.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
-    holds: parts.some(({ holds }) => holds),
-    connections: mostConnections(parts.map(({ connections }) => connections)),
-    connection: parts.find(({ connection }) => Object.keys(connection).length > 0)?.connection ?? {},
+    staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
+    holds: flows.some(({ holds }) => holds),
+    connections: mostConnections(flows.map(({ connections }) => connections)),
+    connection: flows.find(({ connection }) => Object.keys(connection).length > 0)?.connection ?? {},
   };
 }
 
 function readStep(step: unknown, table: StepTable): Flow {
   const kind = table[verbOf(step, table) ?? ''];
   const parsed = kind?.schema.safeParse(step);
-  // What is no step of ours, or a wrong one, is the validation's to report.
+  // The validation reports unknown and invalid steps.
   if (!kind || !parsed?.success) return { staySeconds: 0, holds: false, connections: ONE_CONNECTION, connection: {} };
   const spec = parsed.data;
   const children = kind.childrenKey === undefined ? [] : (step as Record<string, unknown[]>)[kind.childrenKey];
-  const inside = read(children ?? [], table);
+  const inside = readSteps(children ?? [], table);
   return {
     staySeconds: kind.staySeconds(spec, inside.staySeconds),
     holds: kind.holds ?? inside.holds,

@@ -3,13 +3,13 @@ import { CapacityError } from '../../protocol/errors.ts';
 import type { ConnectionsPerUser } from './flow.ts';
 import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
 
-/** @returns connections per second while they are to be made; null without any */
+/** @returns connections per second while connections are being opened; null if there are none */
 export function configuredRatePerSec(phases: Phase[], perUser: ConnectionsPerUser): number | null {
   const seconds = phases.reduce((sum, phase) => sum + connectingSeconds(phase, perUser), 0);
   return seconds > 0 ? (totalArrivals(phases) * perUser.count) / seconds : null;
 }
 
-/** Where virtual users hold many connections: from the arrival of the first one until the last one has opened all. */
+/** For multi-connection virtual users: from the arrival of the first one until the last one has opened all of its own. */
 function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
   const { duration = 0 } = phase;
   const arrivals = arrivalsOf(phase);
@@ -18,10 +18,10 @@ function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUs
 }
 
 /**
- * The same number of virtual users per phase at another rate, as flat ramps (see docs/method.md for why flat ramps).
- * Artillery's ramps last whole seconds, at least two (in a single second it spaces arrivals by 1 ms), and take whole
- * rates; so the rate becomes the highest one at or below `ratePerSec` with which the numbers come out exactly.
- * @throws CapacityError RATE_IMPOSSIBLE when none comes near
+ * The same number of virtual users per phase at another rate, as flat ramps (docs/method/connections.md#why-flat-ramps).
+ * Artillery's ramps last whole seconds, at least two (within a single second it spaces arrivals by 1 ms), and have whole
+ * rates. So the rate becomes the highest one at or below `ratePerSec` that divides the arrivals exactly.
+ * @throws CapacityError RATE_IMPOSSIBLE if no such rate is near
  */
 export function atRate(phases: Phase[], ratePerSec: number): Phase[] {
   return phases.map((phase) => {

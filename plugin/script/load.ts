@@ -1,11 +1,11 @@
-/** How many connections a scenario asks for: in all, at once, and per second. */
+/** How many virtual users of a scenario exist at the same time. */
 import type { Flow } from './flow.ts';
 import { arrivalsOf, type Phase } from './phases.ts';
 
 /**
- * Virtual users that may be there at the same time: all arrivals of flows that hold or whose length nobody knows;
- * otherwise the highest rate times the longest flow. `maxVusers` of a phase drops what would come beyond it.
- * @param arrivals of a phase; default: of the whole scenario's
+ * Virtual users that exist at the same time: all arrivals if a flow holds or has an unknown length; otherwise the highest
+ * rate times the longest flow. A phase drops arrivals beyond its `maxVusers`.
+ * @param arrivals of a phase; default: those of the whole scenario
  * @returns an upper estimate
  */
 export function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsOf): number {

@@ -1,4 +1,4 @@
-/** The phases of a scenario, checked before the load: Artillery finds mistakes in them when its workers already run. */
+/** The phases of a scenario, validated before the load: Artillery validates them only when its workers are running. */
 import { z } from 'zod';
 import { durationMs } from './duration.ts';
 import type { ScriptPhase } from './script.ts';
@@ -18,7 +18,7 @@ const seconds = z
   .unknown()
   .refine((value) => (durationMs(value) ?? 0) > 0, 'expected seconds, or a duration such as "2m"')
   .transform((value) => (durationMs(value) as number) / 1000);
-const amount = z.coerce.number('expected a number').nonnegative('expected a number, not below 0');
+const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
 const whole = amount.int('expected a whole number');
 
 const phaseShape = z.looseObject({
@@ -34,20 +34,20 @@ const phaseSchema = phaseShape.superRefine((phase, context) => {
   const problem = (message: string) => context.addIssue({ code: 'custom', message });
   const { duration, pause, arrivalRate, rampTo, arrivalCount } = phase;
   if (pause !== undefined) return;
-  if (duration === undefined) return problem('a phase needs a `duration`, or is a `pause`');
+  if (duration === undefined) return problem('a phase needs a `duration` or a `pause`');
   if (arrivalRate === undefined && rampTo === undefined && arrivalCount === undefined) {
     return problem('a phase needs an `arrivalRate`, a `rampTo` or an `arrivalCount`');
   }
   if (rampTo === undefined && arrivalRate !== undefined && !Number.isInteger(arrivalRate)) {
-    problem('Artillery takes whole arrival rates; add a `rampTo` of the same value for another one');
+    problem('Artillery accepts a fractional arrivalRate only with a `rampTo`; add one with the same value');
   }
 });
 
 export const phasesSchema = z
   .array(phaseSchema)
-  .refine((phases) => totalArrivals(phases as Phase[]) > 0, 'no phase brings virtual users');
+  .refine((phases) => totalArrivals(phases as Phase[]) > 0, 'no phase creates virtual users');
 
-/** @returns virtual users that the phase brings; 0 for a pause */
+/** @returns arrivals of the phase; 0 for a pause */
 export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
   if (pause !== undefined) return 0;
   if (rampTo !== undefined) return rampArrivals(duration, arrivalRate, rampTo);
@@ -55,7 +55,7 @@ export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arriv
   return arrivalCount ?? 0;
 }
 
-/** Artillery rounds in each second of a ramp, over all its workers. */
+/** Artillery rounds the arrivals of each second of a ramp, for all workers together. */
 function rampArrivals(duration: number, arrivalRate: number, rampTo: number): number {
   if (duration === 1) return Math.round((arrivalRate + rampTo) / 2);
   const perSecond = (rampTo - arrivalRate) / (duration - 1);
@@ -64,7 +64,7 @@ function rampArrivals(duration: number, arrivalRate: number, rampTo: number): nu
   return arrivals;
 }
 
-/** @returns all virtual users of a run */
+/** @returns arrivals of all phases */
 export function totalArrivals(phases: Phase[]): number {
   return phases.reduce((total, phase) => total + arrivalsOf(phase), 0);
 }
@@ -77,7 +77,7 @@ export function totalSeconds(phases: Phase[]): number {
 const shareSeconds = z.unknown().transform((value) => (durationMs(value) ?? 0) / 1000);
 const share = z.unknown().transform((value) => (Number.isFinite(Number(value)) ? Number(value) : 0));
 
-/** A worker's share of a phase, which Artillery has divided: nothing in it need be whole. */
+/** A worker's share of a phase: Artillery has divided it, so its numbers need not be whole. */
 const sharesSchema = z.array(
   z.looseObject({
     duration: shareSeconds.optional(),
@@ -89,12 +89,12 @@ const sharesSchema = z.array(
   }),
 );
 
-/** @returns a worker's share of the phases, in seconds; never throws: mistakes are Artillery's to report */
+/** @returns a worker's share of the phases, in seconds; never throws: Artillery reports mistakes itself */
 export function phasesOfShare(phases: ScriptPhase[]): Phase[] {
   return sharesSchema.parse(phases) as Phase[];
 }
 
-/** @returns virtual users that a worker's share of a phase brings at most: Artillery rounds the whole, not the share */
+/** @returns an upper bound of the arrivals in a worker's share of a phase: Artillery rounds the whole, not the share */
 export function mostArrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
   if (pause !== undefined) return 0;
   if (arrivalCount !== undefined) return Math.ceil(arrivalCount);

@@ -1,11 +1,11 @@
-/** The plugin's options, and the environment variables that go before them; settings.ts reads both. */
+/** The plugin's options, and the environment variables that take precedence over them; settings.ts reads both. */
 import { z } from 'zod';
 
 const seconds = z.number().nonnegative();
 const positive = z.number().int().positive();
 
 export const optionsSchema = z.strictObject({
-  /** Room that the scenario's virtual users join, and that the broadcasts go to. */
+  /** Room that the scenario's virtual users join, and that receives the broadcasts. */
   room: z.string().min(1).default('capacity'),
   broadcasts: z
     .strictObject({
@@ -16,33 +16,33 @@ export const optionsSchema = z.strictObject({
       bytes: positive.default(1000),
     })
     .prefault({}),
-  /** Idle seconds at full target, for the CPU of connections that only wait. */
+  /** Idle seconds with all connections open, for the CPU cost of idle connections. */
   hold: seconds.default(10),
-  /** Short connections per worker before the baseline, which is then one of a server at work; 0 for none. */
+  /** Short connections per worker before the baseline, which is then that of a warm server; 0 for none. */
   warmUp: z.number().int().nonnegative().default(1000),
-  /** Round trips of a broadcast with nobody else connected, before the load. */
+  /** Unloaded round trips of a broadcast, before the load. */
   singleRoundTrips: z.number().int().nonnegative().default(20),
   drain: z
     .strictObject({
-      /** Seconds without a receipt after which the last broadcast counts as delivered as far as it ever will be. */
+      /** Seconds without a receipt after which the delivery of the last broadcast counts as complete. */
       quiet: seconds.default(1),
-      /** Seconds after the last broadcast at which the books are closed in any case. */
+      /** Seconds after the last broadcast at which the ledgers are finalized in any case. */
       deadline: z.number().positive().default(15),
     })
     .prefault({}),
   /**
-   * Where the workers' control namespace listens. It says that the target is a server of your own: a run then never
-   * starts a stack, and a target that refuses is an error. Without it, a target on this machine that nothing listens
-   * on gets a stack of ours for the time of the run, and one that is up is found by its own state file.
+   * Where the workers' control namespace listens. If set, the target is a server of your own: a run then never starts a
+   * stack, and a target that refuses connections is an error. Otherwise, if nothing listens on a target on this machine,
+   * the run starts a stack for its duration; a running stack is found by its state file.
    */
   control: z.strictObject({ urls: z.array(z.url()).min(1), token: z.string().min(16) }).optional(),
   /** `full`: nginx, PM2 and Redis. `embedded`: one worker with the in-memory adapter, no proxy. */
   profile: z.enum(['full', 'embedded']).default('full'),
   /** Socket.IO workers of a stack that the run starts; default: as many as cores and file descriptors ask for. */
   workers: positive.optional(),
-  /** Memory for the Socket.IO workers that the capacity is computed for. */
+  /** Memory of the Socket.IO workers for which the capacity is computed. */
   memoryBudgetBytes: positive.default(2 * 1024 ** 3),
-  /** A page on loopback that shows the run while it goes on; port 0 takes a free one. */
+  /** A page on loopback that shows the run while it is running; port 0 takes a free one. */
   live: z.union([z.boolean(), z.strictObject({ port: z.number().int().min(0).max(65_535).default(0) })]).default(false),
   /** Folder that gets one folder per run. */
   results: z.string().min(1).default('results'),
@@ -57,19 +57,19 @@ export const environmentSchema = z.object({
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
   /** In place of the option `live`: 0 for no page, 1 for one on a free port, or its port. */
   CAPACITY_LIVE: z.coerce.number().int().min(0).max(65_535).optional(),
-  /** Goes before the option `results`. */
+  /** In place of the option `results`. */
   CAPACITY_RESULTS: z.string().optional(),
   /** Control addresses of the workers, with commas between them. */
   CAPACITY_CONTROL: z
     .string()
-    .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs with commas between them')
+    .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs, separated by commas')
     .optional(),
   CAPACITY_TOKEN: z.string().min(16).optional(),
   /** The engine of environment `stock`. */
   STOCK_ENGINE: z.enum(['socketio', 'socketio-v3']).default('socketio'),
 });
 
-/** What the terminal's environment asks of the output; it has no say in what is measured. */
+/** How the terminal's environment changes the output; it does not affect what is measured. */
 export const terminalSchema = z.object({
   /** Any value: no live line. */
   CI: z.string().optional(),

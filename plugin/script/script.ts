@@ -1,4 +1,4 @@
-/** The script as Artillery hands it over, as far as anybody here reads it. Artillery publishes no types for it. */
+/** The parts of an Artillery script that this project reads. Artillery publishes no types for it. */
 
 /** Key of the engine in `config.engines`, and the value of a scenario's `engine`. */
 export const ENGINE = 'socketio-capacity';
@@ -20,11 +20,11 @@ export interface Script {
   scenarios?: Scenario[];
   before?: Scenario;
   after?: Scenario;
-  /** Of `config.environments`, where one was chosen. */
+  /** The chosen key of `config.environments`, if any. */
   _environment?: string;
 }
 
-/** As people write it; in a worker, that worker's share of it. */
+/** As written by the user; in a worker, that worker's share of it. */
 export interface ScriptPhase {
   duration?: number | string;
   pause?: number | string;
@@ -34,7 +34,7 @@ export interface ScriptPhase {
   maxVusers?: number | string;
   /** In a worker only. */
   totalWorkers?: number;
-  /** Which of them, from 1. */
+  /** Number of the worker, from 1. */
   worker?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The one reading of a scenario: what a run, the doctor and the engine's own check take from it. What the scenario says,
- * a few environment variables change, so that the same file serves another target, rate, hold or number of broadcasts.
+ * Reads a scenario once, for the run, the doctor and the engine's own check. A few environment variables override it, so
+ * that the same file serves another target, rate, hold or number of broadcasts.
  */
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -15,17 +15,17 @@ import { type Environment, environmentSchema, optionsSchema, type PluginOptions 
 import { ENGINE, PLUGIN, type Script, usesOurEngine } from './script.ts';
 import { validateScript } from './validate.ts';
 
-/** In environment `stock` the pack's scenarios run on one of Artillery's own Socket.IO engines. */
+/** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
 const EXTERNAL_ENVIRONMENT = 'stock';
 
 export interface Load {
-  /** All that the scenario makes. */
+  /** All connections of the scenario. */
   connections: number;
-  /** An upper estimate, where virtual users leave by themselves. */
+  /** An upper estimate if virtual users leave by themselves. */
   connectionsAtOnce: number;
-  /** Every virtual user keeps its connections until it is released. */
+  /** Every virtual user keeps its connections until the run releases it. */
   stays: boolean;
-  /** While there are arrivals; null without any. */
+  /** While connections are being opened; null if there are none. */
   ratePerSec: number | null;
   /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
   perUser: ConnectionsPerUser;
@@ -33,19 +33,19 @@ export interface Load {
 
 export interface Settings extends Omit<PluginOptions, 'live'> {
   target: string;
-  /** In seconds, at the rate that was asked for. */
+  /** In seconds, at the rate in `RATE` if it is set. */
   phases: Phase[];
   load: Load;
-  /** How the load connects, and with it everybody else. */
+  /** How the load connects, and the run's own receivers and checks. */
   connection: ConnectionTarget;
   redisUrl: string | undefined;
   /** Port of the live view, 0 for a free one; undefined for no view. */
   livePort: number | undefined;
-  /** Artillery engine that drives the load. */
+  /** Name of the Artillery engine that drives the load. */
   engine: string;
-  /** Of our engine; undefined where another one drives the load. */
+  /** Undefined if a third-party engine drives the load. */
   engineOptions: EngineOptions | undefined;
-  /** The flow was written for our engine and runs on one of Artillery's own. */
+  /** The flow was written for our engine, but runs on a third-party one. */
   external: boolean;
 }
 
@@ -60,7 +60,7 @@ const targetSchema = z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL
  * @param script as Artillery hands it over to plugins
  * @param steps of our engine, by verb
  * @param env process.env
- * @throws CapacityError that lists every problem with its place: `SCRIPT` where only the engine's part has any, else
+ * @throws CapacityError that lists every problem with its place: `SCRIPT` if only the engine's part has any, otherwise
  *   `CONFIG_INVALID`; or RATE_IMPOSSIBLE
  */
 export function readSettings(script: Script, steps: StepTable, env: NodeJS.ProcessEnv): Settings {
@@ -78,9 +78,9 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   const target = parse(targetSchema, variables?.TARGET ?? config.target, ['config', 'target']);
   const control = controlOf(options?.control, variables);
   if (control && !control.token) {
-    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'needed for the control' });
+    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for control' });
   }
-  const read = readEngine({ ...script, config: { ...config, target } }, variables, steps);
+  const read = readEngineOptions({ ...script, config: { ...config, target } }, variables, steps);
   if (problems.length > 0 || !options || !phases || !variables || !target) {
     throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
   }
@@ -107,7 +107,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   };
 }
 
-/** The same for one of Artillery's workers, whose phases are its share only. The main thread has checked it all. */
+/** The settings for one of Artillery's workers, which has only its share of the phases. The main thread has validated them. */
 export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): WorkerSettings {
   const variables = environmentSchema.parse(withoutEmpty(env));
   return { ...engineOf(script, variables), target: variables.TARGET ?? String(script.config.target) };
@@ -129,7 +129,7 @@ export function plannedBroadcasts(
   return { count: environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count, bytes };
 }
 
-/** Of the scenarios that open connections of ours; of all, where another engine drives the load. */
+/** @returns the flows of scenarios on our engine, or of all scenarios if a third-party engine drives the load */
 export function flowsOf(script: Script, steps: StepTable): Flow[] {
   const scenarios = script.scenarios ?? [];
   const ours = scenarios.filter((scenario) => usesOurEngine(scenario, script));
@@ -147,8 +147,8 @@ function loadOf(phases: Phase[], flows: Flow[]): Load {
   };
 }
 
-/** The engine's part: checked by the rules of ours, if ours drives the load; else what is known of how it connects. */
-function readEngine(
+/** The engine's options: fully validated if our engine drives the load, otherwise only those that concern connecting. */
+function readEngineOptions(
   script: Script,
   variables: Environment | undefined,
   steps: StepTable,
@@ -184,7 +184,7 @@ function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** A mistake that two checks find, such as a wrong target, is reported once. */
+/** Removes mistakes that another check has found, such as an invalid target. */
 function distinct(more: Problem[], known: Problem[]): Problem[] {
   return more.filter(({ path }) => !known.some((one) => one.path === path));
 }

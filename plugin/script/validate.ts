@@ -1,4 +1,4 @@
-/** Everything that is wrong with a script as far as our engine is concerned, found before any load. Pure. */
+/** Finds all mistakes in the parts of a script that our engine reads, before any load. Pure. */
 import { z } from 'zod';
 import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { parseEngineOptions } from './engine-options.ts';
@@ -7,7 +7,7 @@ import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 const HTTP_VERBS = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
 
-/** The steps that there are, and the names of all their options, to suggest for a name that is none. */
+/** All steps, and the names of all their options, to suggest one for an unknown name. */
 interface Known {
   steps: StepTable;
   options: string[];
@@ -16,7 +16,7 @@ interface Known {
 /**
  * @param script as Artillery hands it over, in the main thread or in a worker
  * @param steps by verb
- * @returns an empty list where nothing is wrong
+ * @returns an empty list if the script is valid
  */
 export function validateScript(script: Script, steps: StepTable): Problem[] {
   const scenarios = script.scenarios ?? [];
@@ -33,7 +33,7 @@ export function validateScript(script: Script, steps: StepTable): Problem[] {
   return problems;
 }
 
-/** @returns the keys at all depths of what the schema takes */
+/** @returns the keys that the schema accepts, at all depths */
 function optionNames(schema: z.ZodType): string[] {
   const { shape, innerType, element, in: input, options, items } = schema.def as unknown as Record<string, unknown>;
   const inside = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
@@ -49,7 +49,7 @@ function hookProblems(script: Script): Problem[] {
     .filter((hook) => usesOurEngine(script[hook], script))
     .map((hook) => ({
       path: formatPath([hook, 'engine']),
-      message: `${ENGINE} does not run in hooks, which Artillery runs in its main thread: use engine: http there`,
+      message: `${ENGINE} cannot run in hooks, which Artillery runs in its main thread; use engine: http there`,
     }));
 }
 
@@ -97,18 +97,18 @@ function stepProblems(step: unknown, at: Path, script: Script, known: Known): Pr
 
 function unknownStep(keys: string[], steps: StepTable): string {
   const verbs = keys.filter((key) => key in steps);
-  if (verbs.length > 1) return `one step cannot be ${verbs.join(' and ')}: write a list item for each`;
+  if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
   const [key] = keys;
   if (key === undefined) return 'expected a step such as {think: 1}, not {}';
   if (HTTP_VERBS.has(key)) return `unknown step "${key}": for HTTP requests use a function step with fetch()`;
   return `unknown step "${key}"${didYouMean(key, Object.keys(steps))}`;
 }
 
-/** Only a worker has the processor's functions; the main thread knows its path. */
+/** Only a worker has the processor's functions; the main thread has only its path. */
 function functionProblems(name: string, at: Path, script: Script): Problem[] {
   const { processor } = script.config;
   const path = formatPath(at);
-  if (processor === undefined) return [{ path, message: `there is no config.processor to find "${name}" in` }];
+  if (processor === undefined) return [{ path, message: `function "${name}" needs a config.processor` }];
   if (typeof processor === 'string' || typeof processor[name] === 'function') return [];
   const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
   return [{ path, message: `config.processor has no function "${name}"${didYouMean(name, known)}` }];

@@ -65,7 +65,7 @@ function range(batches: Batch[]) {
   };
 }
 
-/** Shares of what was expected; the least loss has a mark that can be seen. */
+/** Shares of the expected receipts; even the smallest loss is visible. */
 export function coverageByBroadcast({ delivery }: Result): Chart | null {
   const batches = (delivery?.batches ?? []).filter(({ expected }) => expected > 0);
   if (batches.length === 0) return null;
@@ -97,12 +97,12 @@ export function roundTripsByBroadcast({ latency }: Result): Chart | null {
   const { eachMs } = latency.roundTripHalfMs;
   const curves = [
     { name: 'Under load', color: COLORS.orange, values: eachMs?.underLoad ?? [] },
-    { name: 'Alone', color: COLORS.blue, values: eachMs?.single ?? [] },
+    { name: 'Unloaded', color: COLORS.blue, values: eachMs?.single ?? [] },
   ].filter(({ values }) => values.length > 0);
   const count = Math.max(0, ...curves.map(({ values }) => values.length));
   if (count === 0) return null;
   const legend = curves.map(({ name, color }) => ({ name, color }));
-  return drawChart({ title: 'Round trip ÷ 2 of each broadcast, under load and alone', legend }, HEIGHT, () => ({
+  return drawChart({ title: 'Round trip ÷ 2 of each broadcast, under load and unloaded', legend }, HEIGHT, () => ({
     grid: GRID,
     xAxis: categoryAxis(
       'round trip',

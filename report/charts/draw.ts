@@ -17,9 +17,9 @@ export interface LegendEntry {
 }
 
 export interface Chart {
-  /** What is seen, for those who cannot see it and as its heading. */
+  /** The heading, which is also the accessible name. */
   title: string;
-  /** Empty where one series needs no name. */
+  /** Empty for a single series, which needs no name. */
   legend: LegendEntry[];
   /** SVG of `WIDE` pixels. */
   wide: string;
@@ -40,13 +40,13 @@ export function drawChart(
   return { title, legend, wide: svg(WIDE, height, option(WIDE)), narrow: svg(NARROW, height, option(NARROW)) };
 }
 
-/** A small one of several beside each other, the same everywhere. */
+/** One of several small charts side by side, the same for wide and narrow screens. */
 export function drawSmall(title: string, height: number, option: EChartsCoreOption): Chart {
   const drawn = svg(NARROW, height, option);
   return { title, legend: [], wide: drawn, narrow: drawn };
 }
 
-/** ECharts numbers its classes on through all charts of a process; nothing needs them in a static picture. */
+/** Removes ECharts' classes, numbered across all charts of a process, which a static picture does not need. */
 function svg(width: number, height: number, option: EChartsCoreOption): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {

@@ -1,4 +1,5 @@
-/** Memory of a layer against connections: the plateaus, the fitted line, and where the line may be (95 %). */
+/** Memory of a layer against connections: the plateaus at rest, their line with its 95 % confidence band; dashed: in service. */
+import { inServicePoints } from '../in-service.ts';
 import { type Described, layerTitle } from '../layers.ts';
 import { fitLine, type Line, type Point } from '../statistics.ts';
 import { studentT } from '../student.ts';
@@ -10,7 +11,7 @@ const MB = 1024 * 1024;
 const CONFIDENCE = 0.95;
 const BAND_STEPS = 24;
 
-/** @returns null with fewer than two plateaus that tell this layer */
+/** @returns null with fewer than two plateaus with this layer */
 export function memoryFit(result: Described, layer: string): Chart | null {
   const points = result.memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
     bytes === undefined ? [] : [{ x: connections, y: bytes / MB }],
@@ -21,6 +22,8 @@ export function memoryFit(result: Described, layer: string): Chart | null {
   const last = Math.max(...points.map(({ x }) => x));
   const ends = [0, last].map((x) => [x, line.intercept + line.slope * x]);
   const edge = band(line, last);
+  const { plateaus, inService } = result.memory;
+  const needed = inService ? inServicePoints({ plateaus, inService }, layer) : [];
   return drawSmall(`${layerTitle(result, layer)} against connections`, 230, {
     grid: { left: 52, right: 18, top: 34, bottom: 44 },
     xAxis: { ...bottomAxis('connections', short), min: 0, max: last, splitNumber: 4 },
@@ -34,6 +37,7 @@ export function memoryFit(result: Described, layer: string): Chart | null {
         data: ends,
         lineStyle: { color, width: LINE_WIDTH },
       },
+      ...(needed.length > 0 ? [dashed(needed, color)] : []),
       {
         type: 'scatter',
         silent: true,
@@ -45,7 +49,17 @@ export function memoryFit(result: Described, layer: string): Chart | null {
   });
 }
 
-/** From 0 where the memory comes near it, else from where it begins. */
+function dashed(points: Point[], color: string) {
+  return {
+    type: 'line',
+    silent: true,
+    showSymbol: false,
+    data: points.toSorted((a, b) => a.x - b.x).map(({ x, y }) => [x, y / MB]),
+    lineStyle: { color, width: LINE_WIDTH, type: 'dashed' },
+  };
+}
+
+/** 0 if the smallest value is below half of the largest; otherwise undefined, and the axis starts near the data. */
 function floorOf(points: Point[]): number | undefined {
   const values = points.map(({ y }) => y);
   return Math.min(...values) < Math.max(...values) / 2 ? 0 : undefined;
@@ -73,7 +87,7 @@ function polygon(outline: Point[], color: string) {
     type: 'custom',
     silent: true,
     clip: true,
-    // So that the axis makes room for it.
+    // So that the axis has room for it.
     data: outline.map(({ x, y }) => [x, y]),
     renderItem: ({ dataIndex }: { dataIndex: number }, api: Api) =>
       dataIndex > 0

@@ -1,7 +1,7 @@
-/** What the samples show: connections and their rate, memory and CPU of each layer. */
+/** Charts of the samples: connections and their rate, memory and CPU of each layer. */
 import type { Result } from '../../protocol/result.ts';
 import { decimals } from '../format.ts';
-import { cpuLayers, layerTitle } from '../layers.ts';
+import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../layers.ts';
 import type { Chart } from './draw.ts';
 import { COLORS, layerStyle } from './palette.ts';
 import { type Curve, timeline } from './timeline.ts';
@@ -9,8 +9,6 @@ import { type Curve, timeline } from './timeline.ts';
 type Sample = Result['samples'][number];
 
 const MB = 1024 * 1024;
-/** Its samples are of all cores, and those of the others of one. */
-const WHOLE_MACHINE = 'system';
 
 export function connectionsOverTime({ samples, stages, connections }: Result): Chart | null {
   const { configuredRatePerSec: configured } = connections;
@@ -29,7 +27,7 @@ export function connectionsOverTime({ samples, stages, connections }: Result): C
   });
 }
 
-/** Growth between neighbours. Leaving is no rate of arrival. */
+/** Increase between neighbouring samples; a decrease counts as 0. */
 function rates(points: [number, number][]): [number, number][] {
   return points.slice(1).flatMap(([t, count], index): [number, number][] => {
     const [before, countBefore] = points[index] as [number, number];
@@ -39,7 +37,7 @@ function rates(points: [number, number][]): [number, number][] {
 
 export function memoryOverTime(result: Result): Chart | null {
   const { samples, stages } = result;
-  // A short run on a busy machine may have PSS only once, which is no curve.
+  // In results that derive none, a short run on a busy machine may have PSS only once, which makes no curve.
   const withPss = samples.filter((sample) => number(sample, 'worker', 'pssBytes') !== null);
   const key = withPss.length > 1 ? 'pssBytes' : 'rssBytes';
   const kind = key === 'pssBytes' ? 'PSS' : 'RSS';
@@ -52,7 +50,7 @@ export function memoryOverTime(result: Result): Chart | null {
     stages,
     panels: [
       { unit: 'MB', curves: curves(false) },
-      // It is no part of what is measured.
+      // It is not part of the deployment.
       { unit: 'MB, load generator', curves: curves(true) },
     ],
   });
@@ -79,7 +77,7 @@ function curve(result: Result, layer: string, key: string, scale: (value: number
   return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
 }
 
-/** Rows of the layers that are processes, for the tables: the first, the highest and the last value of each. */
+/** Table rows for layers of processes: the first, highest and last value of each. */
 export function layerExtremes(result: Result, key: 'rssBytes' | 'pssBytes' | 'cpuPercent') {
   return cpuLayers(result).flatMap(({ id: layer }) => {
     const values = result.samples.flatMap((sample) => number(sample, layer, key) ?? []);
@@ -88,8 +86,9 @@ export function layerExtremes(result: Result, key: 'rssBytes' | 'pssBytes' | 'cp
   });
 }
 
-/** Samples hold what the machine could tell; older and newer versions, other things. */
+/** The keys of samples depend on the machine and the version. */
 function number(sample: Sample, layer: string, key: string): number | null {
-  const value = (sample[layer] as Record<string, unknown> | null | undefined)?.[key];
+  const values = sample[layer] as Record<string, unknown> | null | undefined;
+  const value = values?.[key] ?? (key === 'pssBytes' ? values?.derivedPssBytes : undefined);
   return typeof value === 'number' ? value : null;
 }

@@ -6,7 +6,7 @@ import { type Described, familyOf, layersOf } from '../layers.ts';
 
 export const FONT = 'system-ui, sans-serif';
 
-/** After Okabe and Ito: told apart by everybody. */
+/** After Okabe and Ito: distinguishable with any colour vision. */
 export const COLORS = {
   blue: 'var(--blue)',
   orange: 'var(--orange)',
@@ -25,7 +25,7 @@ export const COLORS = {
 
 export type Dash = 'solid' | 'dashed' | 'dotted';
 
-/** The deployment's layers have colours; the generator, which is not measured, is grey. */
+/** The deployment's layers have colours; the generator, which is not part of it, is grey. */
 const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: Dash[] }> = {
   deployment: {
     colors: [COLORS.blue, COLORS.orange, COLORS.purple, COLORS.gold, COLORS.red],
@@ -36,8 +36,8 @@ const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: 
 };
 
 /**
- * @param id of memory (`workerPss`) or of CPU (`worker`): what is of one process has one style
- * @returns as many colours as there are, then the same ones with another dash
+ * @param id of a memory (`workerPss`) or CPU layer (`worker`); layers of one process share a style
+ * @returns each colour in turn, then the same ones with a different dash
  */
 export function layerStyle(result: Described, id: string): { color: string; dash: Dash } {
   const layers = layersOf(result);

@@ -1,4 +1,4 @@
-/** Latency by percentile: a scale on which 99 % to 99.9 % takes as much room as 0 % to 90 %. */
+/** Latency by percentile, on a scale where 99 % to 99.9 % takes as much room as 0 % to 90 %. */
 import { decodeHistogram, type Histogram, mergeHistograms } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result.ts';
 import { bottomAxis, short, valueAxis } from './axes.ts';
@@ -13,7 +13,7 @@ const STEP = 0.02;
 /** 50 % between the powers of ten. */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
 
-/** Of every receiver, and of those on the publisher's worker and on others. */
+/** Of all receivers, and of those on the publisher's worker and on other workers. */
 export function oneWayPercentiles({ latency }: Result): Chart | null {
   const local = decoded(latency, 'oneWayLocal');
   const cross = decoded(latency, 'oneWayCrossWorker');
@@ -32,10 +32,10 @@ export function oneWayPercentiles({ latency }: Result): Chart | null {
 export function roundTripPercentiles({ latency }: Result): Chart | null {
   const named: [string, string, string][] = [
     ['Under load', COLORS.orange, 'roundTripHalfUnderLoad'],
-    ['Alone', COLORS.blue, 'roundTripHalfSingle'],
+    ['Unloaded', COLORS.blue, 'roundTripHalfSingle'],
   ];
   return percentileChart(
-    'Round trip ÷ 2 under load and alone, by percentile',
+    'Round trip ÷ 2 under load and unloaded, by percentile',
     named.flatMap(([name, color, key]) => {
       const histogram = decoded(latency, key);
       return histogram ? [{ name, color, histogram }] : [];
@@ -43,7 +43,7 @@ export function roundTripPercentiles({ latency }: Result): Chart | null {
   );
 }
 
-/** @returns null where nothing was recorded, or what is there is no histogram */
+/** @returns null if nothing was recorded, or the value is not a histogram */
 function decoded({ histograms }: Result['latency'], key: string): Histogram | null {
   const encoded = histograms[key];
   if (encoded === undefined) return null;
@@ -64,7 +64,7 @@ function percentileChart(title: string, curves: Curve[]): Chart | null {
   return drawChart({ title, legend: legend.length > 1 ? legend : [] }, 300, () => ({
     grid: { left: 56, right: 24, top: 34, bottom: 46 },
     xAxis: {
-      ...bottomAxis('of all receipts came within', percentOfTick),
+      ...bottomAxis('percentile', percentOfTick),
       min: 0,
       max: last,
       axisLabel: { ...bottomAxis('', percentOfTick).axisLabel, customValues: ticks },
@@ -82,7 +82,7 @@ function percentileChart(title: string, curves: Curve[]): Chart | null {
   }));
 }
 
-/** x = −log10(1 − p), up to where one receipt in all is beyond. */
+/** x = −log10(1 − p), up to the percentile that a single receipt exceeds. */
 function points(histogram: Histogram): [number, number][] {
   const last = Math.log10(histogram.totalCount);
   const steps = Math.max(1, Math.ceil(last / STEP));

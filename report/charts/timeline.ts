@@ -1,4 +1,4 @@
-/** Curves over the time of a run, one panel below the other, with the stages of the run behind them. */
+/** Curves over the time of a run, in panels below each other, with the stages of the run in the background. */
 import type { Result } from '../../protocol/result.ts';
 import { bottomAxis, clock, clockStep, short, valueAxis } from './axes.ts';
 import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
@@ -26,14 +26,14 @@ interface Plan {
 }
 
 const PANEL_HEIGHT = 190;
-/** Units, and below them the names of the stages. */
+/** Room for units, and for the names of the stages below. */
 const HEAD = 56;
 const STAGE_NAMES = 26;
 const LEFT = 56;
 const RIGHT = 12;
 const GAP = 58;
 const FOOT = 30;
-/** Of the stages' names, on average. */
+/** Average width of a letter in a stage's name. */
 const LETTER_WIDTH = 6.2;
 const BANDS: Record<string, string> = {
   plateau: COLORS.band,
@@ -54,7 +54,7 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
   return drawChart({ title, legend }, height, (width) => {
     const plot = width - LEFT - RIGHT;
     const bottom = bottomAxis('', clock);
-    // The end of the data is no round number, and has no room.
+    // The end of the data is not a round number, and there is no room for its label.
     const timeAxis = { ...bottom, axisLabel: { ...bottom.axisLabel, showMaxLabel: false } };
     const interval = clockStep(end, plot / 60);
     return {
@@ -98,7 +98,7 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
   });
 }
 
-/** @param plot pixels for names; where a stage has no room for its own, it goes without */
+/** @param plot width in pixels; a stage without room for its name gets none */
 function bands(stages: Result['stages'], end: number, plot: number) {
   const data = stages.flatMap(({ name, t }, index) => {
     const until = Math.min(stages[index + 1]?.t ?? end, end);

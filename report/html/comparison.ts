@@ -1,8 +1,8 @@
-/** Sets of runs side by side as one file: what is better, what is worse, and what else differs. */
+/** A comparison of sets of runs as one HTML file: what is better, what is worse, and what else differs. */
 import type { Comparison, Difference } from '../compare.ts';
 import {
   ASPECTS,
-  answerWords,
+  describeAnswer,
   describeSet,
   differenceText,
   intervalText,
@@ -18,10 +18,10 @@ import { dataTable, section } from './section.ts';
 
 const MARKS: Partial<Record<Difference['answer'], string>> = { better: '▲', worse: '▼' };
 
-/** @returns an HTML document that needs nothing else */
+/** @returns a self-contained HTML document */
 export function renderComparison(comparison: Comparison): string {
   const { sets, mismatches } = comparison;
-  const elsewhere = mismatches.some(({ aspect }) => aspect === 'load' || aspect === 'machine');
+  const notComparable = mismatches.some(({ aspect }) => aspect === 'load' || aspect === 'machine');
   const others = [...sets.keys()].slice(1);
   return page({
     title: 'Comparison · socketio-capacity',
@@ -29,14 +29,14 @@ export function renderComparison(comparison: Comparison): string {
     body: html`<div class="verdict ${toneOf(comparison)}">
 <h2>${others.map((index) => html`<span class="answer">${answerOf(comparison, index)}</span>`)}</h2>
 ${sets.map((set, index) => html`<p>${letter(index)}: ${describeSet(set)}</p>`)}
-${mismatches.length > 0 && html`<p><a href="#differing">${mismatches.length === 1 ? '1 other thing differs' : `${mismatches.length} other things differ`}</a>${elsewhere && ', load or machine among them'}.</p>`}
+${mismatches.length > 0 && html`<p><a href="#differing">${mismatches.length === 1 ? '1 condition differs' : `${mismatches.length} conditions differ`}</a>${notComparable && ', including the load or the machine'}.</p>`}
 </div>
 ${others.map((index) => comparedTo(comparison, index))}
 ${differing(comparison)}`,
   });
 }
 
-/** The colour of the whole: one figure that is worse is what one wants to see. */
+/** The colour of the summary: a single figure that is worse makes it red. */
 function toneOf({ figures }: Comparison): 'worse' | 'better' | 'neutral' {
   const answers = figures.flatMap(({ differences }) => differences.map(({ answer }) => answer));
   if (answers.includes('worse')) return 'worse';
@@ -58,13 +58,13 @@ function answerOf({ figures }: Comparison, index: number): string {
 
 function differing({ sets, mismatches }: Comparison): Html | null {
   if (mismatches.length === 0) return null;
-  const head = ['What', 'Differs in', ...sets.map((_, index) => letter(index))];
+  const head = ['Condition', 'Kind', ...sets.map((_, index) => letter(index))];
   return section({
     id: 'differing',
-    title: 'What else differs',
-    lead: 'Another load or another machine is most likely the reason for every difference of the figures.',
+    title: 'Different conditions',
+    lead: 'If the load or the machine differs, that is the most likely reason for any difference between the figures.',
     body: dataTable(
-      'What else differs',
+      'Different conditions',
       head,
       mismatches.map(({ aspect, name, values }) => [name, ASPECTS[aspect], ...values]),
     ),
@@ -93,9 +93,9 @@ function comparedTo({ figures }: Comparison, index: number): Html {
   });
 }
 
-/** Words and a sign besides the colour. */
+/** With a sign besides the colour, for readers who cannot see it. */
 function answer(difference: Difference): Html {
-  const { words, remark } = answerWords(difference);
+  const { label, note } = describeAnswer(difference);
   const mark = MARKS[difference.answer];
-  return html`<span class="${difference.answer}">${mark && html`<span aria-hidden="true">${mark} </span>`}${words}</span>${remark}`;
+  return html`<span class="${difference.answer}">${mark && html`<span aria-hidden="true">${mark} </span>`}${label}</span>${note}`;
 }

@@ -1,4 +1,4 @@
-/** How the connections came to be, where they went, and what went wrong. */
+/** How connections were made, how they are spread over the workers, and what failed. */
 import type { Result } from '../../protocol/result.ts';
 import { countBars } from '../charts/bars.ts';
 import { connectionsOverTime } from '../charts/over-time.ts';
@@ -15,22 +15,22 @@ export function connections(result: Result): Html {
   return section({
     id: 'connections',
     title: 'Connections',
-    lead: html`How fast they came, and how long each took: ${term('rate')}, ${term('connectTime')}, ${term('stages')}.`,
-    body: html`${figure(chart, 'No time series: nothing was sampled.')}
+    lead: html`How fast connections were made, and how long each one took: ${term('rate')}, ${term('connectTime')}, ${term('stages')}.`,
+    body: html`${figure(chart, 'Not measured: there are no samples.')}
 ${dataTable(
   'Connections in numbers',
   ['', 'Value', 'Unit'],
   [
-    ['Asked for', integer(made.target), 'connections'],
+    ['Target', integer(made.target), 'connections'],
     [term('connections'), integer(made.peak), 'connections'],
-    ['Failed', integer(made.failed), 'virtual users, and further connections of one'],
+    ['Failed', integer(made.failed), 'virtual users, including their additional connections'],
     ['Retries', integer(made.retries), 'attempts'],
     ['Rate, configured', measured(made.configuredRatePerSec, oneDigit), 'per second'],
     [term('rate', 'Rate, achieved'), measured(made.achievedRatePerSec, oneDigit), 'per second'],
-    ['Ramps, together', measured(made.rampSeconds, oneDigit), 'seconds'],
+    ['Ramps, in total', measured(made.rampSeconds, oneDigit), 'seconds'],
   ],
 )}
-${summaryTable('Connect time, and its parts (ms)', [
+${summaryTable('Connect time and its stages (ms)', [
   [term('connectTime'), made.connectMs],
   ...Object.entries(made.stagesMs).map(([stage, summary]) => [`– ${stage}`, summary] as const),
 ])}`,
@@ -48,10 +48,10 @@ export function balance({ connections: { perWorker } }: Result): Html {
   return section({
     id: 'balance',
     title: 'Balance',
-    lead: 'How the connections were spread over the Socket.IO workers.',
+    lead: 'How the connections were distributed over the Socket.IO workers.',
     body: figure(
       countBars('Connections of each worker', Object.fromEntries(rows)),
-      'Not measured: no connection named its worker.',
+      'Not measured: no connection reported its worker.',
       rows.length > 0 && table,
     ),
   });
@@ -72,7 +72,7 @@ export function errors({ connections: { failures, disconnects } }: Result): Html
     title: 'Errors',
     lead: term('failures', 'Failures and disconnects by cause'),
     body: html`${causes('Failures by cause', failures, 'No virtual user failed.')}
-${causes('Disconnects by cause', disconnects, 'No connection ended before it was told to.')}`,
+${causes('Disconnects by cause', disconnects, 'No connection ended before the run released it.')}`,
   });
 }
 

@@ -1,13 +1,13 @@
-/** What the words of the report mean: each has an entry in its appendix, which also works without a network. */
+/** The terms of the report, each defined in its appendix, so that the file explains itself without a network. */
 import { type Html, html } from './html.ts';
 import { section } from './section.ts';
 
-/** Where the whole method stands. */
+/** The page with the full definitions. */
 const METHOD = 'docs/method.md';
 
 interface Definition {
   term: string;
-  /** Heading of the method that says all of it. */
+  /** Heading of `METHOD` with the full definition. */
   anchor: string;
   text: string;
 }
@@ -16,107 +16,112 @@ export const DEFINITIONS = {
   verdict: {
     term: 'Verdict',
     anchor: 'verdict',
-    text: 'Whether the measurement can be trusted: VALID, SUSPECT (figures with reasons to doubt them) or INVALID (no headline). It judges the measurement, not the server.',
+    text: 'Whether the measurement can be trusted: VALID, SUSPECT (at least one check raised a doubt) or INVALID (no headline figures). It evaluates the measurement, not the server.',
   },
   stages: {
     term: 'Stages',
-    anchor: 'method',
-    text: 'Baseline without connections, ramps of arrivals with a plateau after each, hold with everybody connected and nothing sent, broadcasts, drain, disconnect.',
+    anchor: 'what-a-run-does',
+    text: 'A baseline without connections; ramps of new connections, each followed by a plateau; a hold with all clients connected and nothing sent; broadcasts; drain; disconnect.',
   },
   connections: {
     term: 'Connections held',
     anchor: 'connections',
-    text: 'The most that were connected and joined at the same time. The probe of the measurement is not counted.',
+    text: 'The highest number of connections that were open and joined at the same time. The measurement’s own probe is not counted.',
   },
   rate: {
     term: 'Connect rate',
     anchor: 'rate',
-    text: 'Connections made per second of ramp, pauses left out. The curve over time is taken from the samples, one a second.',
+    text: 'Connections made per second of ramp, excluding pauses. The curve over time is computed from the samples, one per second.',
   },
   connectTime: {
     term: 'Connect time',
     anchor: 'connect-time',
-    text: 'From the first attempt of a virtual user to the Socket.IO CONNECT answer, repeats included. Connections that were made only.',
+    text: 'From a virtual user’s first attempt to the Socket.IO CONNECT answer, including retries. Only successful connections count.',
   },
   failures: {
     term: 'Failures and disconnects',
     anchor: 'failures',
-    text: 'Virtual users whose flow ended in an error, by cause; and connections that ended although nobody asked them to.',
+    text: 'Virtual users whose flow ended in an error, and connections that ended before the run released them, each by cause.',
   },
   expected: {
     term: 'Expected receipts',
     anchor: 'expected-set',
-    text: 'Connections whose join was acknowledged before the broadcast was sent, and that had not ended before.',
+    text: 'Connections whose join was acknowledged before the broadcast was sent, and that were still open at that time.',
   },
   ledger: {
     term: 'Ledger',
     anchor: 'ledger',
-    text: 'expected = received + lost while connected + lost while disconnected, kept per connection and broadcast. Duplicates, reordered, unexpected and late receipts are counted beside it.',
+    text: 'expected = received + lost while connected + lost while disconnected, for each connection and broadcast. Duplicate, reordered, unexpected and late receipts are counted separately.',
   },
   coverage: {
     term: 'Coverage',
     anchor: 'coverage-and-drain',
-    text: 'Received ÷ expected, decided after the drain and rounded down: 100 % means all.',
+    text: 'Received ÷ expected, computed after the drain and rounded down: 100 % means all of them.',
   },
   oneWay: {
     term: 'One-way latency',
     anchor: 'latency',
-    text: 'For every receipt, its time less the intended send time, so that a late publisher cannot hide its queue.',
+    text: 'The time of each receipt minus the intended send time, so a late publisher cannot hide its queue.',
   },
   completion: {
     term: 'Time to reach everybody',
     anchor: 'latency',
-    text: 'Per broadcast, the last receiver: how long until everybody who was reached had it.',
+    text: 'For each broadcast, the latency of the last receiver that got it.',
   },
   sendDelay: {
     term: 'Send delay',
     anchor: 'latency',
-    text: 'Actual less intended send time of a broadcast.',
+    text: 'Actual minus intended send time of a broadcast.',
   },
   sentinel: {
-    term: 'Sentinel',
+    term: 'Reference receiver',
     anchor: 'latency',
-    text: 'One receiver in a process of its own with nothing else to do. Where the crowd comes later than it, the generator may be the queue.',
+    text: 'A single receiver (sentinel in result.json) in its own process, with nothing else to do. If the other receivers lag behind it, the queue may be in the generator.',
   },
   roundTrip: {
     term: 'Round trip ÷ 2',
     anchor: 'latency',
-    text: 'Half of what a probe that echoes each broadcast takes on the server’s own clock: the Techracers study’s propagation delay.',
+    text: 'Half of the time from sending a broadcast to the probe’s echo, on the server’s own clock. The Techracers study calls it propagation delay.',
   },
   perConnection: {
     term: 'Memory per connection',
     anchor: 'per-connection',
-    text: 'Slope of the least-squares line through the plateaus, with Student’s 95 % interval and R². The memory of an empty server is not in it.',
+    text: 'Slope of the least-squares line through the plateaus, with Student’s 95 % interval and R². It excludes the memory of an empty server.',
   },
   naive: {
     term: 'Naive memory per connection',
     anchor: 'per-connection',
-    text: '(peak − baseline) ÷ connections, the Techracers study’s rule. Garbage and buffers count.',
+    text: '(peak − baseline) ÷ connections, as in the Techracers study. It includes garbage and buffers.',
   },
   atRest: {
     term: 'At rest',
     anchor: 'at-rest',
-    text: 'Every worker has collected its garbage, 300 ms have passed, and the median of three readings counts.',
+    text: 'Every worker has collected its garbage and 300 ms have passed. The figure is the median of three readings.',
+  },
+  inService: {
+    term: 'In service',
+    anchor: 'in-service',
+    text: 'What the workers need while they work: read just before the collection at each plateau, or the share of the peak of hold and broadcasts in proportion to the connections if that is more. Capacity comes from it.',
   },
   layers: {
     term: 'Layers',
     anchor: 'layers',
-    text: 'Whose memory or CPU it is. PSS divides the pages that processes share; RSS counts them once for each. The load generator is no part of the deployment.',
+    text: 'The processes, or the part of the kernel, that use the memory or CPU. PSS divides shared pages among the processes that share them; RSS counts them once per process. The load generator is not part of the deployment.',
   },
   residual: {
-    term: 'Left after',
+    term: 'Residual',
     anchor: 'residual',
-    text: 'Memory a second after the last connection has left, less the baseline. Positive is not yet a leak.',
+    text: 'Memory one second after the last connection has ended, minus the baseline. A positive residual is not necessarily a leak.',
   },
   cpu: {
     term: 'CPU cost',
     anchor: 'cpu',
-    text: 'Seconds per 1,000 connects while it ramps, percent of a core while idle, and microseconds per delivered message with the idle share taken off.',
+    text: 'Seconds per 1,000 connects during the ramps, percent of a core while idle, and microseconds per delivered message, excluding the idle share.',
   },
   capacity: {
     term: 'Capacity',
     anchor: 'capacity',
-    text: 'Where the fitted line reaches the memory budget, and the limits that are known. CPU is not among them.',
+    text: 'The number of connections at which the line of the memory in service reaches the memory budget, and the other known limits. CPU is not one of them.',
   },
   seedMax: {
     term: 'Theoretical max',
@@ -126,13 +131,13 @@ export const DEFINITIONS = {
   generator: {
     term: 'Generator health',
     anchor: 'verdict',
-    text: 'How busy and how late the event loops of the load generator were. A late loop is the queue that it seems to measure.',
+    text: 'How busy and how late the event loops of the load generator were. If a loop is late, its own queue is part of the latency it measures.',
   },
 } satisfies Record<string, Definition>;
 
 export type Term = keyof typeof DEFINITIONS;
 
-/** A figure's name, as a link to what it means. @param text where it is not the term itself */
+/** A term as a link to its definition. @param text of the link; by default the term itself */
 export function term(name: Term, text: string = DEFINITIONS[name].term): Html {
   return html`<a class="term" href="#def-${name}">${text}</a>`;
 }
@@ -148,7 +153,7 @@ export function definitions(): Html {
   return section({
     id: 'definitions',
     title: 'Definitions',
-    lead: `In short; ${METHOD} of the project says all of it, and what each figure cannot tell. KB and MB are 1,024 and 1,048,576 bytes.`,
+    lead: `These are short definitions. ${METHOD} in the repository has the full ones, and the limits of each figure. KB and MB are 1,024 and 1,048,576 bytes.`,
     body: html`<dl class="definitions">${entries}</dl>`,
   });
 }

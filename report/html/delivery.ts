@@ -14,7 +14,7 @@ export function latency(result: Result): Html {
     id: 'latency',
     title: 'Broadcast latency',
     lead: html`${term('oneWay')} counts every receiver; the ${term('completion', 'time to reach everybody')} counts the last one of each broadcast.`,
-    body: html`${figure(oneWayPercentiles(result), 'Not measured: no receipt was timed.')}
+    body: html`${figure(oneWayPercentiles(result), 'Not measured: no broadcast was received.')}
 ${summaryTable('One-way latency and completion', [
   [term('oneWay'), times.oneWayMs],
   ['– same worker as the publisher', times.localMs],
@@ -23,7 +23,7 @@ ${summaryTable('One-way latency and completion', [
   [term('completion'), times.completionMs],
   [term('sendDelay'), times.sendDelayMs],
 ])}
-${figure(broadcastTimes(result), 'Not measured: no broadcast reached anybody.', result.delivery && timesTable(result.delivery.batches))}`,
+${figure(broadcastTimes(result), 'Not measured: no broadcast was received.', result.delivery && timesTable(result.delivery.batches))}`,
   });
 }
 
@@ -32,11 +32,11 @@ export function roundTrips(result: Result): Html {
   return section({
     id: 'round-trip',
     title: 'Round trip ÷ 2',
-    lead: html`The Techracers study’s plot: ${term('roundTrip', 'half of a probe’s round trip')}, with everybody connected and with nobody else there.`,
-    body: html`${figure(roundTripsByBroadcast(result) ?? roundTripPercentiles(result), 'Not measured: the probe echoed nothing.')}
+    lead: html`As plotted in the Techracers study: ${term('roundTrip', 'half of a probe’s round trip')}, under load (all clients connected) and unloaded (no other client connected).`,
+    body: html`${figure(roundTripsByBroadcast(result) ?? roundTripPercentiles(result), 'Not measured: the probe returned no echo.')}
 ${summaryTable('Round trip ÷ 2', [
   ['Under load', underLoad],
-  ['Alone', single],
+  ['Unloaded', single],
 ])}`,
   });
 }
@@ -48,13 +48,13 @@ export function delivery(result: Result): Html {
     return section({
       id: 'delivery',
       title,
-      body: html`<p class="absent">Not measured: this engine cannot see a broadcast arrive.</p>`,
+      body: html`<p class="absent">Not measured: this engine does not report which broadcasts arrive.</p>`,
     });
   }
   return section({
     id: 'delivery',
     title,
-    lead: html`Whether every ${term('expected', 'expected')} receipt came, by the ${term('ledger', 'ledger')} of the generator.`,
+    lead: html`This shows whether every ${term('expected', 'expected')} receipt arrived, according to the generator’s ${term('ledger', 'ledger')}.`,
     body: html`${figure(coverageByBroadcast(result), 'Not measured: no receipt was expected.', countsTable(found.batches))}
 ${dataTable(
   'Receipts of all broadcasts',
@@ -65,10 +65,10 @@ ${dataTable(
     ['Received', integer(found.received), percentOf(found.received, found.expected)],
     ['Lost while connected', integer(found.lostConnected), ''],
     ['Lost while disconnected', integer(found.lostDisconnected), ''],
-    ['Duplicates', integer(found.duplicates), 'beyond a connection’s first'],
-    ['Reordered', integer(found.reordered), 'after a later broadcast'],
-    ['Unexpected', integer(found.unexpected), 'their join was in flight'],
-    ['Late', integer(found.late), 'after the books were closed'],
+    ['Duplicates', integer(found.duplicates), 'receipts after a connection’s first'],
+    ['Reordered', integer(found.reordered), 'received after a later broadcast'],
+    ['Unexpected', integer(found.unexpected), 'join not acknowledged before the send'],
+    ['Late', integer(found.late), 'received after the ledger was closed'],
   ],
 )}`,
   });
@@ -92,10 +92,10 @@ function countsTable(batches: Batch[]): Html {
     measured(batch.serverMembers, integer),
     integer(batch.expected),
     integer(batch.received),
-    batch.expected === 0 ? 'nobody expected' : percentOf(batch.received, batch.expected),
+    batch.expected === 0 ? 'none expected' : percentOf(batch.received, batch.expected),
     ...[batch.lostConnected, batch.lostDisconnected, batch.duplicates, batch.unexpected].map(integer),
   ]);
-  const head = ['Broadcast', 'Members by the server', 'Expected', 'Received', 'Coverage'];
+  const head = ['Broadcast', 'Members (server)', 'Expected', 'Received', 'Coverage'];
   return dataTable(
     'Receipts of each broadcast',
     [...head, 'Lost, connected', 'Lost, disconnected', 'Duplicates', 'Unexpected'],

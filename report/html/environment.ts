@@ -1,4 +1,4 @@
-/** Where it was measured, and every setting: what somebody needs who wants to measure it again. */
+/** The environment and every setting: what is needed to repeat the measurement. */
 import type { Result } from '../../protocol/result.ts';
 import { decimals, integer } from '../format.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
@@ -18,14 +18,14 @@ export function environment({ run, environment: found, thresholds }: Result): Ht
   return section({
     id: 'environment',
     title: 'Environment and settings',
-    lead: 'Of the generator’s machine, and of the deployment where they share one.',
+    lead: 'These describe the generator’s machine, and the deployment if it runs on the same machine.',
     body: html`${table('Run', [
       ['Id', run.id],
       ['Scenario', run.scenario],
       ['Target', run.target],
       ['Profile', PROFILES[run.profile]],
       ['Engine', run.engine],
-      ['Began', run.startedAt],
+      ['Started', run.startedAt],
       ['Ended', run.endedAt],
       ['Git commit', gitCommit ?? NOT_MEASURED],
       ['Settings, SHA-256', configHash],

@@ -1,4 +1,4 @@
-/** Markup in which every value is text, unless it is markup itself: nothing from outside can become an element. */
+/** HTML templates that escape every value unless it is `Html` itself, so no outside text can become an element. */
 
 export class Html {
   readonly markup: string;
@@ -8,7 +8,7 @@ export class Html {
   }
 }
 
-/** Nothing stands for null, undefined and false, so that parts can be left out with `&&`. */
+/** Null, undefined and false render as nothing, so parts can be left out with `&&`. */
 export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
@@ -18,7 +18,7 @@ export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Htm
   return new Html(strings.reduce((markup, string, index) => markup + textOf(values[index - 1]) + string));
 }
 
-/** @param markup that has escaped what comes from outside itself: ECharts' SVG, our own style and script */
+/** @param markup that needs no escaping: SVG by ECharts, our own style and script */
 export function trusted(markup: string): Html {
   return new Html(markup);
 }

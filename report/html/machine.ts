@@ -7,7 +7,7 @@ import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { dataTable, figure, measured, section } from './section.ts';
 
-const WINDOWS = { ramp: 'while it ramped', broadcasts: 'during the broadcasts' };
+const WINDOWS = { ramp: 'during the ramp', broadcasts: 'during the broadcasts' };
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
 
 export function cpu(result: Result): Html {
@@ -24,7 +24,7 @@ export function cpu(result: Result): Html {
     id: 'cpu',
     title: 'CPU',
     lead: html`${term('cpu')} of each ${term('layers', 'layer')}; 100 % is one core.`,
-    body: html`${figure(cpuOverTime(result), 'No time series: nothing was sampled.', extremes)}
+    body: html`${figure(cpuOverTime(result), 'Not measured: there are no samples.', extremes)}
 ${
   layers.length > 0 &&
   dataTable(
@@ -48,13 +48,13 @@ export function generator({ generator: loops, machine, sampling }: Result): Html
   return section({
     id: 'generator',
     title: 'Load generator',
-    lead: html`Whether the queue was the server’s or ours: ${term('generator', 'event loops')} of the generator.`,
+    lead: html`The ${term('generator', 'event loops')} of the generator show whether it kept up, or added its own queue.`,
     body: html`${
       loops.length === 0
-        ? html`<p class="absent">Not measured: this engine does not tell.</p>`
+        ? html`<p class="absent">Not measured: this engine does not report its event loops.</p>`
         : dataTable(
             'Event loops of the generator',
-            ['Event loop', 'Busy', 'Late p50, ms', 'Late p99, ms', 'Late max, ms', 'Waited for a CPU'],
+            ['Event loop', 'Busy', 'Late p50, ms', 'Late p99, ms', 'Late max, ms', 'Waiting for a CPU'],
             loops.map((loop) => [
               `${PARTS[loop.part]} ${loop.index}, ${WINDOWS[loop.window]}`,
               percentOf(loop.utilization, 1),
@@ -66,7 +66,7 @@ export function generator({ generator: loops, machine, sampling }: Result): Html
 ${machine && machineTable(machine)}
 ${
   sampling &&
-  html`<p class="note">${integer(sampling.taken)} rows of samples, ${integer(sampling.missed)} missed, the longest gap ${decimals(sampling.longestGapMs / 1000, 1)} s.${Object.entries(sampling.failures).map(([source, count]) => ` ${source} failed ${integer(count)} times.`)}</p>`
+  html`<p class="note">${integer(sampling.taken)} samples taken, ${integer(sampling.missed)} missed; the longest gap was ${decimals(sampling.longestGapMs / 1000, 1)} s.${Object.entries(sampling.failures).map(([source, count]) => ` ${source} failed ${integer(count)} times.`)}</p>`
 }`,
   });
 }
@@ -78,8 +78,8 @@ function machineTable({ cpuIdlePercent, swappedInBytes, swappedOutBytes }: NonNu
     'The generator’s machine',
     ['The generator’s machine', ''],
     [
-      ['CPU left while it ramped', measured(cpuIdlePercent.ramp, percent)],
-      ['CPU left during the broadcasts', measured(cpuIdlePercent.broadcasts, percent)],
+      ['Idle CPU during the ramp', measured(cpuIdlePercent.ramp, percent)],
+      ['Idle CPU during the broadcasts', measured(cpuIdlePercent.broadcasts, percent)],
       ['Swapped in', measured(swappedInBytes, bytes)],
       ['Swapped out', measured(swappedOutBytes, bytes)],
     ],

@@ -1,13 +1,15 @@
 /** What a connection costs in memory, layer by layer. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result, Slope } from '../../protocol/result.ts';
 import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
-import { inOrder, layerTitle, mainLayers } from '../layers.ts';
+import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
+import { basisOf, doubts, noCapacity } from '../memory-text.ts';
+import { DOUBT_TEXTS } from '../straightness.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
-import { dataTable, figure, measured, multiples, section } from './section.ts';
+import { dataTable, figure, measured, multiples, NOT_MEASURED, section } from './section.ts';
 import { interval95 } from './summary.ts';
 
 export function memory(result: Result): Html {
@@ -16,12 +18,12 @@ export function memory(result: Result): Html {
   return section({
     id: 'memory',
     title: 'Memory',
-    lead: html`Read ${term('atRest', 'at rest')} in every plateau; the slope of the line through them is the ${term('perConnection', 'memory per connection')}. The shade is where the line lies with 95 % confidence. See ${term('layers')}.`,
+    lead: html`Memory is read ${term('atRest', 'at rest')} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
     body: html`${fits(result)}
-${trusted ? perConnection(result) : html`<p class="absent">No slopes: this measurement cannot be trusted.</p>`}
+${trusted ? perConnection(result) : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`}
 ${sumOfParts(result)}
 <details><summary>Table: memory at each plateau</summary>${plateaus(result)}</details>
-${figure(chart, 'No time series: nothing was sampled.', extremes(result))}
+${figure(chart, 'Not measured: there are no samples.', extremes(result))}
 ${absent(result)}`,
   });
 }
@@ -33,51 +35,73 @@ function fits(result: Result): Html {
     const chart = memoryFit(result, layer);
     const line = found.perConnectionBytes[layer];
     if (!chart || !line) return [];
-    const note = verdict.status === 'INVALID' ? '' : html`${sizeOf(line.slope)} per connection; ${interval95(line)}`;
+    const note = verdict.status === 'INVALID' ? '' : describeLine(line, found.inService?.perConnectionBytes[layer]);
     return [{ chart, caption: layerTitle(result, layer), note }];
   });
   if (charts.length === 0)
-    return html`<p class="absent">Not measured: a line needs memory at two numbers of connections.</p>`;
+    return html`<p class="absent">Not measured: a line needs memory readings at two or more numbers of connections.</p>`;
   return multiples(charts);
 }
 
+function describeLine(line: Slope, needed: Omit<Slope, 'naive'> | undefined): Html {
+  if (line.doubt !== undefined) return html`no figure to quote: ${DOUBT_TEXTS[line.doubt]}`;
+  const inService = needed && needed.doubt === undefined ? html`; in service ${sizeOf(needed.slope)}` : '';
+  return html`${sizeOf(line.slope)} per connection; ${interval95(line)}${inService}`;
+}
+
 function perConnection(result: Result): Html | null {
-  const { perConnectionBytes, residualBytes } = result.memory;
-  const layers = inOrder(result, Object.keys(perConnectionBytes));
+  const { perConnectionBytes, inService, residualBytes } = result.memory;
+  const layers = slopeLayers(result);
   if (layers.length === 0) return null;
-  return dataTable(
+  const rows = dataTable(
     'Memory per connection by layer',
-    [term('layers', 'Layer'), 'Each', '95 % interval', 'R²', term('naive', 'Naive'), html`${term('residual')}, MB`],
+    [
+      term('layers', 'Layer'),
+      term('atRest'),
+      '95 % interval',
+      term('inService'),
+      '95 % interval',
+      'R²',
+      term('naive', 'Naive'),
+      html`${term('residual')}, MB`,
+    ],
     layers.map((layer): HtmlValue[] => {
       const { slope, low95, high95, r2, naive } = perConnectionBytes[
         layer
       ] as Result['memory']['perConnectionBytes'][string];
-      const interval = low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
+      const needed = inService?.perConnectionBytes[layer];
       // Rounded down, so that only a perfect line is 1.
       const straight = decimals(Math.floor(r2 * 1000) / 1000, 3);
       return [
         layerTitle(result, layer),
         sizeOf(slope),
-        interval,
+        interval({ low95, high95 }),
+        measured(needed?.slope, sizeOf),
+        needed ? interval(needed) : NOT_MEASURED,
         straight,
         sizeOf(naive),
         measured(residualBytes[layer], megabytes),
       ];
     }),
   );
+  return html`${rows}${doubts(result).map((doubt) => html`<p class="note">Not to be quoted: ${doubt}.</p>`)}`;
 }
 
-/** Whether the layers add up. Not much is said by a whole that is known less well than its parts. */
+function interval({ low95, high95 }: { low95: number | null; high95: number | null }): string {
+  return low95 === null || high95 === null ? 'none' : `${sizeOf(low95)} to ${sizeOf(high95)}`;
+}
+
+/** Whether the layers add up. The machine's total is compared only if its error is smaller than the sum of the parts. */
 function sumOfParts(result: Result): Html | null {
   const { sum } = result.memory;
   if (!sum || sum.systemHigh95 === null) return null;
   const { parts, partsPerConnectionBytes, systemPerConnectionBytes, systemLow95, systemHigh95 } = sum;
-  const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes;
+  const isKnown = systemHigh95 - systemPerConnectionBytes < partsPerConnectionBytes && !isNoise(result, 'systemHeld');
   const interval = interval95({ low95: systemLow95, high95: systemHigh95 });
   const whole = isKnown
-    ? html`The whole machine held ${sizeOf(systemPerConnectionBytes)} more per connection (${interval}): ${sizeOf(sum.unexplainedPerConnectionBytes)} in none of them.`
-    : html`What the whole machine held moved too much to compare (${interval}): other programs ran on it.`;
-  return html`<p>The layers together take ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
+    ? html`The memory of the whole machine grew by ${sizeOf(systemPerConnectionBytes)} per connection (${interval}); the difference is ${sizeOf(sum.unexplainedPerConnectionBytes)}.`
+    : html`The memory of the whole machine varied too much for a comparison (${interval}), because other programs were running on it.`;
+  return html`<p>Together, the layers use ${sizeOf(partsPerConnectionBytes)} per connection (${parts.map((layer) => layerTitle(result, layer)).join(', ')}). ${whole}</p>`;
 }
 
 function plateaus(result: Result): Html {
@@ -112,14 +136,15 @@ function absent(result: Result): Html | null {
     .join('; ')}.</p>`;
 }
 
-/** Nothing for a run that cannot be trusted. */
-export function capacity({ capacity: found, verdict }: Result): Html | null {
+/** Null for a run that cannot be trusted. */
+export function capacity(result: Result): Html | null {
+  const { capacity: found, verdict } = result;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   if (verdict.status === 'INVALID') return null;
   const rows: HtmlValue[][] = limits.map(({ name, max }) => [
-    WALLS[name] ?? name,
+    LIMIT_TITLES[name] ?? name,
     integer(max),
-    name === lowest ? 'the lowest' : '',
+    name === lowest ? 'lowest' : '',
   ]);
   if (memoryLimited) {
     const { budgetBytes, connections, low95, high95 } = memoryLimited;
@@ -128,20 +153,23 @@ export function capacity({ capacity: found, verdict }: Result): Html | null {
     rows.unshift([
       html`${term('capacity', 'Fit')} into ${megabytes(budgetBytes)} MB of workers`,
       integer(connections),
-      interval,
+      `${basisOf(memoryLimited)}; ${interval}`,
     ]);
   }
-  rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'by the published report’s rule']);
+  const unknown = noCapacity(result);
+  if (unknown !== null)
+    rows.unshift([term('capacity', 'Fit into the memory budget'), '–', `the workers’ memory: ${unknown}`]);
+  rows.push([term('seedMax'), measured(seedTheoreticalMax, integer), 'rule of the published report']);
   return section({
     id: 'capacity',
     title: 'Capacity',
-    lead: html`How far the line and the known limits would reach. ${term('capacity', 'What this cannot tell')}: CPU, and the time to reach everybody.`,
+    lead: html`How many connections the fitted line and the known limits would allow. ${term('capacity', 'Not included')} are CPU and the time to reach everybody.`,
     body: dataTable('Capacity in connections', ['', 'Connections', ''], rows),
   });
 }
 
-const WALLS: Record<string, string> = {
-  memoryBudget: 'Wall: memory budget of the workers',
-  machineMemory: 'Wall: memory of the machine',
-  workerFileDescriptors: 'Wall: open files of the workers',
+const LIMIT_TITLES: Record<string, string> = {
+  memoryBudget: 'Limit: memory budget of the workers',
+  machineMemory: 'Limit: memory of the machine',
+  workerFileDescriptors: 'Limit: open files of the workers',
 } satisfies Record<LimitName, string>;

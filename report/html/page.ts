@@ -1,9 +1,9 @@
-/** The file around the content. It asks nothing of the network: style and script are in it, and a policy forbids the rest. */
+/** The HTML document around the content. It loads nothing from the network: style and script are inline, and a policy forbids the rest. */
 import { createHash } from 'node:crypto';
 import { type Html, html, trusted } from './html.ts';
 import { STYLE } from './style.ts';
 
-/** The button is of no use without the script; what is printed has all tables unfolded. */
+/** Shows the theme button, which needs the script, and unfolds all tables for printing. */
 const SCRIPT = `
 const root = document.documentElement;
 const button = document.getElementById('theme');

@@ -1,4 +1,4 @@
-/** A run as one file to read, to print and to send: everything is in it. */
+/** A run as one self-contained file to read, print and send. */
 import type { Result } from '../../protocol/result.ts';
 import { balance, connections, errors } from './connections.ts';
 import { definitions } from './definitions.ts';
@@ -25,7 +25,7 @@ const CONTENTS = {
   definitions: 'Definitions',
 };
 
-/** @returns an HTML document that needs nothing else; figures that were not measured say so */
+/** @returns a self-contained HTML document; figures that were not measured are marked as such */
 export function renderHtml(result: Result): string {
   const { run } = result;
   const sections: Record<keyof typeof CONTENTS, Html | null> = {

@@ -20,7 +20,7 @@ ${body}
 `;
 }
 
-/** @param chart null for `absent` in its place @param table below it, folded */
+/** @param chart null to show `absent` instead @param table below it, folded */
 export function figure(chart: Chart | null, absent: string, table?: Html | null | false): Html {
   if (chart === null) return html`<p class="absent">${absent}</p>${table}`;
   return html`<figure>
@@ -32,7 +32,7 @@ ${table && html`<details><summary>Table: ${chart.title}</summary>${table}</detai
 `;
 }
 
-/** Small charts beside each other, with a line of text below each. */
+/** Small charts side by side, each with a line of text below. */
 export function multiples(charts: { chart: Chart; caption: string; note: HtmlValue }[]): Html {
   const figures = charts.map(
     ({ chart, caption, note }) => html`<figure>
@@ -59,8 +59,8 @@ function legend({ legend: entries }: Chart): Html {
 }
 
 /**
- * @param caption its name for those who cannot see it
- * @param rows their first cell names the row; a column of mostly numbers is set to the right
+ * @param caption accessible name of the table
+ * @param rows the first cell names the row; columns of mostly numbers are right-aligned
  */
 export function dataTable(caption: string, head: HtmlValue[], rows: HtmlValue[][]): Html {
   const kinds = head.map((_, column) => {
@@ -84,7 +84,7 @@ function plain(value: HtmlValue): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-/** @returns the number as text, or that there is none */
+/** @returns the formatted number, or `NOT_MEASURED` */
 export function measured(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? NOT_MEASURED : format(value);
 }

@@ -1,4 +1,4 @@
-/** Distributions, one in a row. */
+/** A table of distributions, one per row. */
 import type { Summary } from '../../protocol/result.ts';
 import { integer, milliseconds } from '../format.ts';
 import type { Html, HtmlValue } from './html.ts';

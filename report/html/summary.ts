@@ -1,26 +1,27 @@
-/** What one reads first: whether to trust the run, and the figures that get quoted. */
+/** The top of the report: whether to trust the run, and the headline figures. */
 import type { Result } from '../../protocol/result.ts';
 import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
 import { layerTitle, mainWorkerLayer } from '../layers.ts';
+import { DOUBT_TEXTS } from '../straightness.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { NOT_MEASURED } from './section.ts';
 
 const MEANING = {
-  VALID: 'Nothing speaks against these figures.',
-  SUSPECT: 'The figures are there, with reasons to doubt them.',
-  INVALID: 'No headline figure: this measurement cannot be trusted.',
+  VALID: 'No check raised a doubt about these figures.',
+  SUSPECT: 'The figures are shown, but there are reasons to doubt them.',
+  INVALID: 'No headline figures, because this measurement cannot be trusted.',
 };
 
 export function verdict({ verdict: { status, reasons }, run }: Result): Html {
   return html`<div class="verdict ${status}">
 <h2 id="verdict">${status}</h2>
-<p>${MEANING[status]}${!run.complete && ' The run ended early: what is here was measured until then.'}</p>
+<p>${MEANING[status]}${!run.complete && ' The run ended early; the figures cover the time until then.'}</p>
 ${
   reasons.length > 0 &&
   html`<ul class="reasons">${reasons.map(
     ({ code, message, fix }) =>
-      html`<li><code>${code}</code> ${message}${fix && html`<span class="fix">What to do: ${fix}</span>`}</li>
+      html`<li><code>${code}</code> ${message}${fix && html`<span class="fix">Fix: ${fix}</span>`}</li>
 `,
   )}</ul>`
 }
@@ -35,7 +36,7 @@ interface Tile {
   more: HtmlValue;
 }
 
-/** Nothing for a run that cannot be trusted. */
+/** Null for a run that cannot be trusted. */
 export function headline(result: Result): Html | null {
   if (result.verdict.status === 'INVALID') return null;
   const tiles = [held(result), perConnection(result), completion(result), coverage(result)];
@@ -48,7 +49,7 @@ export function headline(result: Result): Html | null {
 }
 
 function held({ connections: { peak, target, achievedRatePerSec: rate } }: Result): Tile {
-  const of = peak === target ? 'all that were asked for' : `of ${integer(target)} asked for`;
+  const of = peak === target ? 'the full target' : `of a target of ${integer(target)}`;
   const at = rate === null ? '' : `, made at ${decimals(rate, 0)} per second`;
   return { name: term('connections'), value: integer(peak), unit: '', more: of + at };
 }
@@ -58,19 +59,24 @@ function perConnection(result: Result): Tile {
   const layer = mainWorkerLayer(memory.perConnectionBytes);
   const line = memory.perConnectionBytes[layer];
   const name = term('perConnection');
-  if (!line) return { name, value: null, unit: '', more: 'a slope needs memory at two numbers of connections' };
-  return { name, value: kilobytes(line.slope), unit: 'KB', more: `${layerTitle(result, layer)}; ${interval95(line)}` };
+  if (!line)
+    return { name, value: null, unit: '', more: 'a slope needs memory readings at two or more numbers of connections' };
+  const title = layerTitle(result, layer);
+  if (line.doubt !== undefined) return { name, value: null, unit: '', more: `${title}: ${DOUBT_TEXTS[line.doubt]}` };
+  const needed = memory.inService?.perConnectionBytes[layer];
+  const inService = needed && needed.doubt === undefined ? ` at rest; ${sizeOf(needed.slope)} in service` : '';
+  return { name, value: kilobytes(line.slope), unit: 'KB', more: `${title}; ${interval95(line)}${inService}` };
 }
 
 export function interval95({ low95, high95 }: { low95: number | null; high95: number | null }): string {
-  if (low95 === null || high95 === null) return 'two plateaus give no interval';
+  if (low95 === null || high95 === null) return 'no interval with only two plateaus';
   return `95 % interval ${sizeOf(low95)} to ${sizeOf(high95)}`;
 }
 
 function completion({ latency: { completionMs, oneWayMs } }: Result): Tile {
   const name = term('completion');
   if (completionMs === null)
-    return { name, value: null, unit: '', more: 'no broadcast arrived, or nobody keeps a ledger' };
+    return { name, value: null, unit: '', more: 'no broadcast arrived, or this engine keeps no ledger' };
   const everyone = oneWayMs ? `; p99 of all receipts ${milliseconds(oneWayMs.p99)} ms` : '';
   return {
     name,
@@ -82,7 +88,8 @@ function completion({ latency: { completionMs, oneWayMs } }: Result): Tile {
 
 function coverage({ delivery }: Result): Tile {
   const name = term('coverage');
-  if (delivery === null) return { name, value: null, unit: '', more: 'this engine cannot see a broadcast arrive' };
+  if (delivery === null)
+    return { name, value: null, unit: '', more: 'this engine does not report which broadcasts arrive' };
   if (delivery.coverage === null) return { name, value: null, unit: '', more: 'no receipt was expected' };
   const { received, expected, broadcasts } = delivery;
   return {

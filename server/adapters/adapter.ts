@@ -1,32 +1,32 @@
-/** What the server asks of an adapter, which carries broadcasts from one worker to the others. */
+/** The interface of an adapter, which carries broadcasts from one worker to the others. */
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import type { z } from 'zod';
 
 /** An entry of `ADAPTERS`. */
 export interface AdapterKind {
-  /** Whether workers that use it are one cluster: they count each other's room members and get each other's broadcasts. */
+  /** Whether its workers form one cluster: they count each other's room members and receive each other's broadcasts. */
   clustered: boolean;
-  /** The environment variables that it reads. They are parsed, and the required ones missed, only when it is chosen. */
+  /** The environment variables that it reads. They are parsed, and required, only if the adapter is chosen. */
   environment: z.ZodObject;
   /**
-   * Connects, and makes the server use the adapter. Loads the adapter's packages itself, so that workers with another
-   * adapter do not hold them in memory.
+   * Connects, and makes the server use the adapter. Imports the adapter's packages dynamically, so that workers with
+   * another adapter do not keep them in memory.
    * @param settings what `environment` parsed
-   * @returns when the server's subscriptions are in force
-   * @throws CapacityError when it cannot connect; everything is closed again then
+   * @returns when the server's subscriptions are active
+   * @throws CapacityError when it cannot connect; everything is closed by then
    */
   connect(io: Server, settings: Record<string, unknown>, log: Logger): Promise<ConnectedAdapter>;
 }
 
 export interface ConnectedAdapter {
-  /** Errors so far: lost connections, failed reconnections, publications that did not leave. */
+  /** Errors so far: lost connections, failed reconnections, failed publications. */
   errors(): number;
   /** To be called after `io.close()`. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Ties an adapter's variables to the code that gets what they parsed. */
+/** Gives `connect` the type of the settings that `environment` parses. */
 export function defineAdapter<E extends z.ZodObject>(kind: {
   clustered: boolean;
   environment: E;

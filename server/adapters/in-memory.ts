@@ -1,4 +1,4 @@
-/** Socket.IO's own adapter, which every server begins with: each worker is by itself. */
+/** Socket.IO's default adapter: each worker is on its own. */
 import { z } from 'zod';
 import { defineAdapter } from './adapter.ts';
 

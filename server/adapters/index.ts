@@ -1,4 +1,4 @@
-/** Every adapter that `CAPACITY_ADAPTER` can choose. To add one: write its file, add it here. */
+/** All adapters that `CAPACITY_ADAPTER` can choose. To add one: write its file, add it here. */
 import type { AdapterKind } from './adapter.ts';
 import { inMemory } from './in-memory.ts';
 import { redis } from './redis.ts';

@@ -13,14 +13,14 @@ const CLOSE_TIMEOUT_MS = 1000;
 
 const environment = z.object({
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be redis://host:port or rediss://host:port' }),
-  /** Of the channels: the workers that share it are one cluster. */
+  /** Prefix of the channels: workers with the same one form a cluster. */
   CAPACITY_REDIS_PREFIX: z.string().default('socket.io'),
 });
 
 export const redis = defineAdapter({ clustered: true, environment, connect });
 
 /**
- * A connection lost later is logged, counted and made again; until then broadcasts stay on their worker.
+ * A connection that is lost later is logged, counted and restored; meanwhile broadcasts stay on their worker.
  * @throws CapacityError REDIS_UNREACHABLE
  */
 async function connect(io: Server, settings: z.output<typeof environment>, log: Logger): Promise<ConnectedAdapter> {
@@ -40,7 +40,7 @@ async function connect(io: Server, settings: z.output<typeof environment>, log: 
     reconnectStrategy: (retries: number) =>
       started && Math.min(RECONNECT_MAX_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2),
   };
-  // A publication is worth nothing once it is late, so that it fails at once while Redis is away. Subscriptions wait.
+  // A late publication is worthless, so it fails at once while Redis is unavailable. Subscriptions wait.
   const pub = createClient({ url, socket, disableOfflineQueue: true });
   const sub = createClient({ url, socket });
   for (const client of [pub, sub]) {
@@ -57,7 +57,7 @@ async function connect(io: Server, settings: z.output<typeof environment>, log: 
     await Promise.all([pub.connect(), sub.connect()]);
     started = true;
     io.adapter(createAdapter(pub, sub, { key }));
-    // Redis answers in order: the subscriptions made before are in force.
+    // Redis answers in order, so the earlier subscriptions are active now.
     await sub.ping();
   } catch (cause) {
     await close();
@@ -66,7 +66,7 @@ async function connect(io: Server, settings: z.output<typeof environment>, log: 
   return { errors: () => errors, close };
 }
 
-/** A polite close waits for the answers to what was sent, which a connection that is lost meanwhile never gives. */
+/** A graceful close waits for pending replies, which never come if the connection is lost meanwhile. */
 async function closeClient(client: Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>): Promise<void> {
   const timer = new AbortController();
   const late = delay(CLOSE_TIMEOUT_MS, undefined, { signal: timer.signal }).catch(() => {});
@@ -75,7 +75,7 @@ async function closeClient(client: Pick<RedisClientType, 'isReady' | 'close' | '
   client.destroy();
 }
 
-/** What the adapter calls without looking at the promise: a rejection would end the process. */
+/** The adapter ignores the promises of these: a rejection would end the process. */
 const UNWATCHED = ['publish', 'subscribe', 'pSubscribe', 'unsubscribe', 'pUnsubscribe'] as const;
 
 function handleRejections(client: object, onError: (error: Error) => void): void {

@@ -1,7 +1,7 @@
 /**
- * The keeper: a process in a session of its own that starts a stack for its owner and, when the owner ends in whatever
- * way, takes it down. The IPC pipe tells: the kernel closes it with the owner, SIGKILL included. Start and stop happen
- * in this one process, so that a stack is never half taken down while somebody else still starts it.
+ * The keeper: a process in its own session that starts a stack for its owner and takes it down when the owner ends, in
+ * whatever way. It notices by the IPC pipe, which the kernel closes with the owner, even after SIGKILL. Start and stop
+ * happen in this one process, so that no stack is taken down while another process still starts it.
  *
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
@@ -22,12 +22,12 @@ interface Failure {
   cause?: string;
 }
 
-// What it starts inherits this, so that every file and socket of the stack is its user's alone.
+// Inherited by all processes of the stack, so that only its user can access its files and sockets.
 process.umask(0o077);
 const leaving = new AbortController();
 const leave = (): void => leaving.abort();
 process.once('disconnect', leave);
-// Not `once`: execa's clean-up kills a process that seems to have no handler of its own any more.
+// Not `once`: execa's clean-up kills a process that no longer has its own handler.
 process.on('SIGTERM', leave);
 process.on('SIGINT', leave);
 process.once('message', (options) => keep(options as StackOptions));
@@ -51,7 +51,7 @@ async function keep(options: StackOptions): Promise<void> {
   }
 }
 
-/** Also resolves when nobody listens any more. */
+/** Also resolves if the owner has gone. */
 function answer(message: KeeperAnswer): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected) return resolve();
@@ -63,7 +63,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
-    // A closed pipe holds no process; this does.
+    // A closed pipe does not keep the process running; this timer does.
     const alive = setInterval(() => {}, 2 ** 30);
     signal.addEventListener('abort', () => clearInterval(alive), { once: true });
   });

@@ -6,7 +6,7 @@ export function logTail(file: string, lines = 12): string {
   try {
     text = readFileSync(file, 'utf8').trim();
   } catch {
-    // It never came to a log: said below.
+    // There is no log: reported below.
   }
   if (!text) return `  (${file} is empty)`;
   return text

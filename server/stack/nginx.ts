@@ -1,4 +1,4 @@
-/** nginx before the workers: its configuration, its start and its worker processes. */
+/** nginx in front of the workers: its configuration, its start and its worker processes. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
 const START_TIMEOUT_MS = 10_000;
 
 export interface NginxOptions {
-  /** The program. */
+  /** Path of the program. */
   nginx: string;
   port: number;
   statusPort: number;
@@ -26,7 +26,7 @@ export interface NginxOptions {
 }
 
 /**
- * Fills `{{NAMES}}`. A value of several lines keeps the indentation of its place.
+ * Replaces `{{NAMES}}`. All lines of a value get the indentation of its placeholder.
  * @throws Error when the template has a name without a value, or a value is not used
  */
 export function render(template: string, values: Record<string, string | number>): string {
@@ -47,7 +47,7 @@ export function render(template: string, values: Record<string, string | number>
 /** The values of nginx.conf.template for one stack. */
 export function templateValues(options: NginxOptions): Record<string, string | number> {
   const { plan, workers, dir } = options;
-  // A master that is root would run its workers as `nobody`, who cannot enter the state folder.
+  // A master that runs as root would run its workers as `nobody`, who has no access to the state folder.
   const asRoot = process.getuid?.() === 0;
   return {
     USER: asRoot ? `user ${userInfo().username};` : '',
@@ -62,17 +62,17 @@ export function templateValues(options: NginxOptions): Record<string, string | n
     SOURCE_ADDRESSES: sourceAddresses(plan.sourceAddresses),
     PORT: options.port,
     STATUS_PORT: options.statusPort,
-    // One listening queue per nginx worker, perWorkerCapacity by the kernel. Only Linux deals evenly.
+    // One listen queue per nginx worker, among which the kernel distributes connections. Only Linux does so evenly.
     LISTEN_OPTIONS: process.platform === 'linux' ? 'backlog=4096 reuseport' : 'backlog=4096',
   };
 }
 
-/** @returns the path as it is between double quotes in nginx's configuration */
+/** @returns the path, escaped for double quotes in nginx's configuration */
 function quotable(path: string): string {
   return path.replace(/["\\]/g, '\\$&');
 }
 
-/** Equal shares; the last line takes what is left over. */
+/** Equal shares; the last line takes the rest. */
 function sourceAddresses(count: number): string {
   const share = (100 / count).toFixed(2);
   const lines = Array.from({ length: count - 1 }, (_, index) => `${share}% 127.0.0.${index + 2};`);
@@ -80,7 +80,7 @@ function sourceAddresses(count: number): string {
 }
 
 function server(port: number): string {
-  // One slow answer in a ramp must not take a worker out of the turn: without it nginx answers 502 for ten seconds.
+  // Without it, one slow response in a ramp takes a worker out of service, and nginx answers 502 for ten seconds.
   return `server 127.0.0.1:${port} max_fails=0;`;
 }
 
@@ -128,6 +128,6 @@ function failed(message: string): CapacityError {
   return new CapacityError(
     'NGINX_FAILED',
     message,
-    'The lines above are nginx’s own; nginx/README.md explains each setting.',
+    'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.',
   );
 }

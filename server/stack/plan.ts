@@ -1,13 +1,13 @@
-/** How many processes a target needs, from what the machine allows each of them. */
+/** How many processes a target needs, given the limits of the machine. */
 import { availableParallelism } from 'node:os';
 import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
 
 export interface Machine {
   cores: number;
-  /** Hard limit of open files per process: what a process can have without root. */
+  /** Hard limit of open files per process, which a process can use without root. */
   openFilesMax: number;
-  /** Whether all of 127.0.0.0/8 is there, as on Linux. */
+  /** Whether all of 127.0.0.0/8 is available, as on Linux. */
   manyLoopbackAddresses: boolean;
 }
 
@@ -29,20 +29,24 @@ export interface PlanRequest {
   workers: number | undefined;
 }
 
-/** Files that a process needs for itself: logs, listeners, Redis, control connections. */
+/** Files that a process needs besides its connections: logs, listeners, Redis, control connections. */
 export const RESERVED_FILES = 256;
-/** Share of a limit that is planned with: load never spreads quite evenly, and a restarted worker's is taken over. */
+/**
+ * Share of a limit that is planned for: load is never quite even, and other workers take over that of a restarted one.
+ */
 const WORKER_HEADROOM = 0.9;
-/** The kernel deals connections to nginx's workers by hash, which is less even than nginx deals them to ours. */
+/**
+ * The kernel distributes connections to nginx's workers by hash, less evenly than nginx does to the Socket.IO workers.
+ */
 const NGINX_HEADROOM = 0.8;
 /**
- * An address has 28,232 ephemeral ports towards one worker's port. When more than half of them are taken, the kernel
- * searches for the rest, and each connection costs more than the one before.
+ * An address has 28,232 ephemeral ports for connections to one worker's port. Once more than half of them are taken,
+ * the kernel has to search for a free one, and each connection costs more than the one before.
  */
 const CONNECTIONS_PER_ADDRESS = 8000;
-/** Where there is only one loopback address, as on macOS: IANA's ephemeral range. */
+/** IANA's ephemeral range, if there is only one loopback address, as on macOS. */
 const PORTS_OF_ONE_ADDRESS = 16_384;
-/** From the client, and to the worker. */
+/** One for the client, one for the worker. */
 const FILES_PER_PROXIED_CONNECTION = 2;
 
 /** @throws CapacityError `TOO_MANY_CONNECTIONS` when one embedded worker cannot hold the target */
@@ -56,7 +60,7 @@ export function planStack(request: PlanRequest, machine: Machine): Plan {
   if (profile === 'embedded' && connections > usableFiles) {
     throw new CapacityError(
       'TOO_MANY_CONNECTIONS',
-      `The embedded profile is a single worker, which may open ${machine.openFilesMax} files: too few for ${connections} connections.`,
+      `The embedded profile has a single worker, which can open only ${machine.openFilesMax} files: too few for ${connections} connections.`,
       'Raise the hard limit (ulimit -Hn), or use the full profile: npm run setup',
     );
   }
@@ -64,7 +68,8 @@ export function planStack(request: PlanRequest, machine: Machine): Plan {
     profile === 'embedded' ? 1 : (request.workers ?? Math.max(machine.cores, Math.ceil(connections / perWorker)));
 
   const nginxWorkers = Math.max(machine.cores, Math.ceil(connections / perNginxWorker));
-  // nginx allocates this table at start (some 400 bytes an entry), so it follows the target and not the limit alone.
+  // nginx allocates this table at start, at some 400 bytes per entry, so its size follows the target, not just the
+  // limit.
   const connectionsPerWorker = Math.min(
     usableFiles,
     Math.ceil((connections * FILES_PER_PROXIED_CONNECTION) / nginxWorkers / NGINX_HEADROOM) + RESERVED_FILES,
@@ -86,7 +91,7 @@ export async function readMachine(): Promise<Machine> {
   const { stdout } = await execa('sh', ['-c', 'ulimit -Hn']);
   return {
     cores: availableParallelism(),
-    // `unlimited` is not: 2^20 is what Linux and macOS allow in practice.
+    // `unlimited` does not mean that: Linux and macOS allow 2^20 in practice.
     openFilesMax: stdout === 'unlimited' ? 1_048_576 : Number(stdout),
     manyLoopbackAddresses: process.platform === 'linux',
   };

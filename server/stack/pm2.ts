@@ -1,6 +1,6 @@
 /**
- * PM2 with a home of its own: no other PM2 of this user is seen or touched. Spoken to through its command line, because
- * its library would bring its clients and signal handlers into our process.
+ * PM2 with its own home, so that no other PM2 of this user is affected. It is controlled through its command line,
+ * because its library would add its clients and signal handlers to our process.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { type ProcessRef, processRef } from './processes.ts';
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 
 /**
- * Only our own stack needs PM2, so who measures a server of their own need not install it.
+ * Only our own stack needs PM2, so users who measure their own server need not install it.
  * @returns the path of its start script
  * @throws CapacityError `PM2_MISSING`
  */
@@ -45,16 +45,16 @@ export interface Pm2Worker {
   /** 0 while there is no process. */
   pid: number;
   restarts: number;
-  /** PM2's word: `online`, `launching`, `waiting restart`, `errored`, … */
+  /** As PM2 names it: `online`, `launching`, `waiting restart`, `errored`, … */
   status: string;
 }
 
 /**
- * Starts the daemon and all workers; resolves when each has said that it is ready, or given up.
+ * Starts the daemon and all workers; resolves when each has reported that it is ready, or failed to.
  * @throws CapacityError `PM2_FAILED`
  */
 export async function startWorkers(pm2Home: string, settings: WorkerSettings): Promise<Pm2Worker[]> {
-  // PM2's sampling of the host every 30 s would show in the measurements.
+  // PM2 would sample the host every 30 s, which would show in the measurements.
   writeFileSync(join(pm2Home, 'module_conf.json'), JSON.stringify({ pm2: { sysmonit: 'false' } }));
   await pm2(pm2Home, ['start', ECOSYSTEM], {
     STACK_WORKERS: String(settings.workers.length),
@@ -63,7 +63,7 @@ export async function startWorkers(pm2Home: string, settings: WorkerSettings): P
     STACK_TOKEN: settings.token,
     STACK_REDIS_URL: settings.redisUrl,
     STACK_LOG_DIR: settings.logDir,
-    // A Redis of the user's may serve others too: nobody else hears our rooms.
+    // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   });
   return listWorkers(pm2Home);
@@ -90,7 +90,7 @@ export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
 
 /** Stops all workers, then the daemon. @throws CapacityError `PM2_FAILED` */
 export async function stopPm2(pm2Home: string): Promise<void> {
-  // All at once: each worker may take its time to let its connections go.
+  // All at once, as each worker can take a while to close its connections.
   await pm2(pm2Home, ['kill'], { PM2_CONCURRENT_ACTIONS: '64' });
 }
 
@@ -99,15 +99,15 @@ export function daemonPid(pm2Home: string): number | undefined {
 }
 
 /**
- * The daemon and workers that live in this home now, also those started since the state was written. Their environment
- * proves that they are PM2's and not later processes with the same pids; only Linux shows it.
+ * The daemon and workers that run in this home now, including those started since the state was written. Their
+ * environment, which only Linux shows, proves that they are PM2's and not later processes with the same pids.
  */
 export function pm2Processes(pm2Home: string): ProcessRef[] {
   let pidFiles: string[] = [];
   try {
     pidFiles = readdirSync(join(pm2Home, 'pids')).map((file) => join(pm2Home, 'pids', file));
   } catch {
-    // PM2 never came that far.
+    // PM2 did not get that far.
   }
   return [join(pm2Home, 'pm2.pid'), ...pidFiles]
     .map((file) => processRef(pidIn(file)))
@@ -138,8 +138,8 @@ async function pm2(pm2Home: string, args: string[], env: Record<string, string |
     env: {
       ...inheritedEnv(),
       PM2_HOME: pm2Home,
-      PM2_DISCRETE_MODE: 'true', // No banner, no «daemon spawned».
-      PM2_DISABLE_VERSION_CHECK: 'true', // Says hello to nobody.
+      PM2_DISCRETE_MODE: 'true', // No banner, no "daemon spawned".
+      PM2_DISABLE_VERSION_CHECK: 'true', // Sends nothing to npm.
       PM2_NO_INTERACTION: 'true', // No agent to pm2.io.
       ...env,
     },
@@ -148,15 +148,15 @@ async function pm2(pm2Home: string, args: string[], env: Record<string, string |
   throw new CapacityError(
     'PM2_FAILED',
     `pm2 ${args[0]} failed:\n${all || logTail(join(pm2Home, 'pm2.log'))}`,
-    'The lines above are PM2’s own.',
+    'Correct what the lines above, which are PM2’s own, report.',
   );
 }
 
 /**
- * Workers inherit this. Left out: PM2's own variables (this process may run under another PM2) and what would point our
- * workers elsewhere.
+ * Inherited by the workers, without PM2's own variables (this process could run under another PM2) and those that would
+ * redirect our workers.
  */
 function inheritedEnv(): NodeJS.ProcessEnv {
-  const ours = /^(PM2_|pm_|STACK_|REDIS_URL$|NODE_TEST_CONTEXT$|NODE_APP_INSTANCE$)/;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)));
+  const excluded = /^(PM2_|pm_|STACK_|REDIS_URL$|NODE_TEST_CONTEXT$|NODE_APP_INSTANCE$)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name)));
 }

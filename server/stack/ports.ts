@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
 
 /**
- * Listeners stay below the range the system hands out to outgoing connections (32768 and up on Linux, 49152 on macOS):
- * there, one of the very connections under test could hold a worker's port when PM2 restarts that worker.
+ * Listeners stay below the system's range for outgoing connections (from 32768 on Linux, 49152 on macOS). Within it,
+ * one of the connections under test could take a worker's port while PM2 restarts that worker.
  */
 const RANGE = { low: 12_000, high: 32_000 };
 
@@ -21,7 +21,7 @@ export async function freePorts(count: number): Promise<number[]> {
   throw new CapacityError(
     'NO_FREE_PORT',
     `No ${count} free ports between ${RANGE.low} and ${RANGE.high} on 127.0.0.1.`,
-    'Stop what listens there: ss -ltn',
+    'Stop programs that listen there; ss -ltnp lists them.',
   );
 }
 
@@ -30,7 +30,7 @@ export async function assertFree(port: number): Promise<void> {
   if (await isFree(port)) return;
   throw new CapacityError(
     'PORT_TAKEN',
-    `Port ${port} on 127.0.0.1 cannot be listened on: another process has it, or it needs root.`,
+    `Cannot listen on port ${port} of 127.0.0.1: another process uses it, or it requires root.`,
     `Stop that process (ss -ltnp 'sport = :${port}' names it), or choose another port: npx socketio-capacity stack up --port 8081`,
   );
 }

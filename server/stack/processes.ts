@@ -1,6 +1,6 @@
 /**
- * Processes that outlive their parent. A pid alone names nobody, because the system gives it away again: a process is
- * known by its pid and its start time, and is never signalled unless both still fit and it runs as this user.
+ * Processes that outlive their parent. A pid alone does not identify one, because the system reuses it: a process is
+ * identified by pid and start time, and is never signalled unless both still match and it runs as this user.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -8,24 +8,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ProcessRef {
   pid: number;
-  /** Linux: clock ticks since boot; elsewhere the date that `ps` prints. Only compared, never read. */
+  /** Linux: clock ticks since boot; elsewhere the date that `ps` prints. Only compared, never parsed. */
   startTime: string;
 }
 
 export interface DetachedProcess extends ProcessRef {
-  /** Resolves when it ends while this process still lives. */
+  /** Resolves when it ends while this process still runs. */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
 const POLL_INTERVAL_MS = 25;
 
-/** @returns the start time of a living process of this user; undefined when there is none, or only a zombie */
+/** @returns the start time of a running process of this user; undefined if there is none, or only a zombie */
 export function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') {
-      // Not the owner of the folder in /proc: that is root where a program has capabilities.
+      // Not the owner of the folder in /proc, which is root if a program has capabilities.
       const [, uid] = /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-      return isOurs(uid) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
+      return isThisUsers(uid) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
     }
     const [uid, state = 'Z', ...startedAt] = execFileSync('ps', ['-o', 'ruid=,stat=,lstart=', '-p', String(pid)], {
       encoding: 'utf8',
@@ -33,23 +33,23 @@ export function startTimeOf(pid: number): string | undefined {
     })
       .trim()
       .split(/\s+/);
-    return state.startsWith('Z') || !isOurs(uid) ? undefined : startedAt.join(' ');
+    return state.startsWith('Z') || !isThisUsers(uid) ? undefined : startedAt.join(' ');
   } catch {
     return undefined;
   }
 }
 
-function isOurs(uid: string | undefined): boolean {
+function isThisUsers(uid: string | undefined): boolean {
   return Number(uid) === process.getuid?.();
 }
 
-/** Fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`; field 2, the name, may hold spaces and brackets. */
+/** Fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`; field 2, the name, can contain spaces and brackets. */
 export function parseStat(stat: string): string | undefined {
   const fromField3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fromField3[0] === 'Z' || fromField3[0] === 'X' ? undefined : fromField3[22 - 3];
 }
 
-/** @returns this user's process as it is now, or undefined when it does not live */
+/** @returns this user's process as it is now, or undefined if it does not run */
 export function processRef(pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? startTimeOf(pid) : undefined;
   return pid && startTime ? { pid, startTime } : undefined;
@@ -59,7 +59,7 @@ export function isAlive(ref: ProcessRef): boolean {
   return startTimeOf(ref.pid) === ref.startTime;
 }
 
-/** @returns pids of the direct children, none where the system cannot tell */
+/** @returns pids of the direct children; none if they cannot be read */
 export function childrenOf(pid: number): number[] {
   try {
     const list =
@@ -73,8 +73,8 @@ export function childrenOf(pid: number): number[] {
 }
 
 /**
- * Starts a process in a session of its own, so that neither Ctrl-C nor the end of this process reaches it.
- * @param logFile gets its stdout and stderr
+ * Starts a process in its own session, so that neither Ctrl-C nor the end of this process affects it.
+ * @param logFile receives its stdout and stderr
  * @throws when it cannot be started
  */
 export async function spawnDetached(command: string, args: string[], logFile: string): Promise<DetachedProcess> {
@@ -93,15 +93,15 @@ export async function spawnDetached(command: string, args: string[], logFile: st
   return { pid, startTime: startTimeOf(pid) ?? 'ended', exited };
 }
 
-/** Waits until all are gone. @returns those that still live after `timeoutMs` */
+/** Waits until all have ended. @returns those that still run after `timeoutMs` */
 export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Promise<ProcessRef[]> {
   const deadline = performance.now() + timeoutMs;
-  let living = refs.filter(isAlive);
-  while (living.length > 0 && performance.now() < deadline) {
+  let running = refs.filter(isAlive);
+  while (running.length > 0 && performance.now() < deadline) {
     await sleep(POLL_INTERVAL_MS);
-    living = living.filter(isAlive);
+    running = running.filter(isAlive);
   }
-  return living;
+  return running;
 }
 
 /** SIGTERM, and SIGKILL for those that have not ended within `graceMs`. @returns those that survived even that */
@@ -117,7 +117,7 @@ function signal(ref: ProcessRef, name: NodeJS.Signals): void {
   try {
     process.kill(ref.pid, name);
   } catch (error) {
-    // It ended between the look and the signal.
+    // It ended between the check and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

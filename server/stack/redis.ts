@@ -1,4 +1,4 @@
-/** Redis for the adapter: one of our own, or somebody's. */
+/** Redis for the adapter: our own, or the user's. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,15 +10,15 @@ import { type DetachedProcess, spawnDetached, terminate } from './processes.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
-/** @returns the address of a Redis that is still to be started, with a password of its own */
+/** @returns the address of a Redis that is yet to be started, with a new password */
 export function newRedisUrl(port: number): string {
   return `redis://:${randomBytes(24).toString('base64url')}@127.0.0.1:${port}`;
 }
 
 /**
- * Starts a Redis that keeps nothing on disk: it only passes messages on. Resolves when it answers.
+ * Starts a Redis without persistence, as it only relays messages. Resolves when it answers.
  * @param url port and password
- * @param dir gets its configuration
+ * @param dir for its configuration
  * @throws CapacityError `REDIS_FAILED`
  */
 export async function startRedis(
@@ -28,7 +28,7 @@ export async function startRedis(
   logDir: string,
 ): Promise<DetachedProcess> {
   const { port, password } = new URL(url);
-  // In a file: everybody can read a command line. And with a password, as every user of this machine can connect.
+  // In a file, as every user can read command lines; with a password, as every user of this machine can connect.
   const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no', daemonize: 'no' };
   const lines = Object.entries(settings).map(([name, value]) => `${name} ${JSON.stringify(value)}\n`);
   const configFile = join(dir, 'redis.conf');
@@ -49,7 +49,7 @@ export async function startRedis(
   throw new CapacityError(
     'REDIS_FAILED',
     `redis-server did not start:\n${logTail(logFile)}`,
-    'The lines above are its own.',
+    'Correct what the lines above, from its own log, report.',
   );
 }
 
@@ -61,12 +61,12 @@ export async function assertRedisAnswers(url: string): Promise<void> {
   throw new CapacityError(
     'REDIS_FAILED',
     `The Redis at ${host} does not answer.`,
-    'Check REDIS_URL, or leave it out: the stack then starts a Redis of its own.',
+    'Check REDIS_URL, or unset it, so that the stack starts its own Redis.',
     { cause: problem },
   );
 }
 
-/** @returns undefined when it answers, else why not */
+/** @returns undefined if it answers, otherwise the error */
 async function pingRedis(url: string): Promise<Error | undefined> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 2_000 } });
   // The client also rejects; without a listener the event would end the process.

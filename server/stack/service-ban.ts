@@ -1,6 +1,7 @@
 /**
- * Keeps packages from starting their services: they ask `policy-rc.d` first, whose exit code 101 forbids it. Forgotten
- * there, it would forbid it for good, so it names the process that needs it, and goes with it or after it.
+ * Keeps packages from starting their services: they run `policy-rc.d` first, whose exit code 101 forbids it. If that
+ * file were left behind, it would forbid all starts, so it names the process that needs it, and is removed with it or
+ * after it.
  */
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isAlive, processRef } from './processes.ts';
@@ -8,12 +9,12 @@ import { isAlive, processRef } from './processes.ts';
 const OWNER = /^# socketio-capacity setup, process (\d+) started at (\d+)$/m;
 
 /**
- * One that is there already, as in containers, stays and decides for itself.
- * @returns lifts the ban; idempotent
+ * An existing file, as in containers, remains in effect.
+ * @returns a function that lifts the ban; idempotent
  */
 export function banServiceStarts(policyFile: string): () => void {
   const self = processRef(process.pid);
-  // Made whole or not at all, and never over another.
+  // Created atomically, and never over another file.
   const draft = draftOf(policyFile);
   writeFileSync(
     draft,
@@ -38,7 +39,7 @@ export function banServiceStarts(policyFile: string): () => void {
   return lift;
 }
 
-/** Lifts the ban of a set-up that was killed. @returns whether there was one */
+/** Lifts the ban of a setup that was killed. @returns whether there was one */
 export function liftLeftover(policyFile: string): boolean {
   rmSync(draftOf(policyFile), { force: true });
   const owner = ownerOf(policyFile);
@@ -51,7 +52,7 @@ function draftOf(policyFile: string): string {
   return `${policyFile}.socketio-capacity`;
 }
 
-/** @returns undefined when it is not one of ours */
+/** @returns undefined if the file is not ours */
 function ownerOf(policyFile: string) {
   try {
     const [, pid, startTime] = OWNER.exec(readFileSync(policyFile, 'utf8')) ?? [];

@@ -1,22 +1,22 @@
 /**
- * `npm run setup`: sees to nginx and redis-server. Exit codes: 0 both are there; 4 they are not and cannot be installed
- * from here.
+ * `npm run setup`: finds or installs nginx and redis-server. Exit codes: 0 both are installed; 4 they are not and
+ * cannot be installed from here.
  */
 import { pathToFileURL } from 'node:url';
 import { execa, type ResultPromise } from 'execa';
 import { banServiceStarts, liftLeftover } from './service-ban.ts';
 import { findTool, searchDirs, type Tool, toolVersion } from './tools.ts';
 
-/** In Debian and Ubuntu the package, the program and the service have the same name. */
+/** On Debian and Ubuntu, package, program and service have the same name. */
 const TOOLS: Tool[] = ['nginx', 'redis-server'];
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface SetupSystem {
-  /** Folders where programs are looked for. */
+  /** Folders in which programs are searched. */
   dirs: string[];
   isRoot: boolean;
-  /** The file that Debian's packages ask before they start a service. */
+  /** The file that Debian's packages run before they start a service. */
   policyFile: string;
   print(line: string): void;
 }
@@ -24,7 +24,7 @@ export interface SetupSystem {
 /** Finds or installs both programs; prints one line for each. @returns the exit code */
 export async function setup(system: SetupSystem): Promise<0 | 4> {
   if (system.isRoot && liftLeftover(system.policyFile)) {
-    system.print(`Removed ${system.policyFile}, with which a setup that was killed kept services from starting.`);
+    system.print(`Removed ${system.policyFile}, which a killed setup had left to keep services from starting.`);
   }
   const missing: Tool[] = [];
   for (const tool of TOOLS) {
@@ -37,7 +37,7 @@ export async function setup(system: SetupSystem): Promise<0 | 4> {
   const aptGet = findTool('apt-get', system.dirs);
   if (!aptGet || !system.isRoot) {
     system.print(
-      `Missing: ${missing.join(' and ')}. Install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis) and run this again, or do without, with one worker and no proxy: PROFILE=embedded npx artillery run scenarios/1k.yml`,
+      `Missing: ${missing.join(' and ')}. Install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis) and run this again; or use one worker without a proxy: PROFILE=embedded npx artillery run scenarios/1k.yml`,
     );
     return 4;
   }
@@ -48,16 +48,18 @@ export async function setup(system: SetupSystem): Promise<0 | 4> {
     system.print(`apt-get failed: ${(error as Error).message}`);
     return 4;
   }
-  const still = missing.filter((tool) => !findTool(tool, system.dirs));
+  const stillMissing = missing.filter((tool) => !findTool(tool, system.dirs));
   for (const tool of missing) {
     const path = findTool(tool, system.dirs);
     if (path) system.print(`${tool} ${await toolVersion(tool, path)} installed: ${path}`);
     else system.print(`${tool} is still missing after apt-get install.`);
   }
-  return still.length === 0 ? 0 : 4;
+  return stillMissing.length === 0 ? 0 : 4;
 }
 
-/** On a signal, apt-get gets it too, and ends in its own order; nothing is left half-way and no ban behind. */
+/**
+ * Passes signals on to apt-get, which then ends in an orderly way; nothing is left half installed, and no ban remains.
+ */
 async function install(aptGet: string, tools: Tool[], system: SetupSystem): Promise<void> {
   let running: ResultPromise | undefined;
   let interruption: NodeJS.Signals | undefined;
@@ -66,7 +68,7 @@ async function install(aptGet: string, tools: Tool[], system: SetupSystem): Prom
     running?.kill(signal);
   };
   const apt = async (...args: string[]) => {
-    // No SIGKILL after a while: dpkg may be in the middle of a package.
+    // No SIGKILL after a while: dpkg could be in the middle of a package.
     running = execa(aptGet, args, { env: { DEBIAN_FRONTEND: 'noninteractive' }, forceKillAfterDelay: false });
     await running;
     if (interruption) throw new Error(`interrupted by ${interruption}`);
@@ -86,7 +88,7 @@ async function install(aptGet: string, tools: Tool[], system: SetupSystem): Prom
   }
 }
 
-/** They would otherwise start with the next boot. Only what was missing until now, so nobody's own service. */
+/** They would otherwise start at the next boot. Applies only to what was just installed, so to no service in use. */
 async function disable(tools: Tool[], { dirs }: SetupSystem): Promise<void> {
   const systemctl = findTool('systemctl', dirs);
   const installed = tools.filter((tool) => findTool(tool, dirs));

@@ -1,6 +1,6 @@
 /**
- * The deployment under test as one thing: redis-server, Socket.IO workers under PM2, nginx. Whoever starts one owns it:
- * it ends with `close()` or with the owner's process, whichever comes first (see keeper.ts).
+ * The deployment under test as a unit: redis-server, Socket.IO workers under PM2, nginx. The process that starts a
+ * stack owns it: the stack ends with `close()` or with the owner's process, whichever comes first (see keeper.ts).
  */
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -9,8 +9,8 @@ import { CapacityError } from '../../protocol/errors.ts';
 import type { KeeperAnswer } from './keeper.ts';
 import { listWorkers } from './pm2.ts';
 import { processRef, terminate, waitUntilGone } from './processes.ts';
-import { noteWorkers, type StackOptions } from './start.ts';
-import { lives, noteNginxWorkers, readState, refOf, type StackState, writeState } from './state.ts';
+import { recordWorkers, type StackOptions } from './start.ts';
+import { lives, readState, recordNginxWorkers, refOf, type StackState, writeState } from './state.ts';
 import { removeFiles, takeDown } from './takedown.ts';
 
 export type { StackOptions } from './start.ts';
@@ -19,44 +19,46 @@ export { defaultStateDir } from './state-dir.ts';
 
 const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
 
-/** The longest a keeper may take to end: PM2's workers have 15 s to let their connections go. */
+/** How long a keeper can take to end: PM2's workers have 15 s to close their connections. */
 const KEEPER_GRACE_MS = 60_000;
 
 export interface Stack {
   /** As of the start or the last `refresh()`. */
   readonly state: StackState;
-  /** Pids and restarts now. Cheap while nothing died; otherwise asks PM2, which takes about half a second. */
+  /**
+   * Current pids and restarts. Cheap while no process died; otherwise PM2 is queried, which takes about half a second.
+   */
   refresh(): Promise<StackState>;
-  /** Takes it down and waits until it is gone. Idempotent. @throws CapacityError `STACK_STUCK` */
+  /** Takes it down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
   close(): Promise<void>;
 }
 
-export type FoundStack =
+type FoundStack =
   | { status: 'up'; stack: Stack }
   /** Another process is starting it or taking it down. */
   | { status: 'busy'; phase: 'starting' | 'stopping'; keeperPid: number }
-  /** Left behind by a killed process. `clean()` ends what still lives of it. */
+  /** Left behind by a killed process. `clean()` ends what still runs of it. */
   | { status: 'stale'; reason: string; clean(): Promise<void> }
   | { status: 'down' };
 
 /**
- * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned first.
+ * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned up first.
  * @throws CapacityError `PM2_MISSING`, `NGINX_MISSING`, `REDIS_MISSING`, `TOO_MANY_CONNECTIONS`, `PORT_TAKEN`,
  *   `STACK_RUNNING`, `STATE_DIR_…`, `REDIS_FAILED`, `PM2_FAILED`, `WORKER_FAILED`, `NGINX_FAILED`, or the signal's reason;
- *   nothing of the stack is left then
+ *   nothing of the stack is left by then
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
-  await makeRoom(options.stateDir);
+  await clearStateDir(options.stateDir);
   signal?.throwIfAborted();
   return new RunningStack(options.stateDir, await startKeeper(options, signal));
 }
 
-/** Looks for the stack that keeps its state in this folder, whoever started it. */
+/** Finds the stack whose state is in this folder, whichever process started it. */
 export async function findStack(stateDir: string): Promise<FoundStack> {
   const state = readState(stateDir);
   if (state === undefined) return { status: 'down' };
   if (state === 'unreadable') {
-    const reason = 'its state file is damaged, or of another version; its processes cannot be told';
+    const reason = 'its state file is damaged or from another version, so its processes are unknown';
     return { status: 'stale', reason, clean: async () => removeFiles(stateDir) };
   }
   const ownerGone = state.ownerPid !== undefined && !lives(state, state.ownerPid);
@@ -70,16 +72,16 @@ export async function findStack(stateDir: string): Promise<FoundStack> {
 }
 
 function whyStale(state: StackState, ownerGone: boolean): string | undefined {
-  if (ownerGone) return `the process that started it (${state.ownerPid}) is gone`;
-  if (state.phase !== 'up') return `it was left while ${state.phase}`;
-  // A dead worker is PM2's business: it restarts it.
+  if (ownerGone) return `the process that started it (${state.ownerPid}) has ended`;
+  if (state.phase !== 'up') return `it was abandoned while ${state.phase}`;
+  // A dead worker is not stale: PM2 restarts it.
   for (const [name, pid] of Object.entries({ PM2: state.pm2Pid, nginx: state.nginxPid, Redis: state.redisPid })) {
-    if (pid !== undefined && !lives(state, pid)) return `its ${name} (${pid}) is gone`;
+    if (pid !== undefined && !lives(state, pid)) return `its ${name} (${pid}) has ended`;
   }
   return undefined;
 }
 
-async function makeRoom(stateDir: string): Promise<void> {
+async function clearStateDir(stateDir: string): Promise<void> {
   let found = await findStack(stateDir);
   if (found.status === 'busy' && found.phase === 'stopping') {
     const keeper = processRef(found.keeperPid);
@@ -109,9 +111,9 @@ class RunningStack implements Stack {
     const { state } = this;
     const watched = [...state.workers.map((worker) => worker.pid), ...state.nginxWorkerPids];
     if (this.#closing || watched.every((pid) => lives(state, pid))) return state;
-    noteWorkers(state, await listWorkers(state.pm2Home));
-    noteNginxWorkers(state);
-    if (this.#isStill()) writeState(this.#stateDir, state);
+    recordWorkers(state, await listWorkers(state.pm2Home));
+    recordNginxWorkers(state);
+    if (this.#isCurrent()) writeState(this.#stateDir, state);
     return state;
   }
 
@@ -123,11 +125,11 @@ class RunningStack implements Stack {
   async #close(): Promise<void> {
     const keeper = refOf(this.state, this.state.keeperPid);
     if (keeper) await terminate([keeper], KEEPER_GRACE_MS);
-    // Without a keeper, or when it was killed half-way. A newer stack in the same folder is not ours to stop.
-    if (this.#isStill()) await takeDown(this.#stateDir, this.state);
+    // If there is no keeper, or it was killed half-way. A newer stack in the same folder must not be stopped.
+    if (this.#isCurrent()) await takeDown(this.#stateDir, this.state);
   }
 
-  #isStill(): boolean {
+  #isCurrent(): boolean {
     const now = readState(this.#stateDir);
     return typeof now === 'object' && now.token === this.state.token;
   }
@@ -148,19 +150,19 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
     keeper.once('message', (message) => resolve(message as KeeperAnswer));
   });
   keeper.send(options);
-  // It stops between two steps.
+  // The keeper stops between two steps.
   const leave = () => keeper.kill('SIGTERM');
   signal?.addEventListener('abort', leave, { once: true });
   const answer = await Promise.race([answered, closed]);
   signal?.removeEventListener('abort', leave);
   if (answer && 'state' in answer && !signal?.aborted) {
-    // The pipes stay open, as what tells the keeper of our end, but do not keep us from ending.
+    // The pipes stay open, so that the keeper notices when this process ends, but do not keep it running.
     keeper.unref();
     stderr.unref();
     keeper.channel?.unref();
     return answer.state;
   }
-  // It takes down what it started before it ends.
+  // The keeper takes down what it started before it ends.
   await closed;
   signal?.throwIfAborted();
   if (!answer) throw new CapacityError('STACK_FAILED', `The stack did not start:\n${complaint}`, 'Please report this.');

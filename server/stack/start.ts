@@ -1,4 +1,4 @@
-/** Brings a stack up, process by process, noting each in the state before the next one starts. */
+/** Brings a stack up, process by process, and records each in the state before the next one starts. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { processRef } from './processes.ts';
 import { assertRedisAnswers, newRedisUrl, startRedis } from './redis.ts';
-import { claimState, noteNginxWorkers, remember, type StackState, type WorkerState, writeState } from './state.ts';
+import { claimState, recordNginxWorkers, remember, type StackState, type WorkerState, writeState } from './state.ts';
 import { prepareStateDir } from './state-dir.ts';
 import { requireTool } from './tools.ts';
 
@@ -18,9 +18,9 @@ export interface StackOptions {
   profile: 'full' | 'embedded';
   /** Where clients connect, on 127.0.0.1; 0 takes any free port. */
   port: number;
-  /** Connections to plan for: decides how many workers there are and what nginx may open. */
+  /** Connections to plan for: determines the number of workers and nginx's limits. */
   connections: number;
-  /** Socket.IO workers; undefined lets the machine and the target decide. Ignored when embedded. */
+  /** Number of Socket.IO workers; by default it follows from the machine and the target. Ignored when embedded. */
   workers?: number | undefined;
   /** A Redis to use; undefined starts one. Ignored when embedded. */
   redisUrl?: string | undefined;
@@ -32,10 +32,10 @@ export interface StackOptions {
 const HEALTH_TIMEOUT_MS = 15_000;
 
 /**
- * @param owner pids to note in the state; both absent for a persistent stack
+ * @param owner pids to record in the state; both are absent in that of a persistent stack
  * @param signal stops between two steps
- * @param onClaim called once the state file is ours, so that the caller takes down what follows
- * @throws CapacityError; what was started until then is named in the state
+ * @param onClaim called once the state file is claimed; from then on the caller has to take the stack down
+ * @throws CapacityError; the state names what was started until then
  */
 export async function bringUp(
   options: StackOptions,
@@ -104,7 +104,7 @@ export async function bringUp(
     logDir,
   });
   state.pm2Pid = remember(state, processRef(daemonPid(state.pm2Home)));
-  noteWorkers(state, started);
+  recordWorkers(state, started);
   writeState(stateDir, state);
   await Promise.all(started.map((worker) => assertHealthy(worker, state)));
 
@@ -113,7 +113,7 @@ export async function bringUp(
     const dir = join(stateDir, 'nginx');
     const master = await startNginx({ nginx, port, statusPort, plan: plan.nginx, workers, dir, logDir });
     state.nginxPid = remember(state, master);
-    noteNginxWorkers(state);
+    recordNginxWorkers(state);
     state.nginxStatusUrl = statusUrl(statusPort);
   }
 
@@ -127,8 +127,8 @@ export async function bringUp(
   return state;
 }
 
-/** Takes over what PM2 says of the workers. */
-export function noteWorkers(state: StackState, workers: Pm2Worker[]): void {
+/** Updates the state from PM2's list of workers. */
+export function recordWorkers(state: StackState, workers: Pm2Worker[]): void {
   for (const worker of state.workers) {
     const now = workers.find(({ id }) => id === worker.id);
     const ref = processRef(now?.pid);
@@ -141,7 +141,7 @@ async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void
   const controlUrl = state.workers.find(({ id }) => id === worker.id)?.controlUrl;
   const deadline = performance.now() + HEALTH_TIMEOUT_MS;
   let problem = `is ${worker.status} after ${worker.restarts} restarts`;
-  // A worker that already had to be restarted will not do better later.
+  // A worker that was already restarted will fail again.
   while (worker.status === 'online' && worker.restarts === 0 && performance.now() < deadline) {
     try {
       const response = await fetch(`${controlUrl}/healthz`, { signal: AbortSignal.timeout(2_000) });
@@ -155,6 +155,6 @@ async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void
   throw new CapacityError(
     'WORKER_FAILED',
     `Worker ${worker.id} ${problem}. The end of its log:\n${logTail(join(state.logDir, `${worker.id}.log`))}`,
-    'The lines above are the worker’s own.',
+    'Correct what the lines above, from the worker’s own log, report.',
   );
 }

@@ -1,6 +1,7 @@
 /**
- * The folder of a stack's state, logs and sockets. Whoever could write there could name any process to be killed and
- * any address to be measured, so the folder must belong to this user, and to nobody else, before anything in it counts.
+ * The folder of a stack's state, logs and sockets. Anyone who can write there can name any process to be killed and any
+ * address to be measured, so nothing in it is read unless the folder belongs to this user, and only this user can
+ * write.
  */
 import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
@@ -8,39 +9,39 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 
-/** What a stack makes in the folder, beside its state file; nothing else in it is ever touched. */
+/** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
 
 const NAME = 'socketio-capacity';
-const WRITABLE_FOR_OTHERS = 0o022;
+const WRITABLE_BY_OTHERS = 0o022;
 const OPEN_TO_OTHERS = 0o077;
-/** A unix socket's path ends at 104 bytes on macOS, 108 on Linux, with a zero byte at its end. */
+/** A Unix socket's path has at most 104 bytes on macOS, 108 on Linux, including a terminating zero byte. */
 const SOCKET_PATH_MAX_BYTES = 103;
 
 export const environmentSchema = z.object({
   /** Folder for state and logs. */
   SOCKETIO_CAPACITY_HOME: z.string().optional(),
-  /** Of this user's session: private, and in memory. */
+  /** Folder of this user's session: private, and in memory. */
   XDG_RUNTIME_DIR: z.string().optional(),
   XDG_STATE_HOME: z.string().optional(),
 });
 
 /**
  * @returns `SOCKETIO_CAPACITY_HOME`, or a folder in `XDG_RUNTIME_DIR`, or else in `XDG_STATE_HOME`, by default
- *   `~/.local/state`. Never one in a shared folder, where others could make it first
+ *   `~/.local/state`. Never one in a shared folder, where another user could create it first
  */
 export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): string {
   const { SOCKETIO_CAPACITY_HOME, XDG_RUNTIME_DIR, XDG_STATE_HOME } = environmentSchema.parse(environment);
-  // Absolute and without a slash at its end, behind which a symbolic link would not be seen.
+  // Absolute and without a trailing slash, which would hide a symbolic link.
   if (SOCKETIO_CAPACITY_HOME) return resolve(SOCKETIO_CAPACITY_HOME);
-  // `su` and `sudo` may leave another user's.
+  // `su` and `sudo` can leave another user's.
   if (XDG_RUNTIME_DIR && isPrivate(XDG_RUNTIME_DIR)) return join(XDG_RUNTIME_DIR, NAME);
   return join(XDG_STATE_HOME && isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), '.local/state'), NAME);
 }
 
 /**
- * @returns false when there is no such folder
- * @throws CapacityError `STATE_DIR_UNSAFE` when anybody else could have written what is in it
+ * @returns false if there is no such folder
+ * @throws CapacityError `STATE_DIR_UNSAFE` if anyone else could have written to it
  */
 export function isTrusted(stateDir: string): boolean {
   const stat = statOf(stateDir);
@@ -49,21 +50,21 @@ export function isTrusted(stateDir: string): boolean {
   throw new CapacityError(
     'STATE_DIR_UNSAFE',
     `The state folder ${stateDir} ${problem}. Nothing in it was read.`,
-    'Remove it, as a stack makes it again, or name another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+    'Remove it, and a stack creates it again; or choose another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
   );
 }
 
 /**
- * Makes the folder and its parts, which only this user can read.
+ * Creates the folder and its subfolders, which only this user can read.
  * @throws CapacityError `STATE_DIR_UNSAFE`, `STATE_DIR_TOO_LONG`, `STATE_DIR_UNWRITABLE`
  */
 export function prepareStateDir(stateDir: string): void {
-  // The longest path of PM2's sockets.
+  // PM2's socket with the longest path.
   if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > SOCKET_PATH_MAX_BYTES) {
     throw new CapacityError(
       'STATE_DIR_TOO_LONG',
       `The state folder's path is too long for PM2's sockets: ${stateDir}`,
-      'Name a shorter one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+      'Choose a shorter one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
     );
   }
   for (const folder of [stateDir, ...STATE_FOLDERS.map((name) => join(stateDir, name))]) {
@@ -71,7 +72,7 @@ export function prepareStateDir(stateDir: string): void {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (cause) {
-      throw unwritable(`The state folder ${folder} cannot be made.`, cause);
+      throw unwritable(`The state folder ${folder} cannot be created.`, cause);
     }
     isTrusted(folder);
   }
@@ -95,7 +96,7 @@ function isPrivate(folder: string): boolean {
   return stat !== undefined && whyUnsafe(stat) === undefined && (stat.mode & OPEN_TO_OTHERS) === 0;
 }
 
-/** Of the path itself, not of what a symbolic link leads to. */
+/** Of the path itself; does not follow symbolic links. */
 function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(resolve(path));
@@ -108,7 +109,7 @@ function whyUnsafe(stat: Stats): string | undefined {
   if (stat.isSymbolicLink()) return 'is a symbolic link';
   if (!stat.isDirectory()) return 'is not a folder';
   if (stat.uid !== process.getuid?.()) return `belongs to another user (uid ${stat.uid})`;
-  if (stat.mode & WRITABLE_FOR_OTHERS) {
+  if (stat.mode & WRITABLE_BY_OTHERS) {
     return `can be written to by other users (mode ${(stat.mode & 0o777).toString(8)})`;
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * What a stack writes down about itself, so that any process can find it, measure it and take it down. The file is
- * written before the first process starts and again after each one: whatever is killed when, it names what runs.
+ * The state file of a stack, by which any process can find it, measure it and take it down. It is written before the
+ * first process starts and after each one, so that it names all running processes, whatever is killed when.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,13 @@ import { isTrusted } from './state-dir.ts';
 
 const pid = z.number().int().positive();
 
-export const stackStateSchema = z.strictObject({
+const stackStateSchema = z.strictObject({
   version: z.literal(1),
   phase: z.enum(['starting', 'up', 'stopping']),
   profile: z.enum(['full', 'embedded']),
   /** Where clients connect: nginx, or the worker itself when embedded. */
   target: z.url(),
-  /** For the control namespace of every worker. */
+  /** Token of all workers' control namespaces. */
   token: z.string(),
   /** Connections it was planned for. */
   connections: z.number().int(),
@@ -29,7 +29,7 @@ export const stackStateSchema = z.strictObject({
       controlUrl: z.url(),
       /** 0 while PM2 has no process for it. */
       pid: z.number().int(),
-      /** Since the stack's start, counted by PM2. */
+      /** Since the stack's start, as PM2 counts. */
       restarts: z.number().int(),
     }),
   ),
@@ -41,15 +41,15 @@ export const stackStateSchema = z.strictObject({
   nginxStatusUrl: z.url().optional(),
   /** With its password. Absent when embedded. */
   redisUrl: z.string().optional(),
-  /** Absent when Redis is not ours. */
+  /** Absent if the user's Redis is used. */
   redisPid: pid.optional(),
   logDir: z.string(),
   startedAt: z.string(),
-  /** The process whose end takes the stack down; absent when it stays until `stack down`. */
+  /** The process whose end takes the stack down; absent if it stays up until `stack down`. */
   ownerPid: pid.optional(),
-  /** The process that does so. */
+  /** The process that takes it down. */
   keeperPid: pid.optional(),
-  /** Start time of each process above, by pid: what tells it from a later one with the same pid. */
+  /** Start times of the processes above, by pid; they identify a process whose pid is reused later. */
   startTimes: z.record(z.string(), z.string()),
 });
 
@@ -58,7 +58,7 @@ export type WorkerState = StackState['workers'][number];
 
 export const STATE_FILE = 'state.json';
 
-/** Writes the first version; exactly one of several processes that try it succeeds. @returns false when one was there */
+/** Creates the file; of several processes that try, exactly one succeeds. @returns false if there was one already */
 export function claimState(stateDir: string, state: StackState): boolean {
   const draft = writeDraft(stateDir, state);
   try {
@@ -89,8 +89,8 @@ function writeDraft(stateDir: string, state: StackState): string {
 }
 
 /**
- * @returns the state, undefined when there is none, `unreadable` when the file is not one of ours
- * @throws CapacityError `STATE_DIR_UNSAFE` when others could have written it; nothing is read then
+ * @returns the state; undefined if there is none, `unreadable` if the file is not a valid state
+ * @throws CapacityError `STATE_DIR_UNSAFE` if other users could have written it; nothing is read then
  */
 export function readState(stateDir: string): StackState | 'unreadable' | undefined {
   if (!isTrusted(stateDir)) return undefined;
@@ -107,20 +107,20 @@ export function readState(stateDir: string): StackState | 'unreadable' | undefin
   }
 }
 
-/** Notes a process's start time beside its pid. */
+/** Records the process's start time. @returns its pid */
 export function remember(state: StackState, ref: ProcessRef | undefined): number | undefined {
   if (ref) state.startTimes[ref.pid] = ref.startTime;
   return ref?.pid;
 }
 
-/** nginx's workers: they outlive a killed master, and go on holding the port. */
-export function noteNginxWorkers(state: StackState): void {
+/** Records nginx's workers, which outlive a killed master and keep the port. */
+export function recordNginxWorkers(state: StackState): void {
   state.nginxWorkerPids = childrenOf(state.nginxPid ?? 0)
     .map((pid) => remember(state, processRef(pid)))
     .filter((pid) => pid !== undefined);
 }
 
-/** @returns the named process as it was when the state was written */
+/** @returns the process as it was when the state was written */
 export function refOf(state: StackState, pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? state.startTimes[pid] : undefined;
   return pid && startTime ? { pid, startTime } : undefined;

@@ -1,4 +1,4 @@
-/** Takes a stack down: only the processes that its state names, and only the files that a stack makes. */
+/** Takes a stack down: only the processes that its state names, and only the files that a stack creates. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -10,8 +10,8 @@ import { STATE_FOLDERS } from './state-dir.ts';
 const GRACE_MS = 5_000;
 
 /**
- * Works on any state, also of a stack that is half up or half dead. Does not touch the keeper.
- * @throws CapacityError `STACK_STUCK` when a process cannot be killed; the state file then stays
+ * Works for any state, also if the stack is only partly up. Does not touch the keeper.
+ * @throws CapacityError `STACK_STUCK` if a process cannot be killed; the state file then remains
  */
 export async function takeDown(stateDir: string, state: StackState): Promise<void> {
   try {
@@ -19,11 +19,11 @@ export async function takeDown(stateDir: string, state: StackState): Promise<voi
   } catch {
     // A full disk, or a folder that somebody has removed, is no reason to leave processes behind.
   }
-  // nginx first, so that nothing comes in any more; Redis last, so that the workers can leave it properly.
+  // nginx first, so that no more connections arrive; Redis last, so that the workers can disconnect from it cleanly.
   const stuck = await terminate(refsOf(state, [state.nginxPid, ...state.nginxWorkerPids]), GRACE_MS);
 
   if (lives(state, state.pm2Pid) || pm2Processes(state.pm2Home).length > 0) {
-    // What PM2 cannot end in order is ended below.
+    // What PM2 fails to stop is ended below.
     await stopPm2(state.pm2Home).catch(() => {});
   }
   const named = refsOf(state, [state.pm2Pid, ...state.workers.map((worker) => worker.pid)]);
@@ -38,13 +38,13 @@ export async function takeDown(stateDir: string, state: StackState): Promise<voi
   removeFiles(stateDir);
 }
 
-/** The state file goes last: until then the stack can be found and cleaned again. */
+/** The state file is removed last: until then the stack can be found and cleaned up again. */
 export function removeFiles(stateDir: string): void {
   for (const folder of STATE_FOLDERS) rmSync(join(stateDir, folder), { recursive: true, force: true });
   rmSync(join(stateDir, STATE_FILE), { force: true });
   try {
     rmdirSync(stateDir);
   } catch {
-    // The user keeps something of his own there, or the next stack has just begun.
+    // The user keeps other files there, or the next stack has just started.
   }
 }

@@ -6,12 +6,12 @@ import { CapacityError } from '../../protocol/errors.ts';
 
 export type Tool = 'nginx' | 'redis-server';
 
-/** PATH, and where servers live that a plain user's PATH leaves out. */
+/** PATH, and folders of servers that are often missing from a user's PATH. */
 export function searchDirs(): string[] {
   return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'];
 }
 
-/** @returns the program's path, or undefined when no folder has it */
+/** @returns the program's path, or undefined if no folder contains it */
 export function findTool(name: string, dirs = searchDirs()): string | undefined {
   return dirs
     .filter(Boolean)
@@ -33,11 +33,11 @@ export function requireTool(tool: Tool, dirs = searchDirs()): string {
   throw new CapacityError(
     tool === 'nginx' ? 'NGINX_MISSING' : 'REDIS_MISSING',
     `${tool} is not installed.`,
-    `Install it (npm run setup, or: apt-get install ${tool}), or do without nginx and Redis: PROFILE=embedded`,
+    `Install it (npm run setup, or: apt-get install ${tool}), or run without nginx and Redis: PROFILE=embedded`,
   );
 }
 
-/** @returns e.g. `1.22.1`, or `unknown` when the program does not say */
+/** @returns e.g. `1.22.1`, or `unknown` if the program does not print it */
 export async function toolVersion(tool: Tool, path: string): Promise<string> {
   const { all } = await execa(path, [tool === 'nginx' ? '-v' : '--version'], { all: true, reject: false });
   return /(?:nginx\/|v=)(\d[\w.]*)/.exec(all)?.[1] ?? 'unknown';

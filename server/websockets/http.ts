@@ -4,16 +4,16 @@ import { Server, type ServerOptions } from 'socket.io';
 import { listen } from '../listen.ts';
 import type { AttachedServer } from './attach.ts';
 
-/** @param options among them `wsEngine`, where it is another one than the bundled `ws` */
+/** @param options include `wsEngine`, if it is not the bundled `ws` */
 export function attachToHttp(options: Partial<ServerOptions>, nameAndVersion: string): AttachedServer {
-  const http = createServer((_request, response) => response.writeHead(404).end('this is a Socket.IO server\n'));
+  const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
   const io = new Server(http, options);
   let closing: Promise<void> | undefined;
   let connections: EngineClient[] = [];
 
   function close(): Promise<void> {
     if (!closing) {
-      // Engine.IO forgets its clients when it closes; `cut()` needs their transports.
+      // Engine.IO clears its list of clients when it closes; `cut()` needs their transports.
       connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
       http.close();
       closing = io.close();
@@ -35,7 +35,7 @@ export function attachToHttp(options: Partial<ServerOptions>, nameAndVersion: st
   };
 }
 
-/** The part of an Engine.IO client that has no public name: its WebSocket, which a polling transport does not have. */
+/** A private part of an Engine.IO client: its WebSocket, which a polling transport does not have. */
 interface EngineClient {
   transport: { socket?: { terminate(): void } };
 }

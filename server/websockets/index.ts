@@ -1,4 +1,4 @@
-/** Every WebSocket server that `CAPACITY_WEBSOCKETS` can choose. To add one: write its file, add it here. */
+/** All WebSocket servers that `CAPACITY_WEBSOCKETS` can choose. To add one: write its file, add it here. */
 import type { Attach } from './attach.ts';
 import { attachToWs } from './ws.ts';
 

@@ -1,4 +1,4 @@
-/** The `ws` package, which Engine.IO brings along, behind Node's HTTP server. */
+/** The `ws` package that comes with Engine.IO, behind Node's HTTP server. */
 import { bundledWs } from '../versions.ts';
 import type { Attach } from './attach.ts';
 import { attachToHttp } from './http.ts';

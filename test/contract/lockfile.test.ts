@@ -1,4 +1,6 @@
-/** `npm install` in a checkout is quiet on every Node that npm runs on, and what it installs runs on the Node it brings. */
+/**
+ * `npm install` in a checkout is quiet on every Node that npm runs on, and what it installs runs on the Node it brings.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +22,7 @@ function accepts({ engines }: Manifest, node: string): boolean {
   return satisfies(node, engines?.node ?? '*');
 }
 
-it('npm has nothing to warn of, from Node 20.19 on', () => {
+it('npm prints no warning, from Node 20.19 on', () => {
   const own = globSync(['package.json', 'plugin/*/package.json', 'server/*/package.json'], { cwd: ROOT });
   const manifests = [...locked, ...own.map((path): [string, Manifest] => [path, read(path)])];
   const warned = manifests.filter(([, manifest]) => !manifest.optional && !accepts(manifest, '20.19.0'));

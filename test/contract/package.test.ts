@@ -38,7 +38,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 for (const name of [ENGINE, HOOK, INSTRUMENT]) {
   describe(`${name}, packed`, () => {
-    it('asks for what it imports, and for nothing else', () => {
+    it('depends on what it imports, and on nothing else', () => {
       const { dependencies, peerDependencies } = manifestOf(name);
       const found = globSync('dist/**/*.js', { cwd: installed(name) }).flatMap((file) =>
         packagesOf(join(installed(name), file)),
@@ -47,7 +47,7 @@ for (const name of [ENGINE, HOOK, INSTRUMENT]) {
       assert.deepEqual([...used].sort(), Object.keys(dependencies).sort());
     });
 
-    it('runs nobody’s script when it is installed, which could download something', () => {
+    it('runs no install script, which could download something', () => {
       assert.deepEqual(withInstallScripts(project(name)), []);
     });
 
@@ -75,7 +75,7 @@ describe('the plugin in a project', () => {
   const cli = (env: Record<string, string>, ...args: string[]) =>
     execa(process.execPath, [join(installed(HOOK), 'cli.js'), ...args], { env, reject: false });
 
-  it('brings what the stack and the scenarios need', () => {
+  it('installs what the stack and the scenarios need', () => {
     const files = [
       'dist/nginx/nginx.conf.template',
       'dist/ecosystem.config.js',
@@ -91,13 +91,13 @@ describe('the plugin in a project', () => {
     );
   });
 
-  it('still has instrument, which has a package of its own now', async () => {
+  it('still exports instrument, which has its own package now', async () => {
     const code = `import { instrument } from '${HOOK}/instrument'; console.log(typeof instrument);`;
     const { stdout } = await execa(process.execPath, ['--input-type=module', '-e', code], { cwd: project(HOOK) });
     assert.equal(stdout, 'function');
   });
 
-  it('says that PM2 is missing before it starts anything', async (t) => {
+  it('reports a missing PM2 before it starts anything', async (t) => {
     const stateDir = tempStateDir(t);
     const env = { SOCKETIO_CAPACITY_HOME: stateDir };
     const { exitCode, stderr } = await cli(env, 'stack', 'up', '--profile', 'embedded', '--port', '0');
@@ -106,7 +106,7 @@ describe('the plugin in a project', () => {
     assert.deepEqual(globSync(stateDir), []);
   });
 
-  it('says that Artillery is missing where it is needed', async () => {
+  it('reports a missing Artillery where it is needed', async () => {
     const scenario = join(installed(HOOK), 'scenarios/1k.yml');
     for (const command of ['doctor', 'repeat']) {
       const { exitCode, stderr } = await cli({}, command, scenario);
@@ -157,7 +157,7 @@ describe('instrument in a project', () => {
   };
   const oldest = { node: '18.2.0', socketIo: '4.6.0' };
 
-  it('brings two libraries and what they need', () => {
+  it('installs two libraries and their dependencies', () => {
     const expected = ['@opentelemetry/api', 'bintrees', 'prom-client', 'tdigest', 'zod'];
     assert.deepEqual(dependencyTree(project(INSTRUMENT), INSTRUMENT), expected);
   });

@@ -47,7 +47,7 @@ function writeSeries(parent: string, name: string, p50s: number[], change: (resu
 }
 
 describe('npx socketio-capacity', { concurrency: 2 }, () => {
-  it('teaches, and refuses what it does not know', async (t) => {
+  it('prints its help, and refuses unknown commands and options', async (t) => {
     const cwd = folder(t);
     const help = await cli(cwd, '--help');
     assert.equal(help.code, 0);
@@ -57,7 +57,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.equal(check.code, 0);
     assert.match(
       check.stdout,
-      /Examples:[\s\S]*npx socketio-capacity baseline check[\s\S]*Exit codes:[\s\S]*1 {2}something is worse/,
+      /Examples:[\s\S]*npx socketio-capacity baseline check[\s\S]*Exit codes:[\s\S]*1 {2}a figure is worse/,
     );
     assert.equal((await cli(cwd)).code, 2);
     const unknown = await cli(cwd, 'compar');
@@ -88,9 +88,9 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeRun(cwd, 'c', ({ verdict }) => (verdict.status = 'INVALID'));
     const { code, stdout } = await cli(cwd, 'compare', 'a', 'b/result.json', 'c');
     assert.equal(code, 0);
-    assert.match(stdout, /ANOTHER MACHINE: cpu: A a processor, B another processor, C a processor\n/);
-    assert.match(stdout, /One way p50, ms .* cannot tell: one run each\n/);
-    assert.match(stdout, /C {2}c \(1 run: INVALID, of which INVALID ones give no figures\)/);
+    assert.match(stdout, /DIFFERENT MACHINE: cpu: A a processor, B another processor, C a processor\n/);
+    assert.match(stdout, /One way p50, ms .* cannot tell: only single runs\n/);
+    assert.match(stdout, /C {2}c \(1 run: INVALID; INVALID runs contribute no figures\)/);
     const missing = await cli(cwd, 'compare', 'a', 'nowhere');
     assert.equal(missing.code, 2);
     assert.match(missing.stderr, /^RESULT_UNREADABLE: .*nowhere[\s\S]*fix: /);
@@ -117,7 +117,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
 
     const same = await cli(cwd, 'baseline', 'check', 'same');
     assert.equal(same.code, 0, same.stdout);
-    assert.match(same.stdout, /\nNothing is seen to be worse than baseline "main"\.$/);
+    assert.match(same.stdout, /\nNo figure is worse than baseline "main" beyond the noise\.$/);
     const slow = await cli(cwd, 'baseline', 'check', 'slow');
     assert.equal(slow.code, 1);
     assert.match(slow.stdout, /\nWORSE than baseline "main": One way p50\.$/);
@@ -126,7 +126,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     ]);
     const larger = await cli(cwd, 'baseline', 'check', 'larger');
     assert.equal(larger.code, 2);
-    assert.match(larger.stderr, /^BASELINE_NOT_COMPARABLE: [\s\S]*another load: connections: 5000, now 10000/);
+    assert.match(larger.stderr, /^BASELINE_NOT_COMPARABLE: [\s\S]*different load: connections: 5000, now 10000/);
     assert.equal((await cli(cwd, 'baseline', 'check', 'broken')).code, 4);
     assert.match((await cli(cwd, 'baseline', 'save', 'broken')).stderr, /^BASELINE_INVALID/);
     const unnamed = await cli(cwd, 'baseline', 'check', 'same', '--name', 'none');

@@ -1,4 +1,4 @@
-/** The doctor is right: a limit is lowered, and the run ends where it said. */
+/** The doctor is right: with a lowered limit, the run ends at the number that it predicted. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -20,7 +20,7 @@ async function doctor(before: string, args: string[]) {
 }
 
 describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
-  it('says that the smoke scenario fits', async () => {
+  it('reports that the smoke scenario fits', async () => {
     const { code, stdout, stderr } = await doctor(':', ['scenarios/smoke.yml']);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^50 connections at \d+\/s to http:\/\/127\.0\.0\.1:8080/);
@@ -28,7 +28,7 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     assert.match(stdout, /\n50 connections fit \(.*\)\.$/);
   });
 
-  it('names the files of the generator’s processes when there are few', async () => {
+  it('names the generator’s open-file limit if it is low', async () => {
     const { code, stdout } = await doctor('ulimit -n 600', ['scenarios/100k.yml', '--json']);
     const { fits, limits, highest } = JSON.parse(stdout) as Diagnosis;
     const max = 64 * 400 * Math.max(1, cpus().length - 1);
@@ -37,7 +37,7 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     assert.deepEqual([fits, code], max < 100_000 ? [false, 2] : [highest !== null && highest >= 100_000, code]);
   });
 
-  it('reads a scenario as Artillery does: environments, and what is wrong with it', async () => {
+  it('reads a scenario as Artillery does, with its environments, and reports its mistakes', async () => {
     const stock = await doctor('ulimit -n 600', ['scenarios/1k.yml', '-e', 'stock', '--json']);
     assert.equal(
       JSON.parse(stock.stdout).limits.find((limit: { name: string }) => limit.name === 'generatorFiles').max,
@@ -62,7 +62,7 @@ it('a run refuses what the doctor does not pass, with the same numbers, and star
   assert.equal(await run.ended, 2, run.output());
   assert.match(
     run.output(),
-    /TARGET_TOO_LARGE: 1,000 connections do not fit: 344 at most here, for workerFiles \(344\)/,
+    /TARGET_TOO_LARGE: 1,000 connections do not fit: at most 344 are possible, limited by workerFiles \(344\)/,
   );
   assert.match(run.output(), /\n {2}fix: ulimit -n 1256 \(as root\)\n/);
   assert.doesNotMatch(run.output(), /Starting|Phase started|\n\s+at /);
@@ -70,7 +70,10 @@ it('a run refuses what the doctor does not pass, with the same numbers, and star
   assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
 });
 
-describe('source ports run out where the doctor said', { skip: whyNoNamespace(), concurrency: 2 }, () => {
+describe('source ports run out at the number that the doctor predicted', {
+  skip: whyNoNamespace(),
+  concurrency: 2,
+}, () => {
   const [ports, arrivals] = [400, 480];
   const end = async (options: object) => {
     const fixture = join(ROOT, 'test/fixtures/ports-end.ts');

@@ -16,7 +16,7 @@ function folder(t: TestContext): string {
 }
 
 describe('init', () => {
-  it('writes what the options say, and does not write over it', async (t) => {
+  it('writes the scenario that the options describe, and does not overwrite a file', async (t) => {
     const cwd = folder(t);
     const options = ['--url', 'http://localhost:3000', '--join', 'subscribe', '--room', 'news', '--connections', '40'];
     const { code, stdout, stderr } = await cli(cwd, 'init', ...options);
@@ -31,7 +31,7 @@ describe('init', () => {
     assert.equal((await cli(cwd, 'init', '--url', 'http://localhost:4000', '--force')).code, 0);
   });
 
-  it('names all options that are wrong, and asks nobody without a terminal', async (t) => {
+  it('names all invalid options, and asks no questions without a terminal', async (t) => {
     const cwd = folder(t);
     const { code, stderr } = await cli(cwd, 'init', '--connections', '3');
     assert.equal(code, 2);
@@ -41,7 +41,7 @@ describe('init', () => {
     assert.ok(!existsSync(join(cwd, 'capacity.yml')));
   });
 
-  it('says what it wrote as JSON', async (t) => {
+  it('reports what it wrote as JSON', async (t) => {
     const { stdout } = await cli(folder(t), 'init', '--json', '--url', 'http://10.0.0.1', '--instrumented');
     const { file, controlUrls, join } = JSON.parse(stdout);
     assert.deepEqual(
@@ -55,7 +55,7 @@ describe('init', () => {
   });
 
   const noScript = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
-  it('asks on a terminal for what is not given', { skip: noScript }, async (t) => {
+  it('asks for missing options on a terminal', { skip: noScript }, async (t) => {
     const cwd = folder(t);
     const command = `${process.execPath} ${join(ROOT, 'plugin/hook/cli.js')} init --connections 40`;
     const child = execa('script', ['-qfec', command, '/dev/null'], { cwd, timeout: 20_000, env: { TERM: 'xterm' } });

@@ -46,7 +46,7 @@ function listing(folder: string): string[] {
 }
 
 describe('npx socketio-capacity repeat', () => {
-  it('runs Artillery so many times, with its own arguments, and keeps the spread', async (t) => {
+  it('runs Artillery several times with its arguments, and records the spread', async (t) => {
     const { cwd, child } = startRepeat(t, { hold: 0 }, ['--times', '2', '--results', 'kept', '--', '--quiet']);
     const { exitCode, all = '', stdout } = await child;
     const path = join(cwd, /Series: (.*)$/m.exec(stdout)?.[1] ?? 'none');
@@ -74,7 +74,7 @@ describe('npx socketio-capacity repeat', () => {
     assert.match(compared.stdout, /One way p50, ms .* no difference seen\n/);
   });
 
-  it('ends with the run under way on Ctrl-C', async (t) => {
+  it('ends with the current run on Ctrl-C', async (t) => {
     const { cwd, child } = startRepeat(t, { hold: 20 }, ['--times', '5']);
     const folder = join(cwd, 'results');
     const latest = () => join(folder, listing(folder)[0] ?? 'none', 'latest/result.json');

@@ -1,4 +1,4 @@
-/** What a run leaves beside its result, and what its live view says while it goes on. */
+/** The files that a run leaves beside its result, and its live view during the run. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The run's own receivers connect as the load does, whatever that takes and wherever the scenario says it. */
+/** The run's own receivers connect like the load, wherever the scenario sets the options for it. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -5,6 +5,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { after, describe, it, type TestContext } from 'node:test';
+import { Server as SocketIoServer } from 'socket.io';
+import { instrument } from '../../server/instrument.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
@@ -16,7 +18,7 @@ async function assertRefused(run: StartedRun, code: string, ...patterns: RegExp[
   const exitCode = await run.ended;
   const output = run.output();
   assert.equal(exitCode, 2, output);
-  assert.equal(output.split(`${code}: `).length, 2, `said once: ${code}\n${output}`);
+  assert.equal(output.split(`${code}: `).length, 2, `reported once: ${code}\n${output}`);
   for (const pattern of patterns) assert.match(output, pattern);
   assert.match(output, /\n {2}fix: \S/);
   assert.doesNotMatch(output, /TypeError|\n\s+at |Phase started|Unhandled|Warning/i);
@@ -54,7 +56,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
       /config\.plugins\.socketio-capacity\.hold: expected number/,
       /config\.phases\[0\]\.duration: expected seconds, or a duration such as "2m"/,
       /config\.phases\[1\]: a phase needs an `arrivalRate`/,
-      /config\.phases\[2\]: Artillery takes whole arrival rates/,
+      /config\.phases\[2\]: Artillery accepts a fractional arrivalRate only/,
       /config\.target: expected a URL/,
       /environment variable\.RATE: expected number/,
     );
@@ -73,7 +75,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     );
   });
 
-  it('says when a RATE cannot be kept exactly', async (t) => {
+  it('reports a RATE that cannot be kept exactly', async (t) => {
     const phases = [{ duration: 1, arrivalCount: 9_973 }];
     await assertRefused(startRun(t, { script: quickScript({ phases }), env: { RATE: '100' } }), 'RATE_IMPOSSIBLE');
   });
@@ -105,13 +107,24 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     );
   });
 
-  it('when the target accepts and says nothing', async (t) => {
+  it('when the target accepts connections and does not respond', async (t) => {
     const url = await listen(t, createServer());
     await assertRefused(startRun(t, { script: ownServer(url) }), 'TARGET_UNREACHABLE', /no answer within 10 s/);
   });
 
   it('when the control token is wrong', async (t) => {
     await assertRefused(startRun(t, { script: ownServer(app.url, 'not-the-token-of-it') }), 'BAD_TOKEN');
+  });
+
+  it('when the server does not open the room of the scenario', async (t) => {
+    const http = createHttpServer();
+    const url = await listen(t, http);
+    const io = new SocketIoServer(http, { serveClient: false });
+    const instrumentation = await instrument(io, { token: TOKEN });
+    t.after(() => instrumentation.close());
+    const control = { urls: [`http://127.0.0.1:${instrumentation.controlPort}`], token: TOKEN };
+    const script = quickScript({ target: url }, { control, room: 'lobby' });
+    await assertRefused(startRun(t, { script }), 'JOIN_REFUSED', /"lobby/, /instrument\(io, \{rooms/);
   });
 
   it('when a control token is missing', async (t) => {
@@ -125,16 +138,16 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     await assertRefused(startRun(t, { script }), 'CONTROL_UNREACHABLE', /ECONNREFUSED/);
   });
 
-  it('when something foreign has the port where the stack would be', async (t) => {
+  it('when another program has the port of the stack', async (t) => {
     const url = await listen(
       t,
       createHttpServer((_request, response) => response.writeHead(404).end()),
     );
     const run = startRun(t, { script: quickScript({ target: url }) });
-    await assertRefused(run, 'PORT_TAKEN', /no Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
+    await assertRefused(run, 'PORT_TAKEN', /not a Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
   });
 
-  it('when a server is up of whose workers nothing is known', async (t) => {
+  it('when the workers of a running server are unknown', async (t) => {
     await assertRefused(
       startRun(t, { script: quickScript({ target: app.url }) }),
       'CONTROL_MISSING',
@@ -142,12 +155,12 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     );
   });
 
-  it('when a process may open hardly any files', async (t) => {
+  it('when the open-file limit is very low', async (t) => {
     const run = startRun(t, { script: ownServer(app.url), before: 'ulimit -n 256' });
     await assertRefused(run, 'TOO_FEW_FILES', /only 256 files/, /ulimit -n/);
   });
 
-  it('when Redis is not there', async (t) => {
+  it('when Redis is not available', async (t) => {
     const [port, dead] = await freePorts(2);
     const run = startRun(t, {
       script: quickScript({ target: `http://127.0.0.1:${port}` }),
@@ -163,7 +176,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
   });
 });
 
-it('YAML that is none is refused by Artillery itself, in a line', async (t) => {
+it('invalid YAML is refused by Artillery itself, in one line', async (t) => {
   const run = startRun(t, { script: 'config:\n  target: [\n scenarios: }' });
   assert.equal(await run.ended, 1, run.output());
   assert.match(run.output(), /quick\.yml|YAML|flow|collection/i);

@@ -1,4 +1,4 @@
-/** A generator that stands still: the run says that it was the generator, and ends with the exit code for doubt. */
+/** A stalled generator: the run reports that the generator caused the delay, and ends with exit code 3. */
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

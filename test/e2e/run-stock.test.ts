@@ -1,4 +1,4 @@
-/** Environment `stock`: the same flow on Artillery's own engines, measured from the server's side. */
+/** Environment `stock`: the same flow on external engines, measured from the server's side. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { freePorts } from '../../server/stack/ports.ts';
@@ -6,7 +6,7 @@ import { goodResult, quickScript, startRun, strays } from '../helpers/run.ts';
 
 describe('environment stock', { concurrency: 2 }, () => {
   for (const engine of ['socketio', 'socketio-v3']) {
-    it(`measures the server under engine ${engine}, without a ledger, and says so`, async (t) => {
+    it(`measures the server under engine ${engine}, without a ledger, and reports that`, async (t) => {
       const [port] = await freePorts(1);
       const script = quickScript({
         target: `http://127.0.0.1:${port}`,
@@ -41,7 +41,7 @@ describe('environment stock', { concurrency: 2 }, () => {
         [0, 5, 10],
       );
       assert.ok(result.memory.perConnectionBytes.workerRss);
-      assert.ok(result.memory.residualBytes.workerRss !== undefined, 'they leave when they are told to');
+      assert.ok(result.memory.residualBytes.workerRss !== undefined, 'they leave when they are released');
       assert.equal(result.latency.roundTripHalfMs.underLoad?.count, 3, 'BROADCASTS is honoured');
       assert.equal(result.environment.settings.hold, 0.5, 'HOLD is honoured');
       assert.match(run.output(), /no ledger|not counted|keeps no/i);

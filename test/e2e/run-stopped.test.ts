@@ -54,7 +54,7 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
 }
 
 describe('Ctrl-C', { concurrency: 2 }, () => {
-  it('while the stack starts leaves nothing but a line', async (t) => {
+  it('during the start of the stack leaves nothing but one line of output', async (t) => {
     const run = await stackRun(t);
     await eventually('a first process of the stack', () => run.stack()?.redisPid);
     run.interrupt();
@@ -71,7 +71,7 @@ describe('Ctrl-C', { concurrency: 2 }, () => {
       await run.reached(stage);
       run.interrupt();
       assert.equal(await run.ended, 130, run.output());
-      const result = assertIncomplete(run, new RegExp(`stopped by the user: ${stage}`));
+      const result = assertIncomplete(run, new RegExp(`stopped by the user \\(stage: ${stage}`));
       assert.ok(result.memory.plateaus.length >= { baseline: 0, ramp: 1, hold: 2, broadcasts: 2 }[stage], 'plateaus');
       if (stage === 'broadcasts') {
         assert.equal(result.connections.peak, 10);
@@ -85,19 +85,19 @@ describe('Ctrl-C', { concurrency: 2 }, () => {
   }
 });
 
-describe('a run whose end nobody could foresee', { concurrency: 2 }, () => {
-  it('by SIGKILL leaves its record, and takes the stack along', async (t) => {
+describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
+  it('by SIGKILL leaves its record, and its stack ends', async (t) => {
     const run = await stackRun(t);
     await run.reached('broadcasts');
     run.child.kill('SIGKILL');
     await run.ended;
-    const result = assertIncomplete(run, /killed, or still goes on: broadcasts/);
+    const result = assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts/);
     assert.equal(result.connections.peak, 10);
     assert.ok(readFileSync(join(run.directory, 'results/latest/record.ndjson'), 'utf8').includes('"type":"plateau"'));
     await assertNothingLeft(run);
   });
 
-  it('by a terminal that is closed leaves its record, without secrets, and takes the stack along', async (t) => {
+  it('because the terminal was closed leaves its record, without secrets, and takes the stack along', async (t) => {
     const run = await stackRun(t);
     await run.reached('broadcasts');
     const { token, redisUrl = '' } = run.stack() ?? {};
@@ -115,7 +115,7 @@ describe('a run whose end nobody could foresee', { concurrency: 2 }, () => {
     }
   });
 
-  it('by a results folder that is removed says so, and makes no new one', async (t) => {
+  it('because the results folder was removed reports it, and creates no new one', async (t) => {
     const run = slowRun(t);
     await run.reached('hold');
     rmSync(join(run.directory, 'results'), { recursive: true });
@@ -126,7 +126,7 @@ describe('a run whose end nobody could foresee', { concurrency: 2 }, () => {
     await assertNothingLeft(run);
   });
 
-  it('by a worker that dies names the worker', async (t) => {
+  it('because a worker died names that worker', async (t) => {
     const run = await stackRun(t);
     await run.reached('broadcasts');
     const [worker] = run.stack()?.workers ?? [];
@@ -141,7 +141,7 @@ describe('a run whose end nobody could foresee', { concurrency: 2 }, () => {
     await assertNothingLeft(run);
   });
 
-  it('by a Redis that dies says so', async (t) => {
+  it('because Redis died reports that', async (t) => {
     const run = await stackRun(t, { WORKERS: '2' });
     await run.reached('broadcasts');
     const redisPid = run.stack()?.redisPid;

@@ -29,7 +29,7 @@ async function outputOnTerminal(t: TestContext, args: string[] = []) {
 
 // One after the other: a run on a server that is not empty is SUSPECT.
 describe('a run', () => {
-  it('on a terminal shows one live line, which is gone at the end', { skip: noScript }, async (t) => {
+  it('on a terminal shows one live line, which is removed at the end', { skip: noScript }, async (t) => {
     const output = await outputOnTerminal(t);
     const screen = new Screen(100);
     let most = 0;

@@ -37,7 +37,7 @@ async function startedBy(owner: ChildProcess): Promise<StackState> {
   return state;
 }
 
-test('a killed owner takes its stack along', async (t) => {
+test('a stack ends when its owner is killed', async (t) => {
   const stateDir = tempStateDir(t);
   const home = join(stateDir, '../home');
   mkdirSync(home);
@@ -50,7 +50,7 @@ test('a killed owner takes its stack along', async (t) => {
   assert.deepEqual(readdirSync(home), [], 'the user’s own ~/.pm2 is not touched');
 });
 
-test('an owner killed half-way through the start leaves nothing', async (t) => {
+test('an owner that is killed during the start leaves nothing behind', async (t) => {
   const stateDir = tempStateDir(t);
   const owner = startOwner(t, full(stateDir));
   const state = await eventually('a first process', () => {
@@ -63,7 +63,7 @@ test('an owner killed half-way through the start leaves nothing', async (t) => {
   await eventually('end of the files', () => !existsSync(stateDir));
 });
 
-test('the next run waits for the last one’s stack to go', async (t) => {
+test('the next run waits until the stack of the last one has ended', async (t) => {
   const stateDir = tempStateDir(t);
   const owner = startOwner(t, embedded(stateDir));
   const old = await startedBy(owner);
@@ -94,7 +94,7 @@ test('a persistent stack outlives its starter, and is embedded without nginx and
   assert.deepEqual(living(state), []);
 });
 
-test('a stale stack is recognised and cleaned, its orphans too', async (t) => {
+test('a stale stack is recognized and cleaned up, including its orphans', async (t) => {
   const stateDir = tempStateDir(t);
   const { state } = await startStack({ ...full(stateDir), persistent: true });
   assert.ok(state.nginxPid && state.pm2Pid);
@@ -103,13 +103,13 @@ test('a stale stack is recognised and cleaned, its orphans too', async (t) => {
   await eventually('a stale stack', async () => (await findStack(stateDir)).status === 'stale');
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
-  assert.match(found.reason, /is gone/);
+  assert.match(found.reason, /has ended/);
   await found.clean();
   assert.deepEqual(living(state), []);
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a process that got a dead one’s pid is left alone', async (t) => {
+test('a process that reuses the pid of a dead one is not touched', async (t) => {
   const stateDir = tempStateDir(t);
   const bystander = spawn('sleep', ['60']);
   t.after(() => bystander.kill('SIGKILL'));
@@ -118,8 +118,8 @@ test('a process that got a dead one’s pid is left alone', async (t) => {
   const { state } = await startStack({ ...full(stateDir), persistent: true });
   const real = processesOf(state);
   // As if Redis had died and the system had given its pid away.
-  const told = { ...state, redisPid: pid, startTimes: { ...state.startTimes, [pid]: '1' } };
-  writeState(stateDir, told);
+  const reused = { ...state, redisPid: pid, startTimes: { ...state.startTimes, [pid]: '1' } };
+  writeState(stateDir, reused);
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
   await found.clean();
@@ -131,7 +131,7 @@ test('a process that got a dead one’s pid is left alone', async (t) => {
   assert.ok(real.length > 0);
 });
 
-test('a state folder may have a space in its path', async (t) => {
+test('the path of a state folder can contain spaces', async (t) => {
   const stateDir = tempStateDir(t, 'a "b" c');
   const stack = await startStack(full(stateDir));
   assert.equal(processesOf(stack.state).length, living(stack.state).length);
@@ -154,7 +154,7 @@ test('a state folder that is removed while the stack is up costs no process its 
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a taken port is said before anything starts', async (t) => {
+test('a taken port is reported before anything starts', async (t) => {
   const stateDir = tempStateDir(t);
   const server = createServer().listen(0, '127.0.0.1');
   t.after(() => server.close());
@@ -164,7 +164,7 @@ test('a taken port is said before anything starts', async (t) => {
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a Redis that does not answer is named without its password', async (t) => {
+test('a Redis that does not answer is reported without its password', async (t) => {
   const stateDir = tempStateDir(t);
   const redisUrl = 'redis://:secret@127.0.0.1:1';
   await assert.rejects(startStack({ ...full(stateDir), redisUrl }), (error: Error & { code: string }) => {
@@ -176,7 +176,7 @@ test('a Redis that does not answer is named without its password', async (t) => 
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a worker that cannot start shows the end of its log, and nothing stays', async (t) => {
+test('a worker that cannot start is reported with the end of its log, and nothing is left', async (t) => {
   const stateDir = tempStateDir(t);
   process.env.CAPACITY_PING_INTERVAL_MS = 'soon';
   t.after(() => delete process.env.CAPACITY_PING_INTERVAL_MS);
@@ -191,7 +191,7 @@ test('a worker that cannot start shows the end of its log, and nothing stays', a
   assert.deepEqual(daemonsOf(pm2Home), []);
 });
 
-test('a damaged state file is stale, and goes', async (t) => {
+test('a damaged state file is stale, and is removed', async (t) => {
   const stateDir = tempStateDir(t);
   mkdirSync(stateDir);
   writeFileSync(join(stateDir, 'state.json'), '{"version": 1');

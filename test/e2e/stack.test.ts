@@ -80,7 +80,7 @@ suite('a full stack', () => {
     }
   });
 
-  test('is shown without its secrets', async () => {
+  test('is printed without its secrets', async () => {
     const env = { SOCKETIO_CAPACITY_HOME: stateDir };
     const { token, redisUrl = '', redisPid } = stack.state;
     const { password, host } = new URL(redisUrl);
@@ -121,7 +121,7 @@ suite('a full stack', () => {
     });
   }
 
-  test('a session id goes to its own worker only', async () => {
+  test('requests of a session reach its own worker only', async () => {
     const url = `${stack.state.target}/socket.io/?EIO=4&transport=polling`;
     const open = await (await fetch(url)).text();
     const { sid } = JSON.parse(open.slice(1)) as { sid: string };
@@ -139,7 +139,7 @@ suite('a full stack', () => {
     assert.equal((await findStack(stateDir)).status, 'up');
   });
 
-  test('a worker that died is back, and its restart is counted', async () => {
+  test('a worker that died is restarted, and its restart is counted', async () => {
     const before = stack.state.workers[1]?.pid ?? 0;
     process.kill(before, 'SIGKILL');
     const worker = await eventually('restart of w1', async () => {
@@ -148,7 +148,7 @@ suite('a full stack', () => {
     });
     assert.equal(worker.restarts, 1);
     assert.equal(stack.state.workers[0]?.restarts, 0);
-    // Whoever looks at the state from outside sees it too.
+    // Other processes that read the state see it, too.
     const found = await findStack(stateDir);
     assert.equal(found.status === 'up' && found.stack.state.workers[1]?.restarts, 1);
     await eventually('health of w1', () =>

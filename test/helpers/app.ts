@@ -14,7 +14,7 @@ export interface TestApp extends App {
   controlUrl: string;
 }
 
-/** Starts a worker of our own on free ports. `environment` as its process would have it. */
+/** Starts one of our workers on free ports. `environment` is that of its process. */
 export async function startApp(environment: Record<string, string> = {}): Promise<TestApp> {
   const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
   const app = await createApp(config, pino({ level: 'silent' }));
@@ -22,7 +22,7 @@ export async function startApp(environment: Record<string, string> = {}): Promis
   return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl: `http://127.0.0.1:${controlPort}` };
 }
 
-/** An official client, connected, on a connection of its own. Rejects with its `connect_error`. */
+/** A connected official client, with its own connection. Rejects with its `connect_error`. */
 export async function connectClient(
   url: string,
   options: Partial<ManagerOptions & SocketOptions> = {},
@@ -36,7 +36,7 @@ export async function connectClient(
   return socket;
 }
 
-/** `once` for the official client and what it is made of: their types are not Node's, though their methods are. */
+/** `once` for the official client and its parts, which have the methods of Node's emitters, but not their types. */
 export function onceOf(emitter: object, event: string): Promise<unknown[]> {
   return once(emitter as EventEmitter, event);
 }
@@ -46,7 +46,7 @@ export function connectControl(controlPort: number, token = TOKEN): Promise<Sock
   return connectClient(`http://127.0.0.1:${controlPort}${CONTROL_NAMESPACE}`, { auth: { token } });
 }
 
-/** Sends a control request. @returns the value; throws `code: message` when the server says no */
+/** Sends a control request. @returns the value; throws `code: message` when the server refuses */
 export async function ask<T>(control: Socket, request: string, ...args: unknown[]): Promise<T> {
   const reply: ControlReply<T> = await control.timeout(10_000).emitWithAck(request, ...args);
   if (!reply.ok) throw new Error(`${reply.code}: ${reply.message}`);

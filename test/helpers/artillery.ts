@@ -6,15 +6,15 @@ import { dirname, join } from 'node:path';
 
 const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
-export interface ArtilleryRun {
+interface ArtilleryRun {
   exitCode: number | null;
-  /** Standard output and error, as they came. */
+  /** Standard output and error, interleaved. */
   output: string;
   counters: Record<string, number>;
   summaries: Record<string, { count: number; max: number; mean: number }>;
 }
 
-/** Runs `artillery run` on the script, in a directory of its own with `files` beside it. */
+/** Runs `artillery run` on the script, in a new directory with `files` beside it. */
 export async function runArtillery(script: object, files: Record<string, string> = {}): Promise<ArtilleryRun> {
   const directory = await mkdtemp(join(tmpdir(), 'artillery-test-'));
   try {

@@ -1,6 +1,6 @@
 /**
- * The browser of the tests. `npm test` runs this file first: it installs Debian's chromium where there is none and it
- * may. Exit codes: 0 there is one, or nobody insists on it; 4 there is none in CI.
+ * The browser of the tests. `npm test` runs this file first: it installs Debian's chromium if there is none and it runs
+ * as root. Exit codes: 0 there is one, or it is not required; 4 there is none in CI.
  */
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
@@ -8,12 +8,12 @@ import { findTool } from '../../server/stack/tools.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** @returns the program's path: what CHROMIUM names, or one of the usual; undefined when there is none */
+/** @returns the program's path: `CHROMIUM`, or one of the usual names in PATH; undefined if there is none */
 export function findChromium(): string | undefined {
   return process.env.CHROMIUM ?? NAMES.map((name) => findTool(name)).find(Boolean);
 }
 
-/** For `skip` of tests that need it: in CI they fail instead of being left out. */
+/** For `skip` of tests that need it: in CI they fail instead of being skipped. */
 export const noChromium =
   findChromium() === undefined && !process.env.CI && 'no chromium: install it, or name it with CHROMIUM=<path>';
 

@@ -38,7 +38,7 @@ export class FakeFleet {
 
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
-    return { connecting: 0, connected, joining: 0, joined: 0, received: 0 };
+    return { connecting: 0, connected, joining: 0, joined: 0, received: 0, reached: 0 };
   }
 
   async reset(): Promise<void> {
@@ -62,9 +62,10 @@ export class FakeConnection implements FleetConnection {
   readonly #fleet: FakeFleet;
   readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
   #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
+  #onRefused: (error: FleetError) => void = () => {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
-  /** When it was told to open, and how much later its turn was to come. */
+  /** When it was asked to open, and after which delay. */
   readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];
@@ -115,6 +116,10 @@ export class FakeConnection implements FleetConnection {
     this.#onDrop = listener;
   }
 
+  onRefused(listener: (error: FleetError) => void): void {
+    this.#onRefused = listener;
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     this.namespaces = [];
@@ -128,5 +133,9 @@ export class FakeConnection implements FleetConnection {
   drop(reason: string, namespace?: string): void {
     this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
     this.#onDrop(reason, namespace);
+  }
+
+  refuse(cause: FailureCode): void {
+    this.#onRefused(new FleetError(cause, `refused: ${cause}`));
   }
 }

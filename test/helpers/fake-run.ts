@@ -33,6 +33,7 @@ export class FakeRun {
     holding: 0,
     failed: 0,
     received: 0,
+    reached: 0,
     joining: 0,
   };
   /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
@@ -58,12 +59,15 @@ export class FakeRun {
       probe: {
         worker: 'w0',
         onRoundTrip: () => {},
+        connected: true,
+        leftAtUs: undefined,
         join: async (room) => void this.asked.push(`probe joins ${room}`),
       },
       sentinel: undefined,
       connection: config.connection,
       population: new FleetPopulation(link),
       redis: undefined,
+      deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,
       here: [true, true],
       holds: true,
@@ -95,6 +99,7 @@ export class FakeRun {
   #link(): RunContext['link'] {
     return {
       status: this.status,
+      unanswered: 0,
       warmUp: async ({ connections }) => {
         this.asked.push(`warm-up of ${connections}`);
         await wait(WARM_UP_MS);
@@ -137,6 +142,7 @@ export class FakeRun {
     setTimeout(() => probe.onRoundTrip(seq, ROUND_TRIP_US), ROUND_TRIP_US / 1000);
     if (room !== config.room) return 1;
     this.status.received += this.status.joined;
+    this.status.reached += this.status.joined;
     return this.status.joined + 1;
   }
 
@@ -147,7 +153,7 @@ export class FakeRun {
       start: () => void this.asked.push('sampler starts'),
       seconds: () => performance.now() / 1000,
       reading: async () => ({ workerPss: 1e6 + this.status.connected * 1000 }),
-      absent: () => ({ nginxPss: 'no process of it runs on this machine' }),
+      absent: () => ({ nginxPss: 'it has no process on this machine' }),
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),
       health: () => ({
         intervalMs: 1000,
@@ -166,7 +172,7 @@ export function workerStats(worker: string, connections: number): WorkerStats {
     worker,
     pid: Number(worker.slice(1)) + 100,
     host: thisHost(),
-    uptimeSeconds: 1,
+    uptimeSeconds: performance.now() / 1000,
     connections,
     rooms: 0,
     broadcasts: 0,

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
 import type { PacketCodec } from '../../plugin/fleet/light/codec.ts';
+import type { Shared } from '../../plugin/fleet/light/shared.ts';
 import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io.ts';
-import type { Shared } from '../../plugin/fleet/light/websocket.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
 
 export const TEXT = 1;
@@ -31,7 +31,7 @@ export function text(payload: string): Buffer {
 }
 
 /** A wire without a socket. */
-export interface FakeWire {
+interface FakeWire {
   /** For a `ConnectionPool`. */
   dial: Shared['dial'];
   /** Everything the client has written. */

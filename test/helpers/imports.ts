@@ -4,7 +4,7 @@ import { join, posix } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { ROOT } from './pages.ts';
 
-export interface Import {
+interface Import {
   /** Path of the imported file from the root of the repository. */
   target: string;
   /** Gone when the code runs. `import {type A}` is not: Node still loads the file. */

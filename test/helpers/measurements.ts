@@ -1,5 +1,4 @@
-/** Measurements and fleets' reports, made up for tests of what is computed from them. */
-
+/** Made-up measurements and fleet reports, for tests of what is computed from them. */
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
@@ -31,7 +30,7 @@ export function encoded(valuesUs: number[]): string {
   return encodeHistogram(histogram);
 }
 
-/** One fleet process's page on one broadcast: everybody got it, unless said otherwise. */
+/** One fleet process's ledger row for one broadcast: all received it, unless `changes` differ. */
 export function frozenBroadcast(
   seq: number,
   latenciesUs: number[],
@@ -89,6 +88,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     reconnects: 0,
     disconnects: {},
     perWorker: {},
+    perSessionPrefix: {},
     connectUs: connectUs as FleetSnapshot['connectUs'],
     openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
     receipts: NO_RECEIPTS,

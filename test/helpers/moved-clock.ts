@@ -1,5 +1,5 @@
 /**
- * @param us how far the process's monotonic clock shall be ahead of everybody else's, below zero behind
+ * @param us how far the process's monotonic clock is ahead of all others; negative if it is behind
  * @returns arguments for Node
  */
 export function movedClock(us: number): string[] {

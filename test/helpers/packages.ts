@@ -13,7 +13,7 @@ const PACKAGES = [ENGINE, HOOK, INSTRUMENT];
 
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Packs all three. @returns the path of each one's tarball, in a folder that is the caller's to remove */
+/** Packs all three. @returns the path of each one's tarball, in a folder for the caller to remove */
 export async function packAll(): Promise<{ folder: string; tarballs: Record<string, string> }> {
   const folder = mkdtempSync(join(tmpdir(), 'packages-'));
   await execa('npm', ['pack', '--workspaces', '--pack-destination', folder, ...QUIET], { cwd: ROOT });
@@ -27,9 +27,9 @@ export async function install(project: string, ...specs: string[]): Promise<void
   mkdirSync(project, { recursive: true });
   const manifest = join(project, 'package.json');
   if (!readdirSync(project).includes('package.json')) writeFileSync(manifest, '{"private": true}');
-  // Nothing that keeps an install script from running, or from downloading something.
-  const told = /^(PLAYWRIGHT_|PUPPETEER_|npm_config_ignore_scripts$)/i;
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !told.test(name)));
+  // Without variables that would keep an install script from running or from downloading something.
+  const excluded = /^(PLAYWRIGHT_|PUPPETEER_|npm_config_ignore_scripts$)/i;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name)));
   await execa('npm', ['install', '--prefer-offline', ...QUIET, ...specs], { cwd: project, env, extendEnv: false });
 }
 
@@ -45,12 +45,12 @@ function lockedIn(project: string): Map<string, Locked> {
   return new Map(entries.map(([path, locked]) => [path.slice('node_modules/'.length), locked]));
 }
 
-/** @returns names of the packages that run a script of theirs when they are installed, which may download anything */
+/** @returns names of the packages that run a script when they are installed, which could download anything */
 export function withInstallScripts(project: string): string[] {
   return [...lockedIn(project)].filter(([, { hasInstallScript }]) => hasInstallScript).map(([name]) => name);
 }
 
-/** @returns names of the packages that this one depends on, and that those depend on, sorted; peers left out */
+/** @returns names of all direct and indirect dependencies, sorted, without peers */
 export function dependencyTree(project: string, name: string): string[] {
   const locked = lockedIn(project);
   const found = new Set<string>();
@@ -66,8 +66,8 @@ export function dependencyTree(project: string, name: string): string[] {
 }
 
 /**
- * A package as `npm install` would place it, without the download of all that it needs: a copy of its own files, and
- * below them links to this repository's packages. Only it sees those: ours have what they brought themselves.
+ * A package as `npm install` would place it, without downloading its dependencies: a copy of its files, with links to
+ * this repository's packages below them. Only this package sees those; ours have their own dependencies.
  */
 export function place(project: string, name: string): void {
   const installed = join(ROOT, 'node_modules');

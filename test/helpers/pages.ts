@@ -1,4 +1,4 @@
-/** Reads Markdown pages as far as tests need it: sections, first columns of tables, code blocks, links. */
+/** Reads the parts of Markdown pages that tests need: sections, first columns of tables, code blocks, links. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -32,7 +32,7 @@ export function section(markdown: string, heading: string): string {
   return found.text;
 }
 
-/** @returns the cells of every row of the text's tables, headings left out */
+/** @returns the cells of every row of the text's tables, without headings */
 export function rows(text: string): string[][] {
   const lines = text.split('\n');
   return lines
@@ -46,17 +46,17 @@ function isRule(line = ''): boolean {
   return /^\|[-:| ]+\|$/.test(line);
 }
 
-/** @returns what stands in backticks */
+/** @returns the text in backticks */
 export function codes(text = ''): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((code) => code[1] as string);
 }
 
-/** @returns what stands in backticks in the first column of the text's tables; rows and lists within one flattened */
+/** @returns the text in backticks in the first column of all tables, as one list */
 export function firstColumn(text: string): string[] {
   return rows(text).flatMap(([cell]) => codes(cell));
 }
 
-/** @returns the text without Markdown, its first letter small: how it reads, whoever wrote it */
+/** @returns the text without Markdown, with a lower-case first letter, for comparisons */
 export function plain(text: string): string {
   const shown = text
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -72,7 +72,7 @@ export function codeBlocks(markdown: string, language: string): string[] {
     .map(([, , code]) => code as string);
 }
 
-/** @returns targets of Markdown links, those outside of the site left out */
+/** @returns targets of Markdown links within the site */
 export function links(markdown: string): string[] {
   return [...withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
     .map((match) => match[1] as string)

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { Server as SocketServer } from 'socket.io';
 
 /**
- * A Socket.IO server that writes down what its clients do, in the order of their doing it, and answers a little:
- * `welcome` to everybody, `ask` by `answer`, `pair` by two arguments, `kick` by dropping the connection.
+ * A Socket.IO server that records the actions of its clients in order, and responds to some: it sends `welcome` on
+ * connect, `answer` to `ask`, two arguments to `pair`, and drops the connection on `kick`.
  */
 export class RecordingServer {
   readonly io: SocketServer;

@@ -1,4 +1,4 @@
-/** A ClientSink that writes down every report, and lets a test wait for one. */
+/** A ClientSink that records every report, and lets a test wait for one. */
 import { EventEmitter, once } from 'node:events';
 import type { Client, ClientOptions, ClientSink, ConnectTimings } from '../../plugin/fleet/client.ts';
 

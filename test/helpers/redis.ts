@@ -11,7 +11,7 @@ export interface TestRedis {
   close(): Promise<void>;
 }
 
-/** Starts a Redis server of the test's own, without persistence. Without a port it takes a free one. */
+/** Starts a Redis server for a test, without persistence, by default on a free port. */
 export async function startRedis(port?: number): Promise<TestRedis> {
   const chosen = port ?? (await freePort());
   const child = spawn(

@@ -56,11 +56,26 @@ function plateau(connections: number, noiseBytes: number) {
   };
 }
 
-function slope(bytes: number) {
-  return { slope: bytes, low95: bytes * 0.98, high95: bytes * 1.02, r2: 0.99964, naive: bytes * 1.2 };
+const PLATEAUS = [
+  plateau(0, 0),
+  plateau(1250, 300_000),
+  plateau(2500, -200_000),
+  plateau(3750, 100_000),
+  plateau(5000, 0),
+];
+
+/** Garbage that is there before the collection. */
+const GARBAGE_BYTES = 3 * MB;
+
+function line(bytes: number) {
+  return { slope: bytes, low95: bytes * 0.98, high95: bytes * 1.02, r2: 0.99964 };
 }
 
-/** A full run of 5,000 connections in which everything arrived; validated, and the caller's to change. */
+function slope(bytes: number) {
+  return { ...line(bytes), naive: bytes * 1.2 };
+}
+
+/** A full run of 5,000 connections in which everything arrived; validated, and safe to modify. */
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
   const result: Result = {
@@ -113,6 +128,7 @@ export function perfectResult(): Result {
       neverOrdered: 0,
       frames: 60_000,
       coverage: 1,
+      coverageOfTarget: 1,
       batches,
     },
     latency: {
@@ -137,6 +153,18 @@ export function perfectResult(): Result {
         nginxPss: slope(2_000),
         redisUsedMemory: { slope: 0, low95: 0, high95: 0, r2: 1, naive: 0 },
       },
+      inService: {
+        perConnectionBytes: { systemUsed: line(30_000), workerPss: line(18_140), workerRss: line(19_140) },
+        // 12 MB above the last plateau.
+        peakBytes: { workerRss: 221.3 * MB, workerPss: 196.5 * MB },
+        plateaus: PLATEAUS.map(({ connections, workerRss, workerPss, systemUsed }) => ({
+          connections,
+          workerRss: workerRss + GARBAGE_BYTES,
+          workerPss: workerPss + GARBAGE_BYTES,
+          systemUsed: systemUsed + GARBAGE_BYTES,
+        })),
+      },
+      derivedPeaks: [],
       sum: {
         parts: ['workerPss', 'nginxPss', 'kernelSlab'],
         partsPerConnectionBytes: 31_700,
@@ -149,17 +177,11 @@ export function perfectResult(): Result {
       peakBytes: { workerRss: 215 * MB, workerPss: 190 * MB, nginxPss: 19 * MB },
       residualBytes: { workerRss: 12 * MB, workerPss: 11.5 * MB, nginxPss: 0.4 * MB, redisUsedMemory: -1000 },
       afterBroadcastsBytes: { workerRss: 214 * MB },
-      plateaus: [
-        plateau(0, 0),
-        plateau(1250, 300_000),
-        plateau(2500, -200_000),
-        plateau(3750, 100_000),
-        plateau(5000, 0),
-      ],
+      plateaus: PLATEAUS,
       absent: {
-        kernelSlab: '/proc/slabinfo is readable by root only',
-        pm2Pss: 'no process of it runs on this machine',
-        pm2Rss: 'no process of it runs on this machine',
+        kernelSlab: '/proc/slabinfo is readable only by root',
+        pm2Pss: 'it has no process on this machine',
+        pm2Rss: 'it has no process on this machine',
       },
     },
     cpu: {
@@ -193,7 +215,13 @@ export function perfectResult(): Result {
     ]),
     capacity: {
       seedTheoreticalMax: 47_627,
-      memoryLimited: { budgetBytes: 2048 * MB, connections: 135_475, low95: 132_811, high95: 138_240 },
+      memoryLimited: {
+        budgetBytes: 2048 * MB,
+        basis: 'inService',
+        connections: 135_475,
+        low95: 132_811,
+        high95: 138_240,
+      },
       limits: [
         { name: 'workerFileDescriptors', max: 40_000 },
         { name: 'memoryBudget', max: 135_475 },

@@ -1,6 +1,6 @@
 /** The rooms of the code, which are folders, and what the files of each may import: the table of CONTRIBUTING.md. */
 
-/** The longest matching folder owns a file. `server/stack` is listed apart: only few may start a stack. */
+/** The longest matching folder owns a file. `server/stack` is listed separately, as few rooms can start a stack. */
 export const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
   'plugin/script': ['protocol'],
@@ -37,10 +37,10 @@ export const MAY_IMPORT: Record<string, string[]> = {
   'server/stack': ['protocol'],
 };
 
-/** Where all sources of the table are. */
+/** The folders with all sources of the table. */
 export const SOURCE_FOLDERS = ['protocol', 'plugin', 'report', 'server'];
 
-/** @returns the room that the file is in; for one outside of all rooms, its topmost folder */
+/** @returns the room of the file; its topmost folder if it is in none */
 export function roomOf(path: string): string {
   const rooms = Object.keys(MAY_IMPORT).filter((room) => path.startsWith(`${room}/`));
   return rooms.sort((a, b) => b.length - a.length)[0] ?? path.split('/')[0] ?? path;

@@ -1,4 +1,4 @@
-/** Whole runs: `artillery run` with our engine and plugin, in a process group, folder and state folder of its own. */
+/** Whole runs: `artillery run` with our engine and plugin, each in its own process group, folder and state folder. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export interface StartedRun {
   /** Results are in its folder `results`. */
   directory: string;
   stateDir: string;
-  /** Standard output and error so far, as they came. */
+  /** Standard output and error so far, interleaved. */
   output(): string;
   /** Exit code, once it has ended. */
   ended: Promise<number | null>;
@@ -42,9 +42,9 @@ export interface StartedRun {
   /** The newest result, as far as it has been written. */
   result(): Result | undefined;
   stack(): StackState | undefined;
-  /** Waits until result.json tells that this stage is over, or under way. */
+  /** Waits until result.json reports that this stage is over, or in progress. */
   reached(stage: string): Promise<void>;
-  /** Waits until record.ndjson holds a line of this type. */
+  /** Waits until record.ndjson has a line of this type. */
   noted(type: string): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export function quickScript(config: object = {}, options: object = {}, engineOpt
   };
 }
 
-/** Whatever the test leaves running ends after it. */
+/** What the test leaves running ends after it. */
 export function startRun(
   t: { after(cleanUp: () => Promise<void>): void },
   { script, env = {}, args = [], artillery = ownArtillery, before = ':', terminal = false }: RunOptions,
@@ -150,7 +150,7 @@ export function startRun(
   };
 }
 
-/** What a run may be SUSPECT for only because other tests use the machine at the same time. */
+/** Reasons that can make a run SUSPECT only because other tests use the machine at the same time. */
 const BUSY_MACHINE = new Set([
   'MACHINE_SATURATED',
   'GENERATOR_LAGS',
@@ -159,7 +159,7 @@ const BUSY_MACHINE = new Set([
   'SAMPLER_GAPS',
 ]);
 
-/** @returns the result of a run that went well: its verdict is VALID, or would be on a machine of its own */
+/** @returns the result of a successful run: its verdict is VALID, or would be on an otherwise idle machine */
 export async function goodResult(run: StartedRun): Promise<Result> {
   const exitCode = await run.ended;
   const result = run.result();
@@ -177,9 +177,9 @@ export function strays({ stateDir }: StartedRun): string[] {
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((pid) => {
       try {
-        const told = readFileSync(`/proc/${pid}/environ`, 'utf8') + readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        const text = readFileSync(`/proc/${pid}/environ`, 'utf8') + readFileSync(`/proc/${pid}/cmdline`, 'utf8');
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        return told.includes(folder) && command !== '' ? [`${pid} ${command}`] : [];
+        return text.includes(folder) && command !== '' ? [`${pid} ${command}`] : [];
       } catch {
         return [];
       }

@@ -1,4 +1,4 @@
-/** What a terminal shows after the bytes it was sent: as much of one as spinners and status lines use. */
+/** What a terminal shows after the bytes it received: supports what spinners and status lines use. */
 export class Screen {
   readonly #columns: number;
   #rows: string[] = [''];
@@ -10,7 +10,7 @@ export class Screen {
   }
 
   write(text: string): void {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals are told with
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled with these
     for (const [part] of text.matchAll(/\x1b\[[?\d;]*[A-Za-z]|./gs)) {
       if (part.startsWith('\x1b[')) this.#control(part.slice(2, -1), part.at(-1) as string);
       else if (part === '\n') this.#move(this.#row + 1, 0);

@@ -9,7 +9,7 @@ interface Changes {
   deployment?: Partial<Deployment>;
 }
 
-/** 32,000 connections at 500/s on a full stack that is still to start, on a machine of 2 cores with defaults. */
+/** 32,000 connections at 500/s on a full stack that is yet to start, on a machine of 2 cores with defaults. */
 export function situation({ machine, load, deployment }: Changes = {}): Situation {
   return {
     machine: {
@@ -51,13 +51,13 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
   };
 }
 
-const FOREIGN: Partial<Deployment> = { kind: 'foreign', profile: null, starts: { nginx: false, redis: false } };
+const EXTERNAL: Partial<Deployment> = { kind: 'external', profile: null, starts: { nginx: false, redis: false } };
 
-/** The same load against somebody's server on another machine. */
+/** The same load against the user's server on another machine. */
 export function remote({ machine, load, deployment }: Changes = {}): Situation {
   return situation({
     machine,
     load: { target: 'https://staging.example.com', local: false, ...load },
-    deployment: { ...FOREIGN, ...deployment },
+    deployment: { ...EXTERNAL, ...deployment },
   });
 }

@@ -1,4 +1,4 @@
-/** For tests that start stacks: folders of their own, and their processes. */
+/** For tests that start stacks: state folders, and the processes of a stack. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { isAlive } from '../../server/stack/processes.ts';
 import { findStack } from '../../server/stack/stack.ts';
 import { refsOf, type StackState } from '../../server/stack/state.ts';
 
-/** A state folder that does not exist yet; whatever stack is left in it after the test is taken down. */
+/** A state folder that does not exist yet; a stack that is left in it is taken down after the test. */
 export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, name = 's'): string {
   const parent = mkdtempSync(join(tmpdir(), 'stack-'));
   const stateDir = join(parent, name);
@@ -19,7 +19,7 @@ export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, n
   return stateDir;
 }
 
-/** Every process of the stack as it was when the state was written, its owner left out. */
+/** Every process of the stack as it was when the state was written, without its owner. */
 export function processesOf(state: StackState) {
   const { workers, nginxWorkerPids, pm2Pid, nginxPid, redisPid, keeperPid } = state;
   const pids = [...workers.map(({ pid }) => pid), ...nginxWorkerPids, pm2Pid, nginxPid, redisPid, keeperPid];

@@ -1,6 +1,6 @@
 /**
- * Time that passes only while a test waits for something: what takes a minute is over at once, and no machine is too
- * busy for it. Timers, those of `node:timers/promises` included, and `performance.now()` follow it.
+ * Time that passes only while a test waits for something, so that a minute passes at once, even on a busy machine.
+ * Timers, including those of `node:timers/promises`, and `performance.now()` follow it.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
@@ -35,7 +35,7 @@ export class VirtualTime {
   /**
    * Lets time pass until the promise settles.
    * @returns what it resolves with
-   * @throws what it rejects with, or Error when it is still open after ten minutes
+   * @throws what it rejects with, or Error if it is still pending after ten minutes
    */
   async until<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
@@ -57,14 +57,14 @@ export class VirtualTime {
     await this.until(new Promise((resolve) => setTimeout(resolve, ms)));
   }
 
-  /** Lets that much time pass at once, as a function does that computes for so long. */
+  /** Lets that much time pass at once, like a function that blocks for as long. */
   jump(ms: number): void {
     this.#passedMs += ms;
     this.#t.mock.timers.tick(ms);
   }
 }
 
-/** All that can go on without time passing does. */
+/** Lets everything continue that does not depend on time. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** Makes a document that a zod schema accepts, with text of the caller's wherever the schema takes text. */
+/** Creates a document that a zod schema accepts, with the caller's text in place of all strings. */
 import type { z } from 'zod';
 
 interface Def {
@@ -12,7 +12,7 @@ interface Def {
   values?: unknown[];
 }
 
-/** @param text asked once for each string and for each free key, with its path */
+/** @param text called once for each string and each free key, with its path */
 export function sample(schema: z.ZodType, text: (path: string) => string, at = ''): unknown {
   const def = schema._zod.def as unknown as Def;
   const inside = (inner: z.ZodType | undefined, key: string) => sample(inner as z.ZodType, text, `${at}.${key}`);

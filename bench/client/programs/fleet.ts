@@ -26,7 +26,7 @@ const fleet = await Fleet.start(
   1,
 );
 
-/** As the engine does it: the join travels with the opening, and the fleet asks for its acknowledgement itself. */
+/** Like the engine: the join is part of the open command, and the fleet itself requests its acknowledgement. */
 async function connectOne(): Promise<void> {
   await fleet.connection().open('/', { emit: { event, args: [room] } });
 }

@@ -1,6 +1,6 @@
 /**
- * What a generator program says to the bench, in lines: it prints `ready`, ramps up when it gets a line, prints
- * `joined`, and when its input ends prints its counts and ends. floor.c does the same.
+ * The protocol between the bench and a generator program, in lines: the program prints `ready`, ramps up when it reads
+ * a line, prints `joined`, and when its input ends, prints its counts and ends. floor.c does the same.
  */
 import { once } from 'node:events';
 
@@ -15,7 +15,7 @@ export interface Counts {
   received: number;
 }
 
-/** Of the wire contract's flow. */
+/** The first event of the wire contract. */
 export const JOIN = ['join_room', { clientKey: 'capacity' }] as const;
 
 /**
@@ -52,7 +52,7 @@ async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise
   await Promise.all(joins);
 }
 
-/** The load, as the bench gives it on the command line. */
+/** The load, which the bench passes on the command line. */
 export function loadFromArguments(): Load {
   return JSON.parse(process.argv[2] ?? '{}') as Load;
 }

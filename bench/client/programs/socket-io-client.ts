@@ -1,4 +1,4 @@
-/** The official client, WebSocket only, each connection on a transport of its own. */
+/** The official client, WebSocket only, each connection with its own transport. */
 import { io, type Socket } from 'socket.io-client';
 import { JOIN, loadFromArguments, runProgram } from './program.ts';
 

@@ -1,4 +1,4 @@
-/** Engine.IO and Socket.IO by hand on `ws`, as short as it gets. */
+/** A minimal implementation of Engine.IO and Socket.IO on `ws`. */
 import { WebSocket } from 'ws';
 import { JOIN, loadFromArguments, runProgram } from './program.ts';
 

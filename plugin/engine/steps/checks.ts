@@ -1,4 +1,4 @@
-/** What is asked of the arguments of an event or acknowledgement: `args`, `match`, `capture`. */
+/** Checks on the arguments of an event or acknowledgement: `args`, `match`, `capture`. */
 import assert from 'node:assert';
 import { z } from 'zod';
 import { FlowError } from '../flow-error.ts';
@@ -6,7 +6,7 @@ import type { Outcome } from '../types.ts';
 import type { VirtualUser } from '../virtual-user.ts';
 import type { Build } from './step.ts';
 
-/** Ways to reach into the answer; `json` alone is usual. */
+/** How to select a value in the answer; usually with `json` alone. */
 const extractor = {
   json: z.string().optional(),
   regexp: z.string().optional(),
@@ -39,7 +39,7 @@ export interface Checks {
   matches(args: unknown[], user: VirtualUser): boolean;
   /** Stores the captured values in the virtual user's variables. @throws FlowError `failed_capture` */
   capture(args: unknown[], user: VirtualUser): void;
-  /** All of it. @throws FlowError `data_not_valid`, `failed_match`, `failed_capture` */
+  /** Checks and captures everything. @throws FlowError `data_not_valid`, `failed_match`, `failed_capture` */
   verify(args: unknown[], user: VirtualUser): void;
 }
 
@@ -51,8 +51,8 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
   const captureSpecs = [spec.capture ?? []].flat();
 
   function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): Outcome {
-    // As socketio-v3 has it: a single argument stands for itself, several are a list. Without an expression the first
-    // argument is meant.
+    // Like artillery-engine-socketio-v3: a single argument is the body itself, several are a list. Without an expression
+    // the check applies to the first argument.
     const whole = one.json === undefined && one.regexp === undefined;
     const body = JSON.stringify(args.length === 1 && !whole ? args[0] : args);
     const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };
@@ -89,7 +89,7 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
   return checks;
 }
 
-/** Loosely, as flows expect: templates make text of numbers. A list stands for all arguments, else the first is meant. */
+/** Loose equality, since templates turn numbers into text. A list is compared with all arguments, else with the first. */
 function equal(args: unknown[], expected: unknown): boolean {
   try {
     assert.deepEqual(Array.isArray(expected) ? args : args[0], expected);

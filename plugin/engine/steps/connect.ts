@@ -8,7 +8,7 @@ import { isTemplate } from '../template.ts';
 import type { VirtualUser } from '../virtual-user.ts';
 import { type Build, defineStep } from './step.ts';
 
-/** At which a virtual user opens its many connections, unless its `connect` says otherwise. */
+/** Default rate at which a multi-connection virtual user opens its connections. */
 const DEFAULT_RATE_PER_SEC = 500;
 
 const optionsSchema = z.strictObject({
@@ -23,8 +23,8 @@ export const connectSchema = z.union([z.string(), z.literal(true), optionsSchema
 });
 
 /**
- * `connect: /chat`, `connect: {auth: …}` or `connect: true`: a connection of its own, in place of an earlier one.
- * `connect: {count: 1000, ratePerSec: 500}`: a thousand of them.
+ * `connect: /chat`, `connect: {auth: …}` or `connect: true`: opens a new connection, in place of an earlier one.
+ * `connect: {count: 1000, ratePerSec: 500}`: opens a thousand of them.
  */
 export const connect = defineStep({
   schema: z.strictObject({
@@ -41,7 +41,7 @@ export const connect = defineStep({
   },
 });
 
-/** @returns how many connections it has opened, each of which has emitted */
+/** @param emit sent on each connection @returns how many connections are open */
 export type Connect = (user: VirtualUser, emit?: Emission) => Promise<number>;
 
 export function compileConnect(
@@ -74,13 +74,13 @@ export function compileConnect(
   };
 }
 
-/** Of a `connect`, wherever it stands. */
+/** For a `connect` step, and for a `connect` beside an `emit`. */
 export function connectionsOf(connect: z.output<typeof connectSchema> | undefined): ConnectionsPerUser {
   if (typeof connect !== 'object' || (connect.count ?? 1) === 1) return ONE_CONNECTION;
   return { count: connect.count ?? 1, ratePerSec: connect.ratePerSec };
 }
 
-/** What a `connect` changes for every virtual user; what a template gives is each one's own. */
+/** The options that a `connect` changes for all virtual users; without templates, whose values differ between them. */
 export function connectionChanges(connect: z.output<typeof connectSchema> | undefined): Partial<ConnectionOptions> {
   if (typeof connect !== 'object') return {};
   const { auth, query, path, transports, extraHeaders, headers } = connect;

@@ -15,14 +15,14 @@ const emitSchema = z.union(
   [
     z.tuple([z.string()], z.unknown()),
     z
-      .strictObject({ channel: z.string(), data: z.unknown().optional(), ...oldPlaces() })
+      .strictObject({ channel: z.string(), data: z.unknown().optional(), ...nestedKeys() })
       .transform(({ channel, data }) => [channel, data]),
   ],
   { error: 'expected a list: emit: ["<event>", <argument>, …]' },
 );
 
-/** Socket.IO's oldest form nests `response` and `acknowledge`; refused with the place where they belong. */
-function oldPlaces() {
+/** The oldest form of the step nests `response` and `acknowledge`; the error names their new place. */
+function nestedKeys() {
   const beside = z.undefined({ error: 'write it beside `emit`, not inside' }).optional();
   return { response: beside, acknowledge: beside, namespace: beside };
 }
@@ -61,7 +61,7 @@ export const emit = defineStep({
   },
 });
 
-/** The event travels with the opening, and is sent as soon as that is done: on each of many connections, if so asked. */
+/** Passes the event with the `open` command, which sends it as soon as the namespace is open; on every connection. */
 function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
   const { meter } = build.engine;
   const openOptions = compileEmission(spec, build);
@@ -74,7 +74,7 @@ function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, conn
   };
 }
 
-/** What is sent, where it may travel with an opening. */
+/** The event and its arguments, as an option of the `open` command. */
 function compileEmission({ emit: [event, ...args] }: z.output<typeof schema>, build: Build) {
   const template = build.template({ emit: { event, args } });
   return ({ context }: VirtualUser) => template(context) as { emit: Emission };
@@ -104,7 +104,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
     return others;
   }
 
-  /** The further connections of a virtual user wait for their acknowledgements, but are not checked. */
+  /** The further connections of a virtual user wait for their acknowledgements, but do not check them. */
   function sendLikewise(
     connection: FleetConnection,
     namespace: string,
@@ -126,7 +126,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
     args: unknown[],
   ): Promise<void> {
     const startedAt = performance.now();
-    // Armed before the emit: the answer to it cannot be missed.
+    // Listens before the emit, so that the answer cannot be missed.
     const answer =
       response &&
       user.session.expect(connection, {

@@ -23,7 +23,7 @@ export function compileFunction(name: string, engine: EngineContext): Step {
       await call(engine.processor[name] as Processor, user);
     } catch (error) {
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      // Thousands of virtual users fail alike; the first tells why.
+      // Thousands of virtual users can fail in the same way: only the first failure is logged.
       if (warned.size === 0) engine.warn(`processor function ${name} failed: ${message}`);
       warned.add(code);
       throw new FlowError(code, message, { cause: error });
@@ -36,7 +36,7 @@ function call(processor: Processor, user: VirtualUser): Promise<void> {
     const next = (error?: unknown) => (error ? reject(error) : resolve());
     const returned = processor(user.context, user.events, next);
     if (returned instanceof Promise) returned.then(() => resolve(), reject);
-    // Nobody would call a `next` that the function does not take.
+    // A function that takes no `next` cannot call it.
     else if (processor.length < 3) resolve();
   });
 }

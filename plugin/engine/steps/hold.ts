@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { defineStep } from './step.ts';
 
 /**
- * `hold: true`: stays connected until the last phase has ended, or the plugin says that everything is measured; then
- * leaves, and the step ends when the plugin has seen all of them go.
+ * `hold: true`: stays connected until the last phase has ended or, with the plugin, until everything is measured. Then it
+ * disconnects, and the step ends when the plugin has measured the memory that all of them left behind.
  */
 export const hold = defineStep({
   schema: z.strictObject({ hold: z.literal(true, { error: 'write hold: true' }) }),
@@ -14,7 +14,7 @@ export const hold = defineStep({
     const leave = () => void tally.holding--;
     return async (user) => {
       tally.holding++;
-      // Who has lost its connection holds nothing any more.
+      // A virtual user that has lost its connection no longer counts as holding.
       user.session.onLost = leave;
       await signals.release.promise;
       if (!user.session.dropped) leave();

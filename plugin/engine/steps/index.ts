@@ -1,4 +1,4 @@
-/** Every verb a flow can use. To add one: write its file, add it here. */
+/** Every verb that a flow can use. To add one, write its file and add it here. */
 import { connect } from './connect.ts';
 import { disconnect } from './disconnect.ts';
 import { emit } from './emit.ts';

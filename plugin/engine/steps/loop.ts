@@ -5,8 +5,8 @@ import { isTemplate } from '../template.ts';
 import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
-/** Iterations without a pause; a loop of nothing but emits must leave the event loop to others. */
-const TURN = 16;
+/** Iterations before the loop yields: one of nothing but emits must not block the event loop. */
+const ITERATIONS_PER_TURN = 16;
 
 const schema = z.strictObject({
   loop: z.array(z.unknown(), { error: 'expected a list of steps' }).min(1, { error: 'expected at least one step' }),
@@ -17,7 +17,7 @@ const schema = z.strictObject({
   loopElement: z.string().default('$loopElement'),
 });
 
-type While = (context: unknown, done: (goOn: boolean) => void) => unknown;
+type While = (context: unknown, done: (again: boolean) => void) => unknown;
 
 /** `loop: [steps]` with `count` (a number, a range "1-15", -1 for ever), `over` (a list) or `whileTrue` (a function). */
 export const loop = defineStep({
@@ -25,7 +25,7 @@ export const loop = defineStep({
   childrenKey: 'loop',
   functionKeys: ['whileTrue'],
   staySeconds(spec, childSeconds) {
-    const times = rounds(spec);
+    const times = iterations(spec);
     return times === 0 || times === Number.POSITIVE_INFINITY ? times : times * childSeconds;
   },
   compile(spec, build) {
@@ -40,18 +40,18 @@ export const loop = defineStep({
       for (let index = from; ; index++) {
         if (spec.whileTrue === undefined && index >= (elements?.length ?? to)) return;
         vars[spec.loopValue] = index;
-        // A loop that only counts leaves the element of the loop around it alone.
+        // A loop that only counts must not change the element of the loop around it.
         if (elements) vars[spec.loopElement] = elements[index];
         await runSteps(steps, user);
-        if (spec.whileTrue !== undefined && !(await asked(processor[spec.whileTrue] as While, user))) return;
-        if (index % TURN === TURN - 1) await nextTurn();
+        if (spec.whileTrue !== undefined && !(await continues(processor[spec.whileTrue] as While, user))) return;
+        if (index % ITERATIONS_PER_TURN === ITERATIONS_PER_TURN - 1) await nextTurn();
       }
     };
   },
 });
 
-/** @returns how often it goes around; infinite where the script does not say */
-function rounds({ count, over, whileTrue }: z.output<typeof schema>): number {
+/** @returns how many iterations it has; infinite if the script leaves it open */
+function iterations({ count, over, whileTrue }: z.output<typeof schema>): number {
   if (whileTrue !== undefined) return Number.POSITIVE_INFINITY;
   if (over !== undefined) return Array.isArray(over) ? over.length : Number.POSITIVE_INFINITY;
   if (count === undefined || isTemplate(count)) return Number.POSITIVE_INFINITY;
@@ -59,7 +59,7 @@ function rounds({ count, over, whileTrue }: z.output<typeof schema>): number {
   return Math.max(0, to - from);
 }
 
-/** `over` goes through all of the list; `count` beside it is not looked at. */
+/** `over` iterates over the whole list, and ignores a `count` beside it. */
 function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {
   if (typeof over !== 'string') return over;
   let value: unknown = user.context.vars;
@@ -67,10 +67,10 @@ function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Asked after each round, so that the steps run at least once. */
-function asked(goesOn: While, user: VirtualUser): Promise<boolean> {
+/** Called after each iteration, so that the steps run at least once. */
+function continues(condition: While, user: VirtualUser): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const returned = goesOn(user.context, resolve);
+    const returned = condition(user.context, resolve);
     if (returned instanceof Promise) returned.then((value) => resolve(Boolean(value)), reject);
   });
 }
@@ -80,6 +80,6 @@ function parseCount(count: unknown): { from: number; to: number } {
   const [, from, to] = /^\s*(\d+)\s*-\s*(\d+)\s*$/.exec(String(count)) ?? [];
   if (from !== undefined) return { from: Number(from), to: Number(to) };
   const times = Number(count);
-  if (!Number.isFinite(times)) throw new FlowError('invalid_count', `loop count ${count} is no number`);
+  if (!Number.isFinite(times)) throw new FlowError('invalid_count', `loop count ${count} is not a number`);
   return { from: 0, to: times < 0 ? Number.POSITIVE_INFINITY : times };
 }

@@ -22,13 +22,13 @@ export const think = defineStep({
     const jitterOf = build.template(jitter ?? build.engine.config.thinkJitter);
     return (user) => {
       const ms = durationMs(timeOf(user.context));
-      if (ms === undefined) throw new FlowError('invalid_think', `think: ${timeOf(user.context)} is no duration`);
+      if (ms === undefined) throw new FlowError('invalid_think', `think: ${timeOf(user.context)} is not a duration`);
       return new Promise((resolve) => setTimeout(resolve, jittered(ms, jitterOf(user.context))));
     };
   },
 });
 
-/** @param jitter milliseconds (a number, or text of one), `"2s"`, or `"20%"` of the time itself */
+/** @param jitter milliseconds (a number, also as text), `"2s"`, or `"20%"` of the time itself */
 export function jittered(ms: number, jitter: unknown): number {
   if (jitter === undefined || jitter === null) return ms;
   const text = String(jitter).trim();

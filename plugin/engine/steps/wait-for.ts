@@ -5,8 +5,8 @@ import { checksShape, compileChecks } from './checks.ts';
 import { defineStep } from './step.ts';
 
 /**
- * `waitFor: {event: "ready"}`: an event without an emit. Events that a `waitFor` of the flow names are kept from the
- * moment their namespace connects; a `waitFor` takes the oldest that matches, and with it all before that one.
+ * `waitFor: {event: "ready"}`: waits for an event, without an emit. Events that a `waitFor` of the flow names are kept
+ * from the moment their namespace connects; a `waitFor` takes the oldest one that matches, and discards older ones.
  */
 export const waitFor = defineStep({
   schema: z.strictObject({

@@ -18,7 +18,7 @@ type Owned<S> = S & { listener: WireListener };
 /** @throws for an impossible source address or certificate */
 export function dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire {
   const { secure, host, port } = plan.endpoint;
-  // net.Socket looks up names, and rejects a source address that is none.
+  // net.Socket looks up names, and rejects an invalid source address.
   if (!hasTcpHandles || secure || !plan.areAddresses) return dialSocket(listener, plan, options);
   return dialHandle(listener, { host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
 }

@@ -4,9 +4,10 @@ import type { ClientOptions } from '../client.ts';
 import { encodeFrame, OPCODE } from './frames.ts';
 import { planUpgrade, type UpgradePlan, type WebSocketOptions } from './handshake.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { type Shared, WebSocketConnection } from './websocket.ts';
+import type { Shared } from './shared.ts';
+import { WebSocketConnection } from './websocket.ts';
 
-export type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query'>;
+type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query'>;
 
 /** Every connection keeps its own. */
 const MAX_SESSION_ID_LENGTH = 1000;

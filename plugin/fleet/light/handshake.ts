@@ -27,7 +27,7 @@ export type WebSocketOptions = Pick<
   'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'maxPayloadBytes' | 'localAddress' | 'localPort'
 >;
 
-export interface Endpoint {
+interface Endpoint {
   secure: boolean;
   host: string;
   port: number;
@@ -52,7 +52,7 @@ export function endpointOf(url: string): Endpoint {
 }
 
 /** A nonce of RFC 6455, and the only right answer to it. */
-export interface Challenge {
+interface Challenge {
   key: string;
   accept: string;
 }

@@ -1,21 +1,10 @@
 /** The light connections of a process, and the timers that check their timeouts. */
 import { dial } from './dial.ts';
-import type { Shared } from './websocket.ts';
+import type { Shared, Watched } from './shared.ts';
 
 /** How late a timeout can be noticed. */
 const DEADLINE_EVERY_MS = 50;
 const PING_EVERY_MS = 1000;
-
-/** A connection whose timeouts the pool checks. Times are those of `nowMs()`. */
-export interface Watched {
-  /** When to give up waiting: for a stage of connecting, an answer, or the end. 0 is never. */
-  deadlineMs: number;
-  /** When the server's next ping must have come, in protocols that have pings. 0 is never. */
-  pingDeadlineMs: number;
-  onDeadline(): void;
-  onPingOverdue(): void;
-  destroy(): void;
-}
 
 /** Owns the sockets of its connections and the timers for their timeouts: end it with `close()`. */
 export class ConnectionPool implements Shared {

@@ -10,7 +10,7 @@ import { type BroadcastReader, eventName, mayBeBroadcast } from './broadcast.ts'
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import { decodeText, EngineIoConnection, encodeMessages } from './engine-io.ts';
 import { ProtocolError } from './protocol-error.ts';
-import type { Shared } from './websocket.ts';
+import type { Shared } from './shared.ts';
 
 export interface SocketIoShared extends Shared {
   readonly broadcasts: BroadcastReader;

@@ -76,7 +76,7 @@ function load(): Bindings | undefined {
 /** One for all connections of the process: each chunk is read to its end before the next one can arrive. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-export interface Destination {
+interface Destination {
   /** An address, not a name. */
   host: string;
   port: number;

@@ -11,26 +11,14 @@ import { networkCause } from '../cause.ts';
 import { Attempt } from './attempt.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
-import type { Watched } from './pool.ts';
 import { ProtocolError, unreadable, webSocketError } from './protocol-error.ts';
+import type { Shared, Watched } from './shared.ts';
 import type { Wire, WireListener } from './wire.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 const CLOSE_TIMEOUT_MS = 5000;
 /** An honest server has one ping under way. */
 const MAX_UNREAD_PONGS = 1000;
-
-/** Shared by all connections of a process. */
-export interface Shared {
-  /** When the current chunk arrived. */
-  receivedAtUs: number;
-  /** @throws for an impossible source address or certificate */
-  dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire;
-  /** Calls `onDeadline` and `onPingOverdue` of the connection from now on, when they are due. */
-  watch(connection: Watched): void;
-  unwatch(connection: Watched): void;
-  nowMs(): number;
-}
 
 /** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';

@@ -1,8 +1,8 @@
-// Draws what the run sends each second. Text from outside only ever becomes text.
+// Draws the figures that the run sends each second. Outside text is only ever set as text, never as HTML.
 /* global echarts */
 
 const MB = 1024 * 1024;
-/** Okabe and Ito's: told apart by everybody, on light and on dark. */
+/** After Okabe and Ito: distinguishable with any colour vision, on light and on dark. */
 const COLORS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9'];
 
 const byId = (id) => document.getElementById(id);
@@ -14,7 +14,7 @@ const show = (id, text) => {
   byId(id).textContent = text;
 };
 
-/** Layer → its name, as far as it has been seen. */
+/** Layer → its title. */
 const titles = {};
 let points = [];
 
@@ -37,7 +37,7 @@ function drawCharts() {
   });
 }
 
-/** Names that any point has under the key. */
+/** All names that occur under the key in any point. */
 function named(key) {
   return [...new Set(points.flatMap((point) => Object.keys(point[key])))];
 }
@@ -69,7 +69,7 @@ function lines(series) {
   };
 }
 
-/** A colour as it is after `light-dark()`, which only a computed property tells. */
+/** Resolves `light-dark()`, for which only a computed style has the actual colour. */
 function resolved(color) {
   const probe = document.body.appendChild(document.createElement('i'));
   probe.style.color = color;
@@ -140,7 +140,7 @@ run.addEventListener('figures', ({ data }) => {
 run.addEventListener('end', ({ data }) => {
   run.close();
   if (JSON.parse(data).report) location.replace('/report.html');
-  else show('stage', 'ended without a report; result.json is in the folder of the run');
+  else show('stage', 'The run ended without a report; its folder has result.json.');
 });
-run.onerror = () => show('stage', 'no answer: has the run been killed?');
+run.onerror = () => show('stage', 'No answer. The run may have been killed.');
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);

@@ -18,7 +18,7 @@ const LIMITS: Record<string, { limit: string; fix: string }> = {
   ENFILE: { limit: 'the open files of the whole machine', fix: 'raise it: sysctl fs.file-max' },
   EADDRNOTAVAIL: {
     limit: "the generator's ports towards the target",
-    fix: 'give it more source addresses: localAddresses; or widen net.ipv4.ip_local_port_range',
+    fix: 'add source addresses with localAddresses, or widen net.ipv4.ip_local_port_range',
   },
   http_500: {
     limit: "the proxy's connections (`worker_connections`) or open files",
@@ -26,11 +26,11 @@ const LIMITS: Record<string, { limit: string; fix: string }> = {
   },
   http_502: {
     limit: "the proxy's ports towards a worker, or the worker's open files or listen queue",
-    fix: "see the proxy's error log; let it connect from several addresses (proxy_bind), or raise the worker's limits",
+    fix: "see the proxy's error log; connect from several addresses (proxy_bind), or raise the worker's limits",
   },
   http_503: {
-    limit: "the proxy's or the server's own limit of connections",
-    fix: "see the proxy's error log for `limit_conn` or upstreams that are taken for dead",
+    limit: 'the connection limit of the proxy or of the server',
+    fix: "see the proxy's error log for `limit_conn` or for upstreams marked as unavailable",
   },
 };
 
@@ -42,7 +42,7 @@ export function* ceilings({ snapshots }: Measurements, { connections }: Omit<Res
   if (known && failed >= enough && count >= failed * ONE_CAUSE) {
     yield {
       code: 'UNIFORM_CEILING',
-      message: `${count} of ${failed} failed connections have the cause ${cause}: ${known.limit}, and not what the server holds`,
+      message: `${count} of ${failed} failed connections have the cause ${cause}: they hit ${known.limit}, not the server's capacity`,
       fix: known.fix,
     };
     return;
@@ -53,8 +53,8 @@ export function* ceilings({ snapshots }: Measurements, { connections }: Omit<Res
   if (target - peak >= enough && held.length >= MIN_PROCESSES && least >= MIN_CONNECTIONS && same) {
     yield {
       code: 'UNIFORM_CEILING',
-      message: `each of ${held.length} fleet processes stopped at ${most} connections: a limit of the generator, and not what the server holds`,
-      fix: 'npx socketio-capacity doctor names the limits of this machine',
+      message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
+      fix: 'find the limits of this machine: npx socketio-capacity doctor <scenario>',
     };
   }
 }

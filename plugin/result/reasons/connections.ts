@@ -1,5 +1,6 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 import type { Result } from '../../../protocol/result.ts';
+import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { Reason } from '../../../protocol/verdict-reasons.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { sum } from '../sums.ts';
@@ -9,7 +10,8 @@ type Measured = Omit<Result, 'verdict'>;
 /** Failures that are the end of a connection which had been open. */
 const LOST = 'disconnected_';
 
-export function* connectionProblems(measurements: Measurements, { connections }: Measured): Generator<Reason> {
+export function* connectionProblems(measurements: Measurements, result: Measured): Generator<Reason> {
+  const { connections } = result;
   const { peak, target, failures, lost } = connections;
   if (!measurements.aborted && peak === 0) {
     yield { code: 'NO_CONNECTIONS', message: 'no connection was made', fix: 'see connections.failures' };
@@ -21,18 +23,47 @@ export function* connectionProblems(measurements: Measurements, { connections }:
       message: `${sum(Object.values(failed))} of ${target} connections failed: ${listed(failed)}`,
     };
   }
-  if (sum(Object.values(lost)) > 0) yield lostConnections(connections);
+  if (sum(Object.values(lost)) > 0) yield lostConnections(result);
   yield* missing(measurements, connections);
   yield* accounts(measurements);
+  yield* unknownWorkers(measurements);
 }
 
-function lostConnections({ opened, held, lost }: Measured['connections']): Reason {
+/** Named by a join, so they exist; without their control nobody reads their memory. */
+function* unknownWorkers({ workersAtStart, snapshots }: Measurements): Generator<Reason> {
+  const known = new Set(workersAtStart.map(({ worker }) => worker));
+  const joined = Object.entries(sumCounts(snapshots.map(({ perWorker }) => perWorker)));
+  const unknown = Object.fromEntries(joined.filter(([worker]) => !known.has(worker)));
+  if (known.size === 0 || Object.keys(unknown).length === 0) return;
+  yield {
+    code: 'WORKER_UNKNOWN',
+    message: `connections are on workers that no control URL leads to: ${listed(unknown)}`,
+    fix: 'name the control URL of every worker in config.plugins.socketio-capacity.control.urls',
+  };
+}
+
+function lostConnections({ connections: { opened, held, lost }, stages, samples }: Measured): Reason {
   const left = held === null ? '' : `; ${held} were alive at the end of the broadcasts`;
+  const fall = steepestFall(stages, samples);
+  const when = fall ? `; most left at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
   return {
     code: 'CONNECTIONS_LOST',
-    message: `${sum(Object.values(lost))} of ${opened} opened connections were lost: ${listed(lost)}${left}`,
-    fix: 'see the logs of the workers and of the proxy at that time: the stages and samples show when',
+    message: `${sum(Object.values(lost))} of ${opened} opened connections were lost: ${listed(lost)}${left}${when}`,
+    fix: 'see the logs of the workers and of the proxy at that time',
   };
+}
+
+/** @returns the sample before which most connections had gone, until they were released */
+function steepestFall(
+  stages: Measured['stages'],
+  samples: Measured['samples'],
+): { t: number; stage: string } | undefined {
+  const releasedAt = stages.find(({ name }) => name === 'disconnect')?.t ?? Number.POSITIVE_INFINITY;
+  const held = samples.filter(({ t }) => t < releasedAt);
+  const falls = held.map(({ t, connections }, index) => ({ t, by: (held[index - 1]?.connections ?? 0) - connections }));
+  const steepest = falls.toSorted((a, b) => b.by - a.by)[0];
+  if (steepest === undefined || steepest.by <= 0) return undefined;
+  return { t: steepest.t, stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp' };
 }
 
 /** Where every virtual user is to stay, all that the scenario asks for must have been there together. */
@@ -43,8 +74,8 @@ function* missing(
   if (aborted || expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return;
   yield {
     code: 'TARGET_NOT_REACHED',
-    message: `at most ${peak} of ${expectedAtOnce} connections were there together; ${failed} failed or were lost`,
-    fix: 'see connections.failures; a flow must keep its connection: end it with `hold: true`',
+    message: `at most ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed or were lost`,
+    fix: 'see connections.failures; a flow must keep its connection open: end it with `hold: true`',
   };
 }
 
@@ -55,7 +86,7 @@ function* accounts({ snapshots }: Measurements): Generator<Reason> {
     if (!sure || account.alive === connected) continue;
     yield {
       code: 'ACCOUNTS_MISMATCH',
-      message: `engine ${from.engine} counts ${account.alive} living connections, its fleet ${connected}`,
+      message: `engine ${from.engine} counts ${account.alive} living connections, but its fleet counts ${connected}`,
       fix: 'a bug: please report it with the folder of the run',
     };
   }

@@ -15,7 +15,7 @@ export function* generatorProblems(
     yield {
       code: 'FLEET_PROCESS_DIED',
       message: `${dead.length} fleet process${dead.length > 1 ? 'es' : ''} died; their connections count as lost while disconnected`,
-      fix: 'out of memory? `dmesg` tells; give the generator a machine of its own',
+      fix: 'check `dmesg` for out-of-memory kills; give the generator its own machine',
     };
   }
   const silent = snapshots.flatMap(({ processes }) => processes).filter(({ alive, answers }) => alive && !answers);
@@ -23,7 +23,7 @@ export function* generatorProblems(
     yield {
       code: 'FLEET_PROCESS_SILENT',
       message: `${silent.length} fleet process${silent.length > 1 ? 'es do' : ' does'} not answer (pid ${silent.map(({ pid }) => pid).join(', ')}): what ${silent.length > 1 ? 'their' : 'its'} connections received is not known`,
-      fix: 'was it stopped, or is the machine out of CPU or memory? give the generator a machine of its own',
+      fix: 'check whether it was stopped, or the machine ran out of CPU or memory; give the generator its own machine',
     };
   }
   const lagging = generator.filter(({ delayP99Ms }) => delayP99Ms > MAX_LOOP_DELAY_P99_MS);
@@ -32,7 +32,7 @@ export function* generatorProblems(
     yield {
       code: 'GENERATOR_LAGS',
       message: `the event loop of ${worst.part} ${worst.index} was ${worst.delayP99Ms.toFixed(0)} ms late (p99) during the ${worst.window}`,
-      fix: 'give the generator cores of its own, or lower the rate of connections and broadcasts',
+      fix: 'give the generator its own cores, or lower the rate of connections and broadcasts',
     };
   }
   yield* queue(latency);
@@ -49,7 +49,7 @@ function* queue({ sentinelMs, behindSentinelMs }: Result['latency']): Generator<
   if (behindMs <= Math.max(MAX_LOOP_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return;
   yield {
     code: 'GENERATOR_QUEUES',
-    message: `receivers (p99) got a broadcast up to ${behindMs.toFixed(0)} ms after the sentinel, which their worker serves last and which has it after ${sentinelMs.p50.toFixed(0)} ms (median): they waited in the generator, or in the proxy`,
-    fix: 'read latency.sentinelMs; give the generator cores of its own or a machine of its own',
+    message: `receivers (p99) lag up to ${behindMs.toFixed(0)} ms behind the reference receiver (sentinel), although their worker serves it last, after ${sentinelMs.p50.toFixed(0)} ms (median): broadcasts queued in the generator or in the proxy`,
+    fix: 'use latency.sentinelMs instead; give the generator its own cores or its own machine',
   };
 }

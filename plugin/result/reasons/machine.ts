@@ -32,11 +32,11 @@ function* saturation({ machine, generator }: Measured): Generator<Reason> {
   const waits = generator.flatMap(({ window, cpuWaitShare }) => (window === worst.window ? (cpuWaitShare ?? []) : []));
   const waited = Math.max(...waits);
   if (waited <= MAX_WAIT_SHARE && waits.length > 0) return;
-  const told = `, and a thread of the generator waited for a CPU in ${(100 * waited).toFixed(0)} % of the time it wanted to run`;
+  const told = `, and a thread of the generator waited for a CPU for ${(100 * waited).toFixed(0)} % of the time that it was ready to run`;
   yield {
     code: 'MACHINE_SATURATED',
-    message: `only ${worst.percent.toFixed(1)} % of the generator's machine was idle during the ${worst.window}${waits.length > 0 ? told : ''}: times and rates are the machine's`,
-    fix: 'give the generator a machine of its own, or this one more cores; or lower the rate',
+    message: `only ${worst.percent.toFixed(1)} % of the generator's machine was idle during the ${worst.window}${waits.length > 0 ? told : ''}: times and rates are limited by the machine`,
+    fix: 'give the generator its own machine, add cores to this one, or lower the rate',
   };
 }
 
@@ -45,8 +45,8 @@ function* swapping({ machine }: Measured): Generator<Reason> {
   if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return;
   yield {
     code: 'SWAPPING',
-    message: `the machine swapped out ${megabytes(written)} MB and in ${megabytes(read)} MB during the run: memory that is swapped out is in no layer`,
-    fix: 'swapoff -a, or more memory, or fewer connections',
+    message: `the machine swapped out ${megabytes(written)} MB and in ${megabytes(read)} MB during the run: swapped-out memory is missing from every layer`,
+    fix: 'run swapoff -a, add memory, or use fewer connections',
   };
 }
 
@@ -66,8 +66,8 @@ function* samplerGaps({ sampling }: Measured): Generator<Reason> {
   if (seen.length === 0) return;
   yield {
     code: 'SAMPLER_GAPS',
-    message: `${seen.join(', ')}: peaks may have been overlooked`,
-    fix: 'give the generator more CPU; is what failed still there?',
+    message: `${seen.join(', ')}: peaks may have been missed`,
+    fix: 'give the generator more CPU; check whether the source that failed is still running',
   };
 }
 

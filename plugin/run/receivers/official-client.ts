@@ -1,7 +1,7 @@
 /** The run's own connections to the target, made by `socket.io-client`: the probe's, the sentinel's, the warm-up's. */
 import { Manager, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { EVENTS, type Joined } from '../../../protocol/events.ts';
+import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 
@@ -35,15 +35,26 @@ export async function connectOfficial(connection: ConnectionTarget, signal: Abor
   throw unreachable(url, path, outcome);
 }
 
-/** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */
+/** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
 export async function joinRoom(socket: Socket, room: string): Promise<Joined> {
+  const answer = await askToJoin(socket, room);
+  const { error, code, fix } = (answer ?? {}) as Partial<Refusal>;
+  if (code !== 'JOIN_REFUSED') return answer as Joined;
+  throw new CapacityError(
+    code,
+    `the server refused to join room ${JSON.stringify(room)}: ${error}`,
+    fix ?? 'see its log',
+  );
+}
+
+async function askToJoin(socket: Socket, room: string): Promise<Joined | Refusal> {
   try {
     return await socket.timeout(CONNECT_TIMEOUT_MS).emitWithAck(EVENTS.joinRoom, { clientKey: room });
   } catch {
     throw new CapacityError(
       'JOIN_TIMEOUT',
-      `the server did not acknowledge \`${EVENTS.joinRoom}\` of a connection of ours`,
-      'call instrument(io) in the server: it answers the events that a measurement needs',
+      `the server did not acknowledge \`${EVENTS.joinRoom}\` from the probe or the reference receiver`,
+      'call instrument(io) in the server, which acknowledges this event',
     );
   }
 }
@@ -54,16 +65,16 @@ function unreachable(target: string, path: string, error: Error & { description?
   const status = /Unexpected server response: (\d+)/.exec(String(description?.message ?? ''))?.[1];
   const code = status ? `http_${status}` : cause;
   const fixes: Record<string, string> = {
-    ECONNREFUSED: 'start the server; or leave out `control`, and a run against this machine starts a stack of its own',
-    http_404: `is it a Socket.IO server? check the path (${path}) in config.engines.socketio-capacity.path`,
+    ECONNREFUSED: 'start the server; or remove `control`, so that a run against this machine starts its own stack',
+    http_404: `check that it is a Socket.IO server, and that its path is ${path} (config.engines.socketio-capacity.path)`,
     [NO_ANSWER]:
-      'something accepts connections there and then says nothing: is it a Socket.IO server, and is it alive?',
+      'a program accepts connections there but does not answer: check that it is a Socket.IO server, and not blocked',
     http_502:
-      'the proxy answers, the workers behind it do not: look at their logs (`npx socketio-capacity stack status`)',
+      'the proxy answers, but the workers behind it do not: see their logs (`npx socketio-capacity stack status` names the folder)',
   };
   return new CapacityError(
     'TARGET_UNREACHABLE',
     `no Socket.IO connection to ${target}: ${code}`,
-    fixes[code] ?? 'check that the target is a Socket.IO 4 server, its path, and its certificate',
+    fixes[code] ?? 'check that the target is a Socket.IO 4 server, and check its path and certificate',
   );
 }

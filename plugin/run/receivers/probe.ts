@@ -3,7 +3,8 @@
  * times the round trip on its own clock. Half of it is the study's propagation delay.
  */
 import type { Socket } from 'socket.io-client';
-import { type Broadcast, type EchoTimed, EVENTS } from '../../../protocol/events.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import { type Broadcast, type EchoTimed, EVENTS, type Refusal } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 
@@ -12,10 +13,15 @@ export class Probe {
   worker = '';
   /** Where round trips go, in microseconds; whoever opens a measuring window sets it. */
   onRoundTrip: (seq: number, roundTripUs: number) => void = () => {};
+  /** When its connection ended other than by `close()`, on CLOCK_MONOTONIC. */
+  leftAtUs: number | undefined;
   readonly #socket: Socket;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
+    socket.on('disconnect', (reason) => {
+      if (reason !== 'io client disconnect') this.leftAtUs ??= monotonicUs();
+    });
     socket.on(EVENTS.broadcast, (message: Broadcast) => this.#echo(message));
   }
 
@@ -27,15 +33,19 @@ export class Probe {
     return new Probe(await connectOfficial(connection, signal));
   }
 
-  /** @throws CapacityError JOIN_TIMEOUT when the server does not know `join_room` */
+  get connected(): boolean {
+    return this.#socket.connected;
+  }
+
+  /** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
   async join(room: string): Promise<void> {
     this.worker = (await joinRoom(this.#socket, room)).worker;
   }
 
   #echo({ seq, sentAtUs, data }: Broadcast): void {
-    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed) =>
-      this.onRoundTrip(timed.seq, timed.roundTripUs),
-    );
+    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed | Refusal) => {
+      if (!('error' in timed)) this.onRoundTrip(timed.seq, timed.roundTripUs);
+    });
   }
 
   /** Idempotent. */

@@ -23,7 +23,7 @@ export type SentinelAnswer =
   | { op: 'failed'; code: ErrorCode; message: string; fix: string };
 
 /** What the sentinel has seen of the room. */
-export interface SentinelFacts {
+export interface SentinelReceipts {
   worker: string;
   joinedAtUs: number;
   /** Its connection, or its process, ended before it was told to. */
@@ -40,8 +40,10 @@ const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 export class Sentinel {
   readonly #child: ChildProcess;
   #asked = Promise.withResolvers<void>();
-  #measurements: SentinelFacts | undefined;
+  #receipts: SentinelReceipts | undefined;
   #closing: Promise<void> | undefined;
+  /** To the target, now. */
+  connected = false;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
@@ -75,11 +77,11 @@ export class Sentinel {
   /**
    * Makes it a member of the room.
    * @returns what it sees from now on; it grows as broadcasts arrive
-   * @throws CapacityError JOIN_TIMEOUT, Error when its process has ended, or the signal's reason
+   * @throws CapacityError JOIN_REFUSED, JOIN_TIMEOUT, Error when its process has ended, or the signal's reason
    */
-  async join(room: string, signal: AbortSignal): Promise<SentinelFacts> {
+  async join(room: string, signal: AbortSignal): Promise<SentinelReceipts> {
     await this.#ask({ op: 'join', room }, signal);
-    return this.#measurements as SentinelFacts;
+    return this.#receipts as SentinelReceipts;
   }
 
   /** Idempotent; resolves when the process is gone. */
@@ -104,27 +106,29 @@ export class Sentinel {
     if (answer.op === 'failed') {
       this.#asked.reject(new CapacityError(answer.code, answer.message, answer.fix));
     } else if (answer.op === 'received') {
-      const seen = this.#measurements?.receivedAtUs;
+      const seen = this.#receipts?.receivedAtUs;
       if (!seen?.has(answer.seq)) seen?.set(answer.seq, answer.atUs);
     } else if (answer.op === 'left') {
       this.#left(answer.atUs);
     } else {
-      if (answer.op === 'joined') this.#measurements = factsOf(answer);
+      if (answer.op === 'joined') this.#receipts = receiptsOf(answer);
+      else this.connected = true;
       this.#asked.resolve();
     }
   }
 
   #left(atUs: number): void {
-    if (this.#measurements && !this.#closing) this.#measurements.leftAtUs ??= atUs;
+    this.connected = false;
+    if (this.#receipts && !this.#closing) this.#receipts.leftAtUs ??= atUs;
   }
 }
 
-function factsOf({ worker, atUs }: { worker: string; atUs: number }): SentinelFacts {
+function receiptsOf({ worker, atUs }: { worker: string; atUs: number }): SentinelReceipts {
   return { worker, joinedAtUs: atUs, leftAtUs: undefined, receivedAtUs: new Map() };
 }
 
 /** @returns whether the server counted it among the room's members when it sent at that time */
-export function isMember(sentinel: SentinelFacts | undefined, sentAtUs: number): boolean {
+export function isMember(sentinel: SentinelReceipts | undefined, sentAtUs: number): boolean {
   if (!sentinel || sentinel.joinedAtUs >= sentAtUs) return false;
   return sentinel.leftAtUs === undefined || sentinel.leftAtUs >= sentAtUs;
 }

@@ -1,4 +1,4 @@
-/** What the kernel holds for sockets and processes; on one machine, of both ends of every connection. */
+/** Kernel memory for sockets and processes; on a single machine, for both ends of every connection. */
 import type { Layer } from './layer.ts';
 
 export const kernel: Layer = {

@@ -1,13 +1,13 @@
-/** A layer that is processes on this machine. */
+/** A layer that consists of processes on this machine. */
 import { PSS_UNREADABLE } from '../process-memory.ts';
 import type { Figure, Layer } from './layer.ts';
 
 interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo'> {
   pss?: Pick<Figure, 'main' | 'metric'>;
   rss?: Pick<Figure, 'main' | 'metric'>;
-  /** The RSS that it reports itself, where its processes are not on this machine. */
+  /** The RSS that it reports itself, for processes on another machine. */
   rssElsewhere?: Figure['read'];
-  /** What else it has. */
+  /** Further figures. */
   figures?: Figure[];
 }
 
@@ -45,7 +45,7 @@ export function processLayer({ id, title, belongsTo, pss, rss, rssElsewhere, fig
   };
 }
 
-/** The reason is the first one's where neither knows. */
+/** Rejects with the first reason if both fail. */
 function either(first: Figure['read'], second: Figure['read']): Figure['read'] {
   return async (sources) => {
     try {

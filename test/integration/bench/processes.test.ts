@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { ProcessTree } from '../../../bench/processes.ts';
 
-/** Burns CPU in a thread and in a child, tells the child's pid, then waits. */
+/** Burns CPU in a thread and in a child, prints the child's pid, then waits. */
 const PROGRAM = `
   const { Worker } = require('node:worker_threads');
   const { execFileSync, spawn } = require('node:child_process');

@@ -32,11 +32,11 @@ describe('calibration', { concurrency: 3 }, () => {
     assertKept(await latency({ receivers: 40, broadcasts: 2, cases: ['byWorker'], bound: TIME_BOUND }));
   });
 
-  it('a generator and a server that stand still are told apart', async () => {
+  it('a stalled generator is distinguished from a stalled server', async () => {
     assertKept(await stall({ receivers: 20, stallMs: 300, bound: { absolute: 60 } }));
   });
 
-  it('delivery: every lie in its own column, to the exact number', async () => {
+  it('delivery: every fault is counted in its own column, exactly', async () => {
     assertKept(await delivery({ members: 60, victims: 4, processes: 2 }));
   });
 
@@ -44,7 +44,7 @@ describe('calibration', { concurrency: 3 }, () => {
     assertKept(await connecting({ connections: 60, ratePerSec: 200, refusals: 2, bound: TIME_BOUND }));
   });
 
-  it('round trip ÷ 2 cannot tell a slow way there from a slow way back; the latency of receivers can', async () => {
+  it('the latency of receivers shows which direction is slow, half the round trip does not', async () => {
     const links = [
       { downMs: 10, upMs: 110 },
       { downMs: 110, upMs: 10 },

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import { startFaultyServer } from '../../helpers/faulty-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
-import { startLyingServer } from '../../helpers/lying-server.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 test('a fleet process that dies takes its connections with it, all of them counted, and the others go on', async (t) => {
-  const server = await startLyingServer();
+  const server = await startFaultyServer();
   t.after(() => server.close());
   const fleet = await Fleet.start(fleetSettings(server.url), 2);
   t.after(() => fleet.close());
@@ -47,7 +47,7 @@ test('a fleet process that dies takes its connections with it, all of them count
 });
 
 test('connections that were opening in a process that dies have failed: the sums foot', async (t) => {
-  const server = await startLyingServer();
+  const server = await startFaultyServer();
   t.after(() => server.close());
   const fleet = await Fleet.start(fleetSettings(server.url), 1);
   t.after(() => fleet.close());
@@ -68,7 +68,7 @@ test('connections that were opening in a process that dies have failed: the sums
 });
 
 test('a fleet process that stands still is left out after a while, and reported as silent', async (t) => {
-  const server = await startLyingServer();
+  const server = await startFaultyServer();
   t.after(() => server.close());
   const fleet = await Fleet.start(fleetSettings(server.url), 2, 300);
   t.after(() => fleet.close());

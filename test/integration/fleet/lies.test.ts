@@ -1,11 +1,12 @@
-/** Servers that drop, duplicate, delay, reorder, kick or talk to strangers: found to the exact number, by both clients. */
+/** Servers that drop, duplicate, delay, reorder, kick or send to outsiders: both clients count the faults exactly. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
+import type { Batch } from '../../../protocol/result.ts';
+import { type Faults, type FaultyServer, startFaultyServer } from '../../helpers/faulty-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
-import { ledgerRowsOf, type Page } from '../../helpers/ledger-rows.ts';
-import { type Lies, type LyingServer, startLyingServer } from '../../helpers/lying-server.ts';
+import { ledgerRowsOf } from '../../helpers/ledger-rows.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const MEMBERS = 40;
@@ -13,12 +14,12 @@ const STRANGERS = 5;
 const PROCESSES = 2;
 
 for (const client of ['light', 'official'] as ClientKind[]) {
-  let server: LyingServer;
+  let server: FaultyServer;
   let fleet: Fleet;
   let seq = 0;
 
   before(async () => {
-    server = await startLyingServer();
+    server = await startFaultyServer();
     fleet = await Fleet.start(fleetSettings(server.url, client), PROCESSES);
     await joinAll(fleet, MEMBERS);
     await Promise.all(Array.from({ length: STRANGERS }, () => fleet.connection().open('/')));
@@ -28,25 +29,25 @@ for (const client of ['light', 'official'] as ClientKind[]) {
     await server?.close();
   });
 
-  async function pageOf(lies: Lies, receipts: number): Promise<Page> {
+  async function rowOf(faults: Faults, receipts: number): Promise<Batch> {
     seq++;
-    const [page] = await ledgerRowsOf(fleet, server, seq, [lies], receipts);
-    return page as Page;
+    const [row] = await ledgerRowsOf(fleet, server, seq, [faults], receipts);
+    return row as Batch;
   }
 
   test(`${client}: an honest server loses nothing`, async () => {
-    const page = await pageOf({}, MEMBERS);
-    assert.deepEqual([page.expected, page.received, page.duplicates, page.unexpected], [MEMBERS, MEMBERS, 0, 0]);
+    const row = await rowOf({}, MEMBERS);
+    assert.deepEqual([row.expected, row.received, row.duplicates, row.unexpected], [MEMBERS, MEMBERS, 0, 0]);
   });
 
-  test(`${client}: seven dropped, four duplicated, three strangers`, async () => {
-    const page = await pageOf({ drop: 7, duplicate: 4, strangers: 3 }, MEMBERS - 7 + 4 + 3);
-    assert.deepEqual([page.received, page.lostConnected, page.duplicates, page.notMember], [MEMBERS - 7, 7, 4, 3]);
+  test(`${client}: seven dropped, four duplicated, three to outsiders`, async () => {
+    const row = await rowOf({ drop: 7, duplicate: 4, outsiders: 3 }, MEMBERS - 7 + 4 + 3);
+    assert.deepEqual([row.received, row.lostConnected, row.duplicates, row.notMember], [MEMBERS - 7, 7, 4, 3]);
   });
 
   test(`${client}: six delayed beyond the drain are lost, and counted as late when they come`, async () => {
-    const page = await pageOf({ late: 6, lateMs: 300 }, MEMBERS - 6);
-    assert.equal(page.lostConnected, 6);
+    const row = await rowOf({ late: 6, lateMs: 300 }, MEMBERS - 6);
+    assert.equal(row.lostConnected, 6);
     const late = async () => (await fleet.snapshot()).receipts.late;
     await eventually('six late receipts', async () => (await late()) === 6);
   });
@@ -59,9 +60,9 @@ for (const client of ['light', 'official'] as ClientKind[]) {
   });
 
   test(`${client}: two kicked out are lost as disconnected, with the reason`, async () => {
-    const page = await pageOf({ kick: 2 }, MEMBERS - 2);
-    assert.deepEqual([page.lostConnected + page.lostDisconnected, page.received], [2, MEMBERS - 2]);
-    assert.equal(page.lostDisconnected, 2);
+    const row = await rowOf({ kick: 2 }, MEMBERS - 2);
+    assert.deepEqual([row.lostConnected + row.lostDisconnected, row.received], [2, MEMBERS - 2]);
+    assert.equal(row.lostDisconnected, 2);
     const { disconnects } = await fleet.snapshot();
     assert.equal(
       Object.values(disconnects).reduce((total, count) => total + count, 0),

@@ -27,7 +27,7 @@ test('join_room takes a room or {clientKey}, and answers with the members', asyn
   });
 });
 
-test('what breaks the contract is refused, counted, and harms nobody', async (t) => {
+test('messages that violate the contract are refused and counted, and affect no other client', async (t) => {
   const app = await setUp(t);
   const client = await connectClient(app.url);
   for (const bad of [undefined, null, 7, '', {}, { clientKey: 7 }, ['room'], true]) {

@@ -38,7 +38,7 @@ test('a broadcast reaches the members on all workers, and expects as many', asyn
   assert.ok(timed.roundTripUs > 0, 'another worker than the publisher times the echo too');
 });
 
-test('workers survive the loss of Redis, say that they cannot count, and find it again', async (t) => {
+test('workers survive the loss of Redis, report that they cannot count members, and reconnect', async (t) => {
   const { redis, apps, first, control } = await setUp(t);
   const [here, there] = await Promise.all([connectClient(first.url), connectClient(apps[1]?.url ?? '')]);
   await Promise.all([here, there].map((client) => client.emitWithAck('join_room', 'blue')));

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
-import { ask, connectClient, connectControl, startApp } from '../../helpers/app.ts';
+import { ask, connectClient, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
 
 async function setUp(t: TestContext) {
   const app = await startApp();
@@ -10,7 +12,7 @@ async function setUp(t: TestContext) {
   return { app, control: await connectControl(app.controlPort) };
 }
 
-test('who has no token, or a wrong one, is refused', async (t) => {
+test('a client without the right token is refused', async (t) => {
   const { app } = await setUp(t);
   const wrong = ['', 'token-of-the-test', 'token-of-the-tests-', 42, null];
   for (const auth of [{}, ...wrong.map((token) => ({ token }))]) {
@@ -31,7 +33,7 @@ test('the measured port has no control namespace, and control connections are no
   assert.equal((await ask<WorkerStats>(control, 'stats')).connections, 1);
 });
 
-test('stats tell the state of the worker', async (t) => {
+test('stats report the state of the worker', async (t) => {
   const { app, control } = await setUp(t);
   const members = await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
   for (const member of members) await member.emitWithAck('join_room', 'blue');
@@ -62,7 +64,7 @@ test('members, gc and time answer', async (t) => {
   assert.ok(time.monotonicUs >= beforeUs && time.monotonicUs <= monotonicUs());
 });
 
-test('a bad request is answered with its reason, and the next one is served', async (t) => {
+test('an invalid request is answered with the reason, and the next one is served', async (t) => {
   const { app, control } = await setUp(t);
   const good = { room: 'blue', bytes: 10, seq: 1 };
   for (const bad of [{ ...good, seq: 0 }, { ...good, bytes: 1e9 }, { ...good, room: '' }, { ...good, x: 1 }, 'blue']) {
@@ -106,4 +108,22 @@ test('/metrics, /healthz, and nothing else', async (t) => {
   assert.deepEqual(await (await fetch(`${app.controlUrl}/healthz`)).json(), { status: 'ok', worker: 'w0' });
   assert.equal((await fetch(`${app.controlUrl}/`)).status, 404);
   assert.equal((await fetch(`${app.url}/metrics`)).status, 404);
+});
+
+test('/metrics is not for a web page that points its own domain here', async (t) => {
+  const { app } = await setUp(t);
+  const statusFor = async (host: string, headers: Record<string, string> = {}) => {
+    const request = get(`${app.controlUrl}/metrics`, { headers: { host, ...headers }, agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  for (const host of ['localhost', `LOCALHOST:${app.controlPort}`, '127.0.0.1:3200', '[::1]:3200']) {
+    assert.equal(await statusFor(host), 200, host);
+  }
+  for (const host of ['attacker.example', '127.attacker.example', 'localhost.attacker.example:3200', '10.0.0.11']) {
+    assert.equal(await statusFor(host), 421, host);
+    assert.equal(await statusFor(host, { authorization: `Bearer ${TOKEN}` }), 200, 'who has the token');
+    assert.equal(await statusFor(host, { authorization: 'Bearer something else' }), 401);
+  }
 });

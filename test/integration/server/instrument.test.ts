@@ -52,7 +52,7 @@ async function setUp(t: TestContext) {
   return { ...chat, instrumentation, control: await connectControl(instrumentation.controlPort) };
 }
 
-test('a server written differently gets the whole contract by one line', async (t) => {
+test('one line gives any Socket.IO server the whole contract', async (t) => {
   const { url, login, control, instrumentation } = await setUp(t);
   const client = await connectClient(url, login);
   await client.emitWithAck('subscribe', 'news');
@@ -68,7 +68,7 @@ test('a server written differently gets the whole contract by one line', async (
   assert.match(metrics, /capacity_connections\{worker="chat1"\} 1/);
 });
 
-test('a join_room of its own decides; the acknowledgement is ours where it sends none', async (t) => {
+test('the server’s own join_room handler decides, and instrument acknowledges if it does not', async (t) => {
   const { url, login, control } = await setUp(t);
   const client = await connectClient(url, login);
   const joined = await client.emitWithAck('join_room', { clientKey: 'open' });
@@ -78,7 +78,7 @@ test('a join_room of its own decides; the acknowledgement is ours where it sends
   assert.equal((await ask<{ members: number }>(control, 'members', 'private')).members, 0);
 });
 
-test('what the server did before, it still does', async (t) => {
+test('the server keeps its own behaviour', async (t) => {
   const { url, login } = await setUp(t);
   assert.equal(await (await fetch(`${url}/api/health`)).text(), 'chat is fine');
   await assert.rejects(connectClient(url, { path: '/realtime/' }), { message: 'log in first' });
@@ -86,7 +86,7 @@ test('what the server did before, it still does', async (t) => {
   assert.equal(tenant.connected, true);
 });
 
-test('the WebSocket server is recognized where it is the bundled ws, and else as the option names it', async (t) => {
+test('the bundled ws is recognized, and any other WebSocket server is reported as the option names it', async (t) => {
   const { io, control } = await setUp(t);
   assert.match((await ask<WorkerStats>(control, 'stats')).versions.webSocketEngine, /^ws 8\./);
   const other = await instrument(io, { token: TOKEN, webSocketEngine: 'eiows 11.1.1' });
@@ -95,7 +95,7 @@ test('the WebSocket server is recognized where it is the bundled ws, and else as
   assert.equal((await ask<WorkerStats>(otherControl, 'stats')).versions.webSocketEngine, 'eiows 11.1.1');
 });
 
-test('closing takes everything off the server, which goes on', async (t) => {
+test('closing removes everything from the server, which keeps running', async (t) => {
   const { io, url, login, instrumentation } = await setUp(t);
   const listeners = () => [io.of('/').listenerCount('connection'), io.engine.listenerCount('connection_error')];
   const instrumented = listeners();

@@ -24,7 +24,7 @@ async function ready(child: ChildProcess) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  test(`says ready when it serves, and ends with exit code 0 on ${signal}`, async (t) => {
+  test(`reports ready when it serves, and ends with exit code 0 on ${signal}`, async (t) => {
     const port = await freePort();
     const worker = startWorker(t, { CAPACITY_TOKEN: TOKEN, CAPACITY_PORT: `${port}` });
     await ready(worker.child);
@@ -40,7 +40,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-test('ends when the process that started it has gone', async (t) => {
+test('ends when the process that started it has ended', async (t) => {
   const worker = startWorker(t, { CAPACITY_TOKEN: TOKEN });
   await ready(worker.child);
   // A disconnected child never emits `close`.

@@ -45,6 +45,7 @@ describe('a first scenario', () => {
     const { script, config, flow } = await checked(t, starterScenario(INSTRUMENTED));
     assert.equal(config.target, INSTRUMENTED.url);
     assert.equal(config.room, 'lobby');
+    assert.match(starterScenario(INSTRUMENTED), /# {3}await instrument\(io, \{ token: .*, rooms: \["lobby"\], control/);
     assert.deepEqual(config.control, { urls: INSTRUMENTED.controlUrls, token: TOKEN });
     assert.deepEqual(flow, [{ emit: ['join_room', 'lobby'] }, { hold: true }]);
     assert.ok(script.config.plugins?.ensure);

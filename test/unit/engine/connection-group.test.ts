@@ -12,7 +12,7 @@ it('plans for all of them', () => {
   assert.equal(expectedConnections(script), 500);
 });
 
-it('opens all of them, and all do what the flow says', async () => {
+it('opens all of them, and all run the steps of the flow', async () => {
   const bench = new Bench();
   const outcome = await bench.play([
     { connect: { count: 30, ratePerSec: 3000 } },
@@ -34,12 +34,12 @@ it('hands them to the fleet some at a time, each with its turn', async () => {
   let ahead = 0;
   for (let index = 1; index < orders.length; index++) {
     const [before, { afterMs }] = [orders[index - 1]?.afterMs ?? 0, orders[index] as { afterMs: number }];
-    // Those that are late have their turn at once; the first of a portion has its own near the portion's begin.
+    // Late connections open at once; the first of a batch opens near the beginning of the batch.
     if (before === 0 || afterMs < before) continue;
     assert.ok(Math.abs(afterMs - before - 5) < 1e-6, `${afterMs} ms after ${before} ms, at 200/s`);
     ahead++;
   }
-  assert.ok(ahead >= 20, `${ahead} of 40 were told of before their turn`);
+  assert.ok(ahead >= 20, `${ahead} of 40 were requested ahead of their time`);
 });
 
 it('sends with the opening what the same step emits, and counts it where that worked', async () => {
@@ -60,10 +60,10 @@ it('sends with the opening what the same step emits, and counts it where that wo
 
 it('tells how many are still to open', async () => {
   const bench = new Bench();
-  const told: number[] = [];
-  bench.fleet.onOpen = () => told.push(bench.engine.tally.toOpen);
+  const toOpen: number[] = [];
+  bench.fleet.onOpen = () => toOpen.push(bench.engine.tally.toOpen);
   await bench.play([{ connect: { count: 4, ratePerSec: 5000 } }]);
-  assert.deepEqual(told, [0, 3, 3, 3]);
+  assert.deepEqual(toOpen, [0, 3, 3, 3]);
   assert.equal(bench.engine.tally.toOpen, 0);
 });
 
@@ -126,4 +126,12 @@ it('counts a member that is lost as failed, also one that ends in the same breat
   const outcome = await bench.play([{ connect: { count: 4, ratePerSec: 4000 } }, { think: 0.02 }]);
   assert.equal(outcome.error, null);
   assert.deepEqual(engine.tally.failures, { disconnected_io_server_disconnect: 1, disconnected_transport_close: 1 });
+});
+
+it('counts a member whose join is refused as failed', async () => {
+  const bench = new Bench();
+  bench.fleet.onEmit = (connection) => connection !== bench.fleet.connections[0] && connection.refuse('join_refused');
+  const outcome = await bench.play([{ connect: { count: 3, ratePerSec: 3000 } }, { emit: ['join_room', 'theirs'] }]);
+  assert.equal(outcome.error, null);
+  assert.deepEqual(bench.engine.tally.failures, { join_refused: 2 });
 });

@@ -52,7 +52,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     messages.push(message);
     arrived.emit(message.type, message);
   };
-  const say = (message: RunMessage) => carrier.send(message);
+  const send = (message: RunMessage) => carrier.send(message);
   const play = () => {
     const outcome = { started: 0, callbacks: 0, error: undefined as unknown };
     const scenarioEvents = { emit: (event: string) => event === 'started' && outcome.started++ };
@@ -70,7 +70,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     carrier.close();
     await engine.close();
   });
-  return { engine, fleet, started, aborted, events, phases, say, messages, arrived, play };
+  return { engine, fleet, started, aborted, events, phases, send, messages, arrived, play };
 }
 
 const open: (() => Promise<void>)[] = [];
@@ -114,55 +114,55 @@ describe('without the plugin', () => {
 });
 
 describe('with the plugin', () => {
-  it('says ready and waits for start', async () => {
-    const { engine, arrived, say, started } = start({ hook: true });
+  it('reports ready and waits for start', async () => {
+    const { engine, arrived, send, started } = start({ hook: true });
     const ready = once(arrived, 'ready');
     const init = engine.init();
     await ready;
     assert.equal(await Promise.race([init, turn().then(() => 'waiting')]), 'waiting');
     assert.equal(started[0]?.settings.ledger, true);
-    say({ type: 'start' });
+    send({ type: 'start' });
     await init;
   });
 
   it('waits for start without a fleet when another engine drives the load', async () => {
-    const { engine, arrived, say, started } = start({ hook: true, engine: 'socketio-v3' });
+    const { engine, arrived, send, started } = start({ hook: true, engine: 'socketio-v3' });
     const ready = once(arrived, 'ready');
     const init = engine.init();
     await ready;
-    say({ type: 'start' });
+    send({ type: 'start' });
     await init;
     assert.equal(started.length, 0);
-    say({ type: 'snapshot', requestId: 1 });
+    send({ type: 'snapshot', requestId: 1 });
     const [answer] = await once(arrived, 'snapshot');
     assert.equal(answer.snapshot.attempts, 0);
   });
 
   it('holds through the phases, and follows release, snapshot, freeze, finish and close', async () => {
-    const { engine, arrived, say, events, phases, play, fleet } = start({ hook: true });
-    say({ type: 'start' });
+    const { engine, arrived, send, events, phases, play, fleet } = start({ hook: true });
+    send({ type: 'start' });
     const init = engine.init();
     await once(arrived, 'ready');
-    say({ type: 'start' });
+    send({ type: 'start' });
     await init;
     const { outcome, ended } = play();
     const [{ status }] = await once(arrived, 'status');
     assert.deepEqual([status.started, status.connected, status.holding], [1, 1, 1]);
     for (const phase of phases) events.emit('phaseCompleted', phase);
-    say({ type: 'snapshot', requestId: 7 });
+    send({ type: 'snapshot', requestId: 7 });
     const [answer] = await once(arrived, 'snapshot');
     assert.equal(answer.requestId, 7);
     assert.deepEqual(answer.snapshot.failures, {});
-    say({ type: 'freeze', requestId: 8, broadcasts: [] });
+    send({ type: 'freeze', requestId: 8, broadcasts: [] });
     assert.deepEqual((await once(arrived, 'frozen'))[0].rows, []);
     assert.equal(fleet.only.closed, false);
-    say({ type: 'release' });
+    send({ type: 'release' });
     while (!fleet.only.closed) await once(arrived, 'status');
     assert.equal(outcome.callbacks, 0);
-    say({ type: 'finish' });
+    send({ type: 'finish' });
     await ended;
     assert.equal(outcome.error, null);
-    say({ type: 'close', requestId: 9 });
+    send({ type: 'close', requestId: 9 });
     assert.equal((await once(arrived, 'closed'))[0].requestId, 9);
     assert.equal(fleet.closed, true);
   });

@@ -94,6 +94,19 @@ describe('a dropped connection', () => {
     assert.deepEqual([tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, 0]);
   });
 
+  it('fails, once, when the server refuses a join that nobody waits for', async (t) => {
+    const play = new Play(t);
+    const { tally, signals } = play.bench.engine;
+    play.after(100, () => play.connection.refuse('join_refused'));
+    play.after(200, () => play.connection.refuse('join_refused'));
+    const done = play.flow({ emit: ['join_room', 'user:alice'] }, { hold: true });
+    await play.time.pass(5000);
+    assert.deepEqual([tally.failures, tally.holding], [{ join_refused: 1 }, 0]);
+    signals.release.resolve();
+    signals.finish.resolve();
+    assert.equal((await done).error?.code, 'join_refused');
+  });
+
   it('ends a held virtual user as failed, but not before its time', async (t) => {
     const play = new Play(t);
     const { signals } = play.bench.engine;

@@ -77,7 +77,30 @@ test('unanswered joins end with their connections', () => {
   assert.deepEqual([connections.joining, connections.joined], [4, 0]);
   connections.onAck(clients[0] as Client, '/', 41, [{ room: 'b', worker: 'w1' }]);
   assert.deepEqual([connections.joining, connections.joined], [3, 1]);
-  assert.deepEqual(connections.counts.perWorker, { w0: 1, w1: 1 });
+  assert.deepEqual(connections.counts.perWorker, { w1: 1 });
+  assert.deepEqual(connections.counts.perSessionPrefix, { w0: 1 });
   for (const client of clients) connections.onClosed(client, 'transport close', undefined);
   assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 0]);
+  assert.deepEqual([connections.counts.perWorker, connections.counts.perSessionPrefix], [{}, {}]);
+});
+
+test('a refused join is no member, counted by its cause, and told to whoever sent it', () => {
+  const { connections, answers, clients } = idleConnections();
+  connections.run(open);
+  const [client] = clients as [Client];
+  connections.onOpen(client, '/', 'w0-x', { tcpUs: 1, upgradeUs: 2, openUs: 3, namespaceUs: 4 });
+  answers.length = 0;
+  const join = { op: 'emit', id: 1, namespace: '/', event: 'join_room', args: ['user:alice'] } as const;
+  const sent: (number | undefined)[] = [];
+  client.emit = (_namespace, _event, _args, ackId) => void sent.push(ackId);
+  connections.run({ ...join, args: [...join.args] });
+  connections.run({ ...join, args: [...join.args], requestId: 7 });
+  const refusal = { error: 'not yours', code: 'JOIN_REFUSED' };
+  for (const ackId of sent) connections.onAck(client, '/', ackId as number, [refusal]);
+  assert.deepEqual(answers, [
+    { op: 'refused', id: 1, cause: 'join_refused', message: 'not yours' },
+    { op: 'failed', requestId: 7, cause: 'join_refused', message: 'not yours' },
+  ]);
+  assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 1]);
+  assert.deepEqual(connections.counts.attemptFailures, { join_refused: 2 });
 });

@@ -45,7 +45,7 @@ test('a broadcast that reached everybody has no losses, and its latencies are ex
   assert.equal(decodeHistogram(cross).maxValue, 130);
 });
 
-test('losses are told apart by whether the connection was still there', () => {
+test('losses are classified by whether the connection was still open', () => {
   const ledger = ledgerOf(5);
   ledger.receive(0, 1, 'w0', 1100);
   ledger.left(1, 1050);
@@ -83,7 +83,7 @@ test('repeats count as duplicates and do not make up for a loss', () => {
   assert.equal(ledger.totals().duplicates, 2);
 });
 
-test('a receipt after the books are closed is late, and not silent', () => {
+test('a receipt after the row is finalized counts as late', () => {
   const ledger = ledgerOf(2);
   ledger.receive(0, 1, 'w0', 1100);
   assert.equal(ledger.freeze(order(1)).lostConnected, 1);
@@ -108,7 +108,7 @@ test('latency counts from the intended time when the send was late', () => {
   assert.deepEqual([row.firstUs, row.lastUs], [700, 700]);
 });
 
-test('a broadcast nobody received still expects its members', () => {
+test('a broadcast without receipts still expects its members', () => {
   const row = ledgerOf(3).freeze(order(7));
   assert.deepEqual([row.expected, row.received, row.lostConnected], [3, 0, 3]);
 });

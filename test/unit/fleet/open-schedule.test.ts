@@ -20,7 +20,7 @@ describe('a turn to open', () => {
     assert.deepEqual(done, [open(1), emit(1), open(2, 3), close(1)]);
   });
 
-  it('comes when its time has, and all that the connection was told meanwhile after it', (t) => {
+  it('runs when it is due, followed by the commands that arrived meanwhile', (t) => {
     const { turns, done } = start(t);
     for (const command of [open(1, 20), emit(1), open(2, 10)]) turns.add(command);
     assert.deepEqual(done, []);
@@ -31,7 +31,7 @@ describe('a turn to open', () => {
     assert.deepEqual(done.slice(1), [open(1, 20), emit(1), close(1)]);
   });
 
-  it('never comes for a connection that is closed before, which is told', (t) => {
+  it('never runs for a connection that is closed before, and reports that it failed', (t) => {
     const { turns, done, answers } = start(t);
     for (const command of [open(1, 20), emit(1), close(1)]) turns.add(command);
     mock.timers.tick(100);

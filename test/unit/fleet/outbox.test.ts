@@ -35,7 +35,7 @@ test('what cannot wait leaves after this turn of the event loop, and takes along
   assert.equal(sent.length, 1);
   outbox.add('d', true);
   tick(5);
-  assert.deepEqual(sent[1], ['d'], 'patience begins anew');
+  assert.deepEqual(sent[1], ['d'], 'the delay starts again');
 });
 
 test('after its end nothing leaves by the clock', (t) => {

@@ -20,7 +20,7 @@ function opened(t: TestContext, open: Open, runId: string) {
 
 for (const [name, open] of Object.entries(CARRIERS)) {
   describe(`a carrier ${name}`, () => {
-    it('brings every message to everybody else, whole and in order, and not to its sender', async (t) => {
+    it('delivers every message to all others, whole and in order, and not to its sender', async (t) => {
       const runId = randomUUID();
       const [run, first, second] = [1, 2, 3].map(() => opened(t, open, runId));
       assert.ok(run && first && second);
@@ -52,7 +52,7 @@ for (const [name, open] of Object.entries(CARRIERS)) {
       assert.deepEqual([one.heard, other.heard, peer.heard, a.heard], [[], [], [], []]);
     });
 
-    it('is silent once it is closed, however often', async (t) => {
+    it('delivers nothing once it is closed, however often', async (t) => {
       const runId = randomUUID();
       const [closed, witness, sender] = [1, 2, 3].map(() => opened(t, open, runId));
       assert.ok(closed && witness && sender);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { worstExitCode } from '../../../protocol/exit-codes.ts';
 
-it('the worst exit code of several runs', () => {
+it('several runs end with the worst of their exit codes', () => {
   assert.equal(worstExitCode([]), 0);
   assert.equal(worstExitCode([0, 3, 0]), 3);
   assert.equal(worstExitCode([3, 1]), 1, 'a missed threshold goes before SUSPECT');

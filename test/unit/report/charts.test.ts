@@ -72,6 +72,14 @@ describe('memoryFit', () => {
     assert.equal(svg?.match(/fill="var\(--page\)"/g)?.length, measured.memory.plateaus.length);
   });
 
+  it('draws memory in service as a dashed line, where it was read', () => {
+    const result = perfectResult();
+    assert.match(memoryFit(result, 'workerPss')?.wide ?? '', /stroke-dasharray/);
+    assert.doesNotMatch(memoryFit(result, 'nginxPss')?.wide ?? '', /stroke-dasharray/);
+    result.memory.inService = null;
+    assert.doesNotMatch(memoryFit(result, 'workerPss')?.wide ?? '', /stroke-dasharray/);
+  });
+
   it('has no interval of two plateaus, and no line of one', () => {
     const { memory, cpu } = perfectResult();
     const of = (count: number) =>

@@ -97,7 +97,7 @@ test('an interrupted run of a stock engine claims nothing', () => {
   const [first, second] = text.split('\n');
   assert.match(first ?? '', /^INVALID .*INCOMPLETE.*EMBEDDED PROFILE/);
   assert.match(second ?? '', /No headline figure/);
-  assert.match(text, /no ledger: this engine cannot see a broadcast arrive/);
+  assert.match(text, /Not measured: this engine does not report which broadcasts arrive/);
   for (const quotable of ['held', 'KB each', 'Capacity', 'Memory per connection', 'NaN', 'null', 'undefined']) {
     assert.ok(!text.includes(quotable), quotable);
   }
@@ -128,6 +128,32 @@ test('two plateaus give a slope without an interval', () => {
   assert.match(text, /no interval/);
 });
 
+test('a line that may not be quoted is in no headline, gives no capacity, and is named with the reason', () => {
+  const result = perfectResult();
+  result.capacity.memoryLimited = null;
+  Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'curved' });
+  const text = render(result);
+  assert.match(text, /held · no memory per connection \(Workers PSS: not a straight line\)/m);
+  assert.doesNotMatch(text, /KB each/);
+  assert.match(text, /Not to be quoted: Workers PSS: not a straight line\./);
+  assert.match(text, /Fit in the memory budget +– +the workers' memory: not a straight line/);
+});
+
+test('memory in service is quoted only where it has a line of its own', () => {
+  const result = perfectResult();
+  Object.assign(result.memory.inService?.perConnectionBytes.workerPss as object, { doubt: 'wide' });
+  assert.match(render(result), /14\.6 KB each \(Workers PSS\)/);
+});
+
+test('the whole machine is shown only where it is more than its noise', () => {
+  const result = perfectResult();
+  assert.match(render(result), /^ {2}Whole machine +29\.3/m);
+  Object.assign(result.memory.perConnectionBytes.systemUsed as object, { doubt: 'noRise' });
+  const text = render(result);
+  assert.doesNotMatch(text, /^ {2}Whole machine|Whole machine$/m);
+  assert.match(text, /Not to be quoted: Whole machine: no rise beyond its noise\./);
+});
+
 test('colour only when asked for, and then the same text', () => {
   const result = imperfectResult();
   const plain = render(result);
@@ -155,12 +181,12 @@ test('workers with clocks of their own are named, with what is left of the diffe
     { worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0 },
     { worker: 'w1', offsetUs: 4e9, uncertaintyUs: 140, driftUs: 3 },
   ];
-  assert.match(unwrapped(result), /1 of 2 workers have another clock than the generator; .* ± 0\.14 ms \(w1\)/);
+  assert.match(unwrapped(result), /1 of 2 workers use a different clock from the generator; .* ± 0\.14 ms \(w1\)/);
 });
 
 test('a whole machine that moved more than all layers together is no check on them', () => {
   const result = perfectResult();
   assert.ok(result.memory.sum);
   result.memory.sum.systemHigh95 = 99_000;
-  assert.match(unwrapped(result), /moved too much to compare/);
+  assert.match(unwrapped(result), /varied too much for a comparison/);
 });

@@ -101,9 +101,22 @@ describe('renderHtml', () => {
       reasons: [{ code: 'REDIS_GONE', message: 'it stopped', fix: 'see its log' }],
     };
     const markup = renderHtml(result);
-    assert.match(textOf(markup), /REDIS_GONE\s+it stopped\s+What to do: see its log/);
+    assert.match(textOf(markup), /REDIS_GONE\s+it stopped\s+Fix: see its log/);
     assert.doesNotMatch(markup, /class="headline"|id="capacity"/);
     assert.doesNotMatch(textOf(markup), /per connection; 95 %|14\.6 KB/);
+  });
+
+  it('quotes memory at rest and in service, and of a line that may not be quoted the reason', () => {
+    const result = perfectResult();
+    const headline = (text: string) => text.slice(text.indexOf('Memory per connection'), text.indexOf('Time to reach'));
+    assert.match(headline(textOf(renderHtml(result))), /14\.6\s+KB[\s\S]* at rest; 17\.7 KB in service/);
+    Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'grows' });
+    result.capacity.memoryLimited = null;
+    const text = textOf(renderHtml(result));
+    const reason = 'growth at an unchanged number of connections';
+    assert.match(headline(text), new RegExp(`not measured\\s+Workers PSS: ${reason}`));
+    assert.match(text, new RegExp(`Fit into the memory budget\\s+–\\s+the workers’ memory: ${reason}`));
+    assert.match(text, new RegExp(`Not to be quoted: Workers PSS: ${reason}`));
   });
 
   it('says of what was not measured that it was not', () => {

@@ -45,8 +45,8 @@ describe('readResult', () => {
 
   it('names a truncated file', () => {
     const text = JSON.stringify(perfectResult());
-    refused(written(text.slice(0, text.length / 2)), 'RESULT_INVALID', 'no complete JSON');
-    refused(written(''), 'RESULT_INVALID', 'no complete JSON');
+    refused(written(text.slice(0, text.length / 2)), 'RESULT_INVALID', 'not complete JSON');
+    refused(written(''), 'RESULT_INVALID', 'not complete JSON');
   });
 
   it('names the keys that are wrong or missing', () => {

@@ -4,6 +4,7 @@ import { connectionFigures } from '../../../plugin/result/connections.ts';
 import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { ConnectionAccounts } from '../../../protocol/link.ts';
+import type { Result } from '../../../protocol/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -17,6 +18,7 @@ function evaluated(
   failures = {},
   changes: Partial<Measurements> = {},
   connected?: number,
+  followed: Partial<Result> = {},
 ) {
   const all = { ...ACCOUNTS, ...accounts };
   const processes = [{ ...PROCESS, eventLoop }];
@@ -29,7 +31,7 @@ function evaluated(
     ...changes,
   });
   const connections = connectionFigures(measured);
-  const reasons = [...connectionProblems(measured, { ...perfectResult(), connections })];
+  const reasons = [...connectionProblems(measured, { ...perfectResult(), ...followed, connections })];
   return { connections, codes: reasons.map(({ code }) => code), messages: reasons.map(({ message }) => message) };
 }
 
@@ -43,6 +45,20 @@ describe('connections that are lost', () => {
     assert.equal(connections.failed, 306);
     assert.deepEqual(codes, ['CONNECTIONS_LOST']);
     assert.match(messages[0] ?? '', /^306 of 600 opened .*transport close 300, ping timeout 6; 294 were alive/);
+  });
+
+  it('are dated by the samples, until they are released', () => {
+    const counts = [0, 600, 598, 304, 294, 0];
+    const followed = {
+      samples: counts.map((connections, t) => ({ t, connections })),
+      stages: [
+        { name: 'ramp', t: 0 },
+        { name: 'hold', t: 1.5 },
+        { name: 'disconnect', t: 4.5 },
+      ],
+    };
+    const { messages } = evaluated({ alive: 294, ended: { 'transport close': 306 } }, {}, {}, undefined, followed);
+    assert.match(messages[0] ?? '', /; most left at 3 s, in stage `hold`$/);
   });
 
   it('are not those that their virtual users have closed', () => {
@@ -77,6 +93,26 @@ describe('a peak below the target', () => {
     assert.deepEqual(evaluated({}, {}, { peakConnections: 40, expectedAtOnce: null }).codes, []);
     const aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
     assert.deepEqual(evaluated({}, {}, { peakConnections: 40, aborted }).codes, []);
+  });
+});
+
+describe('workers', () => {
+  const workersAtStart = [{ worker: 'w0', pid: 1 }];
+  const held = (perWorker: Record<string, number>, perSessionPrefix: Record<string, number>) => {
+    const snapshots = [snapshot({ accounts: ACCOUNTS, connected: 600, perWorker, perSessionPrefix })];
+    const measured = measurements({ expectedAtOnce: 600, peakConnections: 600, snapshots, workersAtStart });
+    const connections = connectionFigures(measured);
+    const codes = [...connectionProblems(measured, { ...perfectResult(), connections })].map(({ code }) => code);
+    return { perWorker: connections.perWorker, codes };
+  };
+
+  it('that joins name and no control knows invalidate the run', () => {
+    const { perWorker, codes } = held({ w0: 300, w1: 300 }, {});
+    assert.deepEqual([perWorker, codes], [{ w0: 300, w1: 300 }, ['WORKER_UNKNOWN']]);
+  });
+
+  it('are not made up of the session ids of other servers', () => {
+    assert.deepEqual(held({}, { w0: 590, x7: 4, q: 6 }), { perWorker: { w0: 590 }, codes: [] });
   });
 });
 

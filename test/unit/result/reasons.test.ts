@@ -80,7 +80,7 @@ describe('the machine', () => {
         for (const loop of result.generator) loop.cpuWaitShare = loop.window === 'ramp' ? inRamp : inBroadcasts;
         Object.assign(result.generator.findLast(({ window }) => window === 'broadcasts') ?? {}, { cpuWaitShare: 0 });
       });
-    assert.match(waiting(0, 0.5)[0] ?? '', /only 4\.0 % .* during the broadcasts, and .* in 50 %/);
+    assert.match(waiting(0, 0.5)[0] ?? '', /only 4\.0 % .* during the broadcasts, and .* for 50 %/);
     assert.deepEqual(waiting(0.5, 0), []);
   });
 
@@ -117,7 +117,7 @@ describe('the machine', () => {
       reasonsOf(machine, (result) => Object.assign(result.sampling ?? {}, gaps)),
       [
         'SAMPLER_GAPS: 10 of 100 samples are missing, the longest gap is 5.5 s, redis failed 6 times: ' +
-          'peaks may have been overlooked',
+          'peaks may have been missed',
       ],
     );
   });

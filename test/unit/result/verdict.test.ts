@@ -39,6 +39,12 @@ function nobodyJoined(result: Result): void {
   for (const one of result.delivery?.batches ?? []) Object.assign(one, { expected: 0, received: 0, serverMembers: 0 });
 }
 
+/** Connections that cost three times as much at the end as at the beginning. */
+function bendMemory({ memory }: Result): void {
+  for (const plateau of memory.plateaus) plateau.workerPss = 1e8 + plateau.connections * (5000 + plateau.connections);
+  Object.assign(memory.perConnectionBytes.workerPss ?? {}, { doubt: 'curved' });
+}
+
 /** Nothing idle while it ramped; everybody waited for that share of what they wanted. */
 function saturate({ machine, generator }: Result, cpuWaitShare: number): void {
   Object.assign(machine?.cpuIdlePercent ?? {}, { ramp: 9 });
@@ -93,6 +99,8 @@ describe('verdict', () => {
     ['FLEET_PROCESS_DIED', 'SUSPECT', (_, f) => f.snapshots.push(snapshot({ processes: [deadProcess] }))],
     ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ uncertaintyUs: 1500 }))],
     ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ driftUs: -1500 }))],
+    ['MEMORY_GROWS', 'SUSPECT', (r) => Object.assign(r.memory.perConnectionBytes.workerPss ?? {}, { doubt: 'grows' })],
+    ['MEMORY_NOT_LINEAR', 'SUSPECT', (r) => bendMemory(r)],
     ['PLATEAU_MOVED', 'SUSPECT', (_, f) => f.warnings.push({ code: 'PLATEAU_MOVED', message: '' })],
   ];
   for (const [code, status, change] of cases) {
@@ -179,7 +187,10 @@ describe('verdict', () => {
         clock({ worker: 'w2', driftUs: 3000 }),
       ),
     );
-    assert.match(reasons[0]?.message ?? '', /^the clock of w1 is known to 0\.1 ms only, and went -5\.0 ms away/);
+    assert.match(
+      reasons[0]?.message ?? '',
+      /^the clock offset of w1 is known only to ± 0\.1 ms, and drifted by -5\.0 ms/,
+    );
   });
 
   it('does without broadcasts, and with one that nobody was there for', () => {
@@ -192,6 +203,12 @@ describe('verdict', () => {
       codes((r) => Object.assign(batch(r), { expected: 0, received: 0, serverMembers: 0 })),
       [],
     );
+  });
+
+  it('tells by how much the last connections cost more, and has no doubt of a slope that is only wide', () => {
+    assert.match(verdictOf(bendMemory).reasons[0]?.message ?? '', /^workerPss at rest .* cost more .* by 100 % of/);
+    const wide = verdictOf((r) => Object.assign(r.memory.perConnectionBytes.workerPss ?? {}, { doubt: 'wide' }));
+    assert.deepEqual(wide.codes, []);
   });
 
   it('needs memory at three numbers of connections', () => {
@@ -208,7 +225,7 @@ describe('verdict', () => {
     assert.deepEqual(codes, ['COUNTS_DISAGREE']);
     assert.match(
       reasons[0]?.message ?? '',
-      /in 12 of 12 broadcasts, as in 1: the server counts 1 members, the fleet 5000/,
+      /in 12 of 12 broadcasts, the counts differ: in broadcast 1, the server counted 1 members and the fleet 5000/,
     );
   });
 
@@ -259,7 +276,7 @@ describe('verdict', () => {
       f.unsent.push({ seq: 2, message: 'no worker' }, { seq: 3, message: 'later' });
       f.sent.push(sent(1, 5000));
     });
-    assert.match(reasons[0]?.message ?? '', /^2 of 3 broadcasts; the first: no worker$/);
+    assert.match(reasons[0]?.message ?? '', /^2 of 3 broadcasts were not sent; the first because: no worker$/);
   });
 
   it('knows of connections that were lost while they were to be held', () => {

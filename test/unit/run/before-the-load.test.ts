@@ -18,7 +18,7 @@ describe('the baseline', () => {
     const { run } = conducted;
     await conducted.prepare();
     assert.deepEqual(run.codes, [], 'the probe');
-    run.context.sentinel = { join: () => Promise.reject(new Error('not before the broadcasts')) };
+    run.context.sentinel = { connected: true, join: () => Promise.reject(new Error('not before the broadcasts')) };
     run.others = 1;
     await conducted.prepare();
     assert.deepEqual(run.codes, [], 'the probe and the sentinel');
@@ -55,8 +55,8 @@ describe('the baseline', () => {
       run.others = 5;
     };
     await conducted.prepare();
-    assert.deepEqual(run.codes, ['WARM_UP_FAILED']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /did not leave within 10 s/);
+    assert.deepEqual(run.codes, ['WARM_UP_FAILED', 'WORKERS_DISAGREE']);
+    assert.match(run.measurements.warnings[0]?.message ?? '', /did not close within 10 s/);
   });
 });
 

@@ -1,7 +1,7 @@
 /** What ends with the last broadcast: the wait for its receipts, and the sentinel's membership. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SentinelFacts } from '../../../plugin/run/receivers/sentinel.ts';
+import type { SentinelReceipts } from '../../../plugin/run/receivers/sentinel.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 
 describe('the drain', () => {
@@ -27,6 +27,40 @@ describe('the drain', () => {
     assert.ok(window.drainSeconds >= 5 && window.drainSeconds < 5.2, `${window.drainSeconds} s`);
   });
 
+  it('waits for a copy that is outstanding, and no longer', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { status } = window.run;
+    const arrive = () => {
+      status.received++;
+      status.reached++;
+    };
+    await window.measure(() => {
+      status.received--;
+      status.reached--;
+      setTimeout(arrive, 3500);
+    });
+    assert.ok(window.drainSeconds >= 3.5 + 1 && window.drainSeconds < 4.7, `${window.drainSeconds} s`);
+  });
+
+  it('takes no duplicate for a copy that is outstanding', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { status } = window.run;
+    await window.measure(() => {
+      status.reached--;
+      setTimeout(() => status.received++, 500);
+    });
+    assert.ok(window.drainSeconds >= 5 && window.drainSeconds < 5.2, `${window.drainSeconds} s`);
+  });
+
+  it('expects nothing of a probe that had gone before the broadcasts', async (t) => {
+    const window = new BroadcastWindow(t);
+    window.run.measurements.probeLeftAtUs = 1;
+    window.context.probe.leftAtUs = 1;
+    await window.measure();
+    assert.ok(window.drainSeconds >= 5, 'the server counts one member more than the fleet');
+    assert.deepEqual(window.run.codes, []);
+  });
+
   it('goes by the round trips where there is no ledger', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
@@ -37,7 +71,7 @@ describe('the drain', () => {
 });
 
 describe('the sentinel', () => {
-  const seen = (leftAtUs?: number): SentinelFacts => ({
+  const seen = (leftAtUs?: number): SentinelReceipts => ({
     worker: 'w0',
     joinedAtUs: 1,
     leftAtUs,
@@ -48,6 +82,7 @@ describe('the sentinel', () => {
     const window = new BroadcastWindow(t);
     const rooms: string[] = [];
     window.context.sentinel = {
+      connected: true,
       join: async (room) => {
         rooms.push(room);
         assert.equal(window.run.measurements.sent.length, 0);
@@ -63,7 +98,7 @@ describe('the sentinel', () => {
 
   it('that cannot join is missing', async (t) => {
     const refused = new BroadcastWindow(t);
-    refused.context.sentinel = { join: () => Promise.reject(new Error('no answer')) };
+    refused.context.sentinel = { connected: true, join: () => Promise.reject(new Error('no answer')) };
     assert.equal((await refused.measure()).sentinel, undefined);
     assert.deepEqual(refused.run.codes, ['SENTINEL_MISSING']);
     assert.match(refused.run.measurements.warnings[0]?.message ?? '', /could not join: no answer/);
@@ -71,7 +106,7 @@ describe('the sentinel', () => {
 
   it('that leaves during the broadcasts is missing, too', async (t) => {
     const window = new BroadcastWindow(t);
-    window.context.sentinel = { join: async () => seen(5) };
+    window.context.sentinel = { connected: true, join: async () => seen(5) };
     await window.measure();
     assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
     assert.match(window.run.measurements.warnings[0]?.message ?? '', /ended during the broadcasts/);
@@ -80,6 +115,7 @@ describe('the sentinel', () => {
   it('is missed by nobody in a run that is stopped', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.sentinel = {
+      connected: true,
       join: () => {
         window.run.stop.abort();
         return Promise.reject(new Error('stopped'));

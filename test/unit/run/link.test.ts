@@ -16,6 +16,7 @@ const STATUS: FleetStatus = {
   holding: 5,
   failed: 0,
   received: 7,
+  reached: 7,
   joining: 0,
 };
 

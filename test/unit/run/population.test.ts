@@ -18,6 +18,7 @@ describe('as the fleets count them', () => {
     holding: 9,
     failed: 1,
     received: 0,
+    reached: 0,
     joining: 0,
   };
 

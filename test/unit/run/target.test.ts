@@ -28,3 +28,26 @@ test('of workers elsewhere none is, and not only those that are here', async () 
 test('a worker in a container has a number that means another process here', async () => {
   assert.deepEqual(await pidsOf([worker(1, { ...here, pidNamespace: 'pid:[1]' })]), []);
 });
+
+test('a token that crosses the network unencrypted is reported, once for all its workers', async () => {
+  const warnings = async (urls: string[]) => {
+    const logged: string[] = [];
+    const config = hookConfig({ control: { urls, token: 'token-of-the-tests' } });
+    await openTarget(config, 10, (text) => logged.push(text), new AbortController().signal);
+    return logged;
+  };
+  const [warning, ...others] = await warnings(['http://10.0.0.11:3200', 'https://10.0.0.12:3200', 'ws://b.example']);
+  assert.match(warning ?? '', /^Warning: the control token .* unencrypted, to 10\.0\.0\.11:3200, b\.example\./);
+  assert.match(warning ?? '', /https:\/\//);
+  assert.doesNotMatch(warning ?? '', /token-of-the-tests/);
+  assert.deepEqual(others, []);
+  const safe = [
+    'https://10.0.0.11:3200',
+    'http://127.0.0.1:3200',
+    'http://localhost:1',
+    'http://[::1]:1',
+    'http://127.1',
+  ];
+  assert.deepEqual(await warnings(safe), []);
+  assert.equal((await warnings(['http://127.attacker.example'])).length, 1);
+});

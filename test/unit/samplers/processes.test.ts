@@ -23,7 +23,7 @@ test('a layer without all of its processes has no sum, and one without all PSS h
     [2, { rssBytes: 20 }],
   ]);
   assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30 });
-  assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes are gone' });
+  assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes have ended' });
   assert.throws(() => processMemory([], readings), /no process/);
   assert.throws(() => processMemory(undefined, readings), /no process/);
 });

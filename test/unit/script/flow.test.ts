@@ -17,7 +17,7 @@ describe('how long a virtual user stays', () => {
     ['goes around a range', [{ loop: [{ think: 2 }], count: '1-4' }], 6],
     ['goes through a list', [{ loop: [{ think: 2 }], over: ['a', 'b', 'c'] }], 6],
     ['goes around for ever', [{ loop: [{ emit: ['x'] }] }], Number.POSITIVE_INFINITY],
-    ['goes around while a function says so', [{ loop: [{ think: 1 }], whileTrue: 'f' }], Number.POSITIVE_INFINITY],
+    ['loops while a function returns true', [{ loop: [{ think: 1 }], whileTrue: 'f' }], Number.POSITIVE_INFINITY],
     ['never comes to its loop', [{ loop: [{ hold: true }], count: 0 }], 0],
     ['has lists in its list', [[{ think: 1 }, { think: 2 }]], 3],
   ];
@@ -35,7 +35,7 @@ describe('connections of a virtual user', () => {
     assert.deepEqual(of([{ emit: ['x'], connect: { count: 5 } }]), { count: 5, ratePerSec: 500 });
   });
 
-  it('are made as the first connect says, as far as it is not a template', () => {
+  it('use the options of the first connect, except for templates', () => {
     const connect = { path: '/a/', auth: { token: '{{ t }}' }, extraHeaders: { a: 'b' }, query: { q: 1 } };
     assert.deepEqual(flowOf([{ think: 1 }, { connect }, { connect: { path: '/b/' } }], STEPS).connection, {
       path: '/a/',

@@ -29,8 +29,8 @@ describe('phases as people write them', () => {
     assert.equal(totalArrivals(phases as never), 120);
   });
 
-  it('are refused where nobody would arrive', () => {
-    assert.match(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.message ?? '', /no phase brings/);
+  it('are refused without arrivals', () => {
+    assert.match(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.message ?? '', /no phase creates/);
   });
 });
 
@@ -64,7 +64,7 @@ describe('the same load at another rate', () => {
     assert.throws(() => atRate([{ duration: 1, arrivalCount: 9973 }], 100), { code: 'RATE_IMPOSSIBLE' });
   });
 
-  it('is told over the time of arrivals only', () => {
+  it('is computed over the time of arrivals only', () => {
     assert.equal(configuredRatePerSec(phases, ONE_CONNECTION), 500);
     assert.equal(configuredRatePerSec([{ pause: 1 }], ONE_CONNECTION), null);
   });

@@ -24,7 +24,7 @@ describe('settings of the hook', () => {
     assert.deepEqual(config.phases, [{ duration: 2, arrivalRate: 5, rampTo: 5 }]);
   });
 
-  it('open a live view where the option or the environment says so', () => {
+  it('open a live view if the option or the environment requests it', () => {
     assert.equal(hookConfig().livePort, undefined);
     assert.equal(hookConfig({ live: true }).livePort, 0);
     assert.equal(hookConfig({ live: { port: 9464 } }).livePort, 9464);

@@ -63,7 +63,7 @@ describe('steps', () => {
       'scenarios[0].flow[6].acknowledge.match.value: expected the value to compare with',
       'scenarios[0].flow[7].waitFor: expected the event: waitFor: {event: "<event>"}',
       'scenarios[0].flow[8].hold: write hold: true',
-      'scenarios[0].flow[9]: one step cannot be think and log: write a list item for each',
+      'scenarios[0].flow[9]: a step cannot be both think and log: write a list item for each',
       'scenarios[0].flow[10]: unknown step "get": for HTTP requests use a function step with fetch()',
       'scenarios[0].flow[11]: expected a step such as {think: 1}, not "disconnect"',
       'scenarios[0].flow[12]: expected a step such as {think: 1}, not {}',
@@ -127,9 +127,9 @@ describe('options', () => {
     ]);
   });
 
-  it('says which client polling needs', () => {
+  it('names the client that polling needs', () => {
     const [problem] = problems([], {}, { transports: ['polling', 'websocket'] });
-    assert.match(problem ?? '', /transports: the light client speaks WebSocket only: write client: official/);
+    assert.match(problem ?? '', /transports: the light client supports only WebSocket: write client: official/);
     assert.deepEqual(problems([], {}, { transports: ['polling', 'websocket'], client: 'official' }), []);
   });
 });

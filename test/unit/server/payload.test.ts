@@ -15,7 +15,7 @@ test('varies, so that compression gains little', () => {
   assert.ok(new Set(payload(1000)).size > 50);
 });
 
-test('is the same text for every call of a size, also after others', () => {
+test('is the same text in every call with the same size, also after other sizes', () => {
   const first = payload(500);
   for (let size = 1; size < 40; size++) payload(size);
   assert.equal(payload(500), first);

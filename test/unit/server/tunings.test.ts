@@ -6,12 +6,12 @@ import type { WebSocketsName } from '../../../server/websockets/index.ts';
 const all = (on: boolean) => Object.fromEntries(entries().map(([name]) => [name, on])) as Tunings;
 const namesOf = (tunings: Tunings) => (Object.keys(tunings) as TuningName[]).filter((name) => tunings[name]);
 
-test('every tuning that is chosen is in force with ws', () => {
+test('every chosen tuning is on with ws', () => {
   assert.deepEqual(tuningsInForce(all(true), 'ws'), all(true));
   assert.deepEqual(tuningsInForce(all(false), 'ws'), all(false));
 });
 
-test('with another WebSocket server, a tuning that knows the insides of ws is off, though chosen', () => {
+test('with another WebSocket server, a tuning that relies on internals of ws is off, even if chosen', () => {
   const inForce = tuningsInForce({ ...all(true), leaveOwnRoom: false }, 'another' as WebSocketsName);
   assert.deepEqual(Object.keys(inForce), Object.keys(all(true)));
   assert.deepEqual(namesOf(inForce), ['dropRequest', 'dropHandshake', 'sharePingTimer', 'httpCompression']);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { collectGarbage, EventLoopWindow, processStats } from '../../../server/worker-stats.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-test('a forced collection frees what nobody holds', () => {
+test('a forced collection frees unreferenced objects', () => {
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
   let garbage: object[] | undefined = Array.from({ length: 200_000 }, (_, at) => ({ at }));
@@ -14,7 +14,7 @@ test('a forced collection frees what nobody holds', () => {
   assert.ok(process.memoryUsage().heapUsed - before < 1e6);
 });
 
-test('a window of the event loop sees a block, and the next one does not', async (t) => {
+test('a window includes a blocked event loop, and the next one does not', async (t) => {
   const window = new EventLoopWindow();
   t.after(() => window.close());
   // The monitor sees what falls between two of its own turns.

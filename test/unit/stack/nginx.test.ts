@@ -43,12 +43,12 @@ suite('nginx itself', { skip: findTool('nginx') ? false : 'nginx is not installe
     assert.equal(isAlive(master), false);
   });
 
-  test('a refused configuration is shown in nginx’s own words', async (t) => {
+  test('a refused configuration is reported with nginx’s own message', async (t) => {
     const broken = { ...options(tempDir(t), 8080, 8081), workers: [{ id: 'w0; bogus', port: 1 }] };
     await assert.rejects(startNginx(broken), { code: 'NGINX_FAILED', message: /\[emerg\].*upstream.*\n.*test failed/ });
   });
 
-  test('a port that is taken at the last moment is shown', async (t) => {
+  test('a port that is taken at the last moment is reported', async (t) => {
     const server = createServer().listen(0, '127.0.0.1');
     t.after(() => server.close());
     await once(server, 'listening');

@@ -36,11 +36,11 @@ suite('plan', () => {
     assert.ok(plan(1000, { openFilesMax: 1_048_576 }).nginx.connectionsPerWorker < 5000);
   });
 
-  test('a number of workers that the user names is taken', () => {
+  test('the number of workers that the user sets is used', () => {
     assert.equal(plan(1000, {}, { workers: 5 }).workers, 5);
   });
 
-  test('embedded is always one worker, and says when that is too few', () => {
+  test('embedded is always one worker, and an error if that is too few', () => {
     assert.equal(plan(1000, {}, { profile: 'embedded', workers: 5 }).workers, 1);
     assert.throws(() => plan(20_000, {}, { profile: 'embedded' }), { code: 'TOO_MANY_CONNECTIONS' });
   });

@@ -27,11 +27,11 @@ suite('processes', () => {
     assert.equal(parseStat(before), '987654');
   });
 
-  test('a zombie does not live', () => {
+  test('a zombie does not count as running', () => {
     assert.equal(parseStat('42 (sh) Z 1 42 42 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 987654 1000 200'), undefined);
   });
 
-  test('this process lives, and keeps its start time', () => {
+  test('this process runs, and keeps its start time', () => {
     assert.ok(startTimeOf(process.pid));
     assert.equal(startTimeOf(process.pid), startTimeOf(process.pid));
   });
@@ -43,7 +43,7 @@ suite('processes', () => {
     assert.equal(process.exitCode ?? process.signalCode, null);
   });
 
-  test('another user’s process is not ours to signal', async (t) => {
+  test('another user’s process is not signalled', async (t) => {
     const { pid } = process.getuid?.() === 0 ? anotherUsersProcess(t) : { pid: 1 };
     assert.equal(processRef(pid), undefined);
     const startTime = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '';
@@ -58,14 +58,14 @@ suite('processes', () => {
     assert.deepEqual(await exit, [null, 'SIGTERM']);
   });
 
-  test('SIGKILL for who does not listen', async (t) => {
+  test('SIGKILL for a process that ignores SIGTERM', async (t) => {
     const { process, ref } = await child(t, 'trap "" TERM; echo up; while :; do read x < /dev/zero; done');
     const exit = once(process, 'exit');
     assert.deepEqual(await terminate([ref], 200), []);
     assert.deepEqual(await exit, [null, 'SIGKILL']);
   });
 
-  test('knows children', async (t) => {
+  test('lists children', async (t) => {
     const { process: started } = await child(t, 'echo up; exec sleep 60');
     assert.ok(childrenOf(process.pid).includes(started.pid ?? 0));
   });

@@ -34,7 +34,7 @@ async function ping(url: string): Promise<string> {
 }
 
 suite('Redis', { skip: findTool('redis-server') ? false : 'redis-server is not installed' }, () => {
-  test('answers to its password, and to nobody without it', async (t) => {
+  test('answers only with its password', async (t) => {
     const { url, port } = await started(t);
     assert.equal(await ping(url), 'PONG');
     await assert.rejects(ping(`redis://127.0.0.1:${port}`), /NOAUTH/);

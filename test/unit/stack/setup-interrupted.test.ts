@@ -78,7 +78,7 @@ suite('a set-up that is stopped in the middle', () => {
     assert.equal(existsSync(join(dir, 'policy-rc.d')), false);
   });
 
-  test('by SIGKILL is made good by the next one', async (t) => {
+  test('by SIGKILL is repaired by the next one', async (t) => {
     const dir = fakeRoot(t);
     const { child, aptGet, ended } = await installing(t, dir);
     child.kill('SIGKILL');

@@ -52,7 +52,7 @@ function aptGet(dir: string): void {
 }
 
 suite('setup', () => {
-  test('says what it finds, one line each, and installs nothing', async (t) => {
+  test('reports what it finds, one line each, and installs nothing', async (t) => {
     const system = fakeSystem(t);
     program(system.dir, 'nginx', NGINX);
     program(system.dir, 'redis-server', REDIS);
@@ -81,7 +81,7 @@ suite('setup', () => {
     assert.equal(system.calls().length, 3, 'a second time does nothing');
   });
 
-  test('leaves a policy that is there already', async (t) => {
+  test('keeps an existing policy', async (t) => {
     const system = fakeSystem(t);
     program(system.dir, 'policy-rc.d', 'exit 101');
     aptGet(system.dir);
@@ -89,7 +89,7 @@ suite('setup', () => {
     assert.equal(existsSync(system.policyFile), true);
   });
 
-  test('without root, says in one line what to do', async (t) => {
+  test('without root, prints in one line what to do', async (t) => {
     const system = { ...fakeSystem(t), isRoot: false };
     aptGet(system.dir);
     assert.equal(await setup(system), 4);
@@ -98,14 +98,14 @@ suite('setup', () => {
     assert.deepEqual(system.calls(), []);
   });
 
-  test('a failing apt-get is shown', async (t) => {
+  test('a failure of apt-get is reported', async (t) => {
     const system = fakeSystem(t);
     program(system.dir, 'apt-get', 'echo "E: no network" >&2; exit 100');
     assert.equal(await setup(system), 4);
     assert.match(system.lines.join('\n'), /E: no network/);
   });
 
-  test('a missing tool is an error with the way out', (t) => {
+  test('a missing tool is an error with its fix', (t) => {
     const { dirs } = fakeSystem(t);
     assert.throws(() => requireTool('nginx', dirs), { code: 'NGINX_MISSING', fix: /npm run setup.*PROFILE=embedded/ });
     assert.throws(() => requireTool('redis-server', dirs), { code: 'REDIS_MISSING' });

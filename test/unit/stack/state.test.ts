@@ -46,7 +46,7 @@ suite('state', () => {
     assert.deepEqual(readdirSync(dir), ['state.json']);
   });
 
-  test('what is not a state is told from no state', (t) => {
+  test('an invalid state is distinguished from none', (t) => {
     const dir = tempDir(t);
     writeFileSync(join(dir, 'state.json'), JSON.stringify({ ...someState('x'), version: 2 }));
     assert.equal(readState(dir), 'unreadable');

@@ -1,25 +1,27 @@
 /** Each layer of the light client knows only those below it. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { readImports } from '../../../helpers/imports.ts';
 
-const folder = new URL('../../../../plugin/fleet/light/', import.meta.url);
+const FOLDER = 'plugin/fleet/light/';
+const files = readImports(['plugin/fleet/light']);
 
-/** Everything that a file of the folder imports from it and from packages, types included, by way of others too. */
+/** Every file of the folder that the file imports, types included, by way of others too. */
 function importsOf(name: string, found = new Set<string>()): Set<string> {
-  for (const [, target] of readFileSync(new URL(name, folder), 'utf8').matchAll(/from '(?:\.\/)?([\w.-]+)'/g)) {
-    if (target === undefined || found.has(target)) continue;
-    found.add(target);
-    if (target.endsWith('.ts')) importsOf(target, found);
+  for (const { target } of files.get(FOLDER + name) ?? []) {
+    const imported = target.slice(FOLDER.length);
+    if (!target.startsWith(FOLDER) || found.has(imported)) continue;
+    found.add(imported);
+    importsOf(imported, found);
   }
   return found;
 }
 
-const SOCKET_IO = ['socket-io.ts', 'codec.ts', 'broadcast.ts', 'clients.ts', 'socket.io-parser'];
+const SOCKET_IO = ['socket-io.ts', 'codec.ts', 'broadcast.ts', 'clients.ts'];
 
 test('WebSocket knows nothing of Engine.IO and Socket.IO', () => {
   const imports = importsOf('websocket.ts');
-  assert.ok(imports.has('frames.ts') && imports.has('tcp-handle.ts'));
+  assert.ok(imports.has('frames.ts') && imports.has('wire.ts'));
   for (const above of ['engine-io.ts', ...SOCKET_IO]) assert.ok(!imports.has(above), above);
 });
 

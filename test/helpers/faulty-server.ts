@@ -1,12 +1,12 @@
-/** A server that keeps the wire contract except for the lies it is told to tell, and says exactly which it told. */
+/** A server that keeps the wire contract except for the requested delivery faults. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { EVENTS } from '../../protocol/events.ts';
 
-/** How many of the room's members suffer each lie, per broadcast. The victims of different lies are different. */
-export interface Lies {
+/** How many of the room's members each fault affects, per broadcast. Different faults affect different members. */
+export interface Faults {
   drop?: number;
   /** Sent twice. */
   duplicate?: number;
@@ -16,22 +16,22 @@ export interface Lies {
   /** Sent after the next broadcast. */
   reorder?: number;
   /** Sent to this many connections that never joined the room. */
-  strangers?: number;
+  outsiders?: number;
   /** Closes the connections of this many members instead of sending. */
   kick?: number;
 }
 
-export interface LyingServer {
+export interface FaultyServer {
   url: string;
-  /** @returns when it says it sent */
-  broadcast(seq: number, lies?: Lies): number;
+  /** @returns `sentAtUs` of the broadcast */
+  broadcast(seq: number, faults?: Faults): number;
   members(): number;
   close(): Promise<void>;
 }
 
 const ROOM = 'capacity';
 
-export async function startLyingServer(): Promise<LyingServer> {
+export async function startFaultyServer(): Promise<FaultyServer> {
   const http = createServer();
   const io = new Server(http, { serveClient: false });
   const members: Socket[] = [];
@@ -59,7 +59,7 @@ export async function startLyingServer(): Promise<LyingServer> {
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     members: () => members.length,
-    broadcast(seq, { drop = 0, duplicate = 0, late = 0, lateMs = 0, reorder = 0, strangers = 0, kick = 0 } = {}) {
+    broadcast(seq, { drop = 0, duplicate = 0, late = 0, lateMs = 0, reorder = 0, outsiders = 0, kick = 0 } = {}) {
       const message = { seq, sentAtUs: monotonicUs(), worker: 'w0', data: 'x'.repeat(1000) };
       const send = (socket: Socket) => socket.emit(EVENTS.broadcast, message);
       const overdue = heldBack;
@@ -76,7 +76,7 @@ export async function startLyingServer(): Promise<LyingServer> {
       for (const socket of victims) send(socket);
       for (const sendOverdue of overdue) sendOverdue();
       const outside = [...io.sockets.sockets.values()].filter((socket) => !members.includes(socket));
-      for (const socket of outside.slice(0, strangers)) send(socket);
+      for (const socket of outside.slice(0, outsiders)) send(socket);
       return message.sentAtUs;
     },
     async close() {

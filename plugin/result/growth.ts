@@ -1,0 +1,49 @@
+/**
+ * Memory that grows while the number of connections stays the same. The plateaus come one after the other, so a leak in time
+ * would be taken for the cost of connections.
+ */
+import { fitLine } from '../../report/statistics.ts';
+import type { Measurements } from '../run/measurements.ts';
+import type { Sampler } from '../samplers/index.ts';
+import { sampled } from './peaks.ts';
+
+/** Of what the connections seem to cost. */
+const MAX_SHARE = 0.2;
+
+type Measured = Pick<Measurements, 'stages' | 'plateaus' | 'afterBroadcasts'>;
+
+/**
+ * A figure grows if it rises in the samples of the idle time, and a collection after the broadcasts does not take this back:
+ * garbage rises, too. The slower of the two rates counts, from the first plateau to the last.
+ * @returns ids of figures; none without idle time or broadcasts, which leave nothing to compare
+ */
+export function growingFigures(
+  measured: Measured,
+  { layers, samples }: Pick<Sampler, 'layers' | 'samples'>,
+): Set<string> {
+  const { stages, plateaus, afterBroadcasts } = measured;
+  const at = (name: string) => stages.find((stage) => stage.name === name)?.t;
+  const [baseline, hold, broadcasts] = [at('baseline'), at('hold'), at('broadcasts')];
+  const end = stages.find(({ name }) => name === 'disconnect' || name === 'end of the run')?.t;
+  const [first, last] = [plateaus[0], plateaus.at(-1)];
+  const growing = new Set<string>();
+  if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
+  if (!first || !last || !afterBroadcasts) return growing;
+  const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
+  for (const { id, figures } of layers) {
+    for (const { id: figure, sampleKey } of figures) {
+      const [before, full, after] = [first.layers[figure], last.layers[figure], afterBroadcasts[figure]];
+      if (sampleKey === undefined || before === undefined || full === undefined || after === undefined) continue;
+      const line = fitLine(
+        idle.flatMap(({ t, [id]: sample }) => {
+          const y = sampled(sample, sampleKey);
+          return y === undefined ? [] : [{ x: t, y }];
+        }),
+      );
+      if (!line?.low95 || line.low95 <= 0) continue;
+      const bytesPerSecond = Math.min(line.slope, (after - full) / (end - hold));
+      if (bytesPerSecond * (hold - baseline) > MAX_SHARE * Math.max(0, full - before)) growing.add(figure);
+    }
+  }
+  return growing;
+}

@@ -1,0 +1,33 @@
+/**
+ * The wait for the last receipts. It ends early only when nothing is outstanding: a copy that takes longer than its
+ * neighbours is late, not lost.
+ */
+import type { RunContext } from './context.ts';
+import { otherReceivers } from './receivers/other-receivers.ts';
+import { until } from './wait.ts';
+
+/** @param reachedBefore first copies before the first broadcast, as `FleetStatus` counts them */
+export async function drain(context: RunContext, reachedBefore: number): Promise<void> {
+  const { config, link, measurements, ledger, signal } = context;
+  const { quiet, deadline } = config.drain;
+  const receivedNow = () => (ledger ? link.status.received : measurements.roundTripsUs.underLoad.length);
+  const outstanding = () =>
+    ledger
+      ? expectedCopies(context) - (link.status.reached - reachedBefore)
+      : measurements.sent.length - measurements.roundTripsUs.underLoad.length;
+  let received = receivedNow();
+  let lastMs = performance.now();
+  const isDone = () => {
+    const now = receivedNow();
+    if (now !== received) lastMs = performance.now();
+    received = now;
+    // Something that nobody expects, such as duplicates, may still come.
+    return outstanding() <= 0 && performance.now() - lastMs >= quiet * 1000;
+  };
+  await until(isDone, deadline * 1000, signal);
+}
+
+/** By the servers' counts of members. */
+function expectedCopies({ measurements }: RunContext): number {
+  return measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements), 0);
+}

@@ -1,0 +1,13 @@
+/** The run's own receivers are members of the room, too: the server counts them, and no ledger does. */
+import type { SentBroadcast } from '../broadcasts.ts';
+import type { Measurements } from '../measurements.ts';
+import { isMember } from './sentinel.ts';
+
+/** @returns members of the room when it was sent, as the server counted them, without the probe and the sentinel */
+export function otherReceivers(
+  { expected, sentAtUs }: Pick<SentBroadcast, 'expected' | 'sentAtUs'>,
+  { sentinel, probeLeftAtUs }: Pick<Measurements, 'sentinel' | 'probeLeftAtUs'>,
+): number {
+  const hasProbe = probeLeftAtUs === undefined || probeLeftAtUs >= sentAtUs;
+  return Math.max(0, expected - Number(hasProbe) - Number(isMember(sentinel, sentAtUs)));
+}

@@ -1,0 +1,51 @@
+/** The control port over TLS, with the certificate of a private authority. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { Server } from 'socket.io';
+import { ControlClients } from '../../../plugin/samplers/workers.ts';
+import { instrument } from '../../../server/instrument.ts';
+import { TOKEN } from '../../helpers/app.ts';
+
+const pem = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url));
+
+async function startControl(t: TestContext): Promise<string> {
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const io = new Server(http);
+  const tls = { key: readFileSync(pem('key')), cert: readFileSync(pem('cert'), 'utf8') };
+  const { controlPort, close } = await instrument(io, { token: TOKEN, worker: 'w7', tls });
+  t.after(async () => {
+    await close();
+    await io.close();
+  });
+  return `https://localhost:${controlPort}`;
+}
+
+test('it is measured by a run that trusts the authority', async (t) => {
+  const url = await startControl(t);
+  const workers = new URL('../../../plugin/samplers/workers.ts', import.meta.url).href;
+  const code = `
+    const { ControlClients } = await import(${JSON.stringify(workers)});
+    const control = await ControlClients.connect([${JSON.stringify(url)}], ${JSON.stringify(TOKEN)});
+    const [stats] = await control.stats();
+    const metrics = await fetch(${JSON.stringify(`${url}/metrics`)});
+    console.log(stats.worker, metrics.status);
+    control.close();`;
+  const env = { NODE_EXTRA_CA_CERTS: pem('cert') };
+  const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', code], { env });
+  assert.equal(stdout, 'w7 200');
+});
+
+test('a run that does not trust it says how to', async (t) => {
+  const url = await startControl(t);
+  await assert.rejects(ControlClients.connect([url], TOKEN), {
+    code: 'CONTROL_UNREACHABLE',
+    message: /: DEPTH_ZERO_SELF_SIGNED_CERT$/,
+    fix: /NODE_EXTRA_CA_CERTS/,
+  });
+});

@@ -1,0 +1,181 @@
+/** What a client of an instrumented server can get from `join_room` and `broadcast_echo`: nothing that is the server's own. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Server, type Socket } from 'socket.io';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
+import { Probe } from '../../../plugin/run/receivers/probe.ts';
+import { MAX_PROBES } from '../../../server/contract.ts';
+import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
+import { MAX_ROOMS } from '../../../server/measured-rooms.ts';
+import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
+import { connectionTo } from '../../helpers/connection.ts';
+import { fleetSettings } from '../../helpers/fleet.ts';
+
+/** Every client is in the room of the user as whom it logged in, as in a chat. */
+async function startChat(t: TestContext, options: InstrumentOptions = { token: TOKEN }) {
+  const http = createServer();
+  const io = new Server(http);
+  io.on('connection', (socket) => {
+    const { user } = socket.handshake.auth;
+    if (user) socket.join(`user:${user}`);
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const instrumentation = await instrument(io, options);
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const clients: { disconnect(): void }[] = [];
+  t.after(async () => {
+    for (const client of clients) client.disconnect();
+    await instrumentation.close();
+    await io.close();
+  });
+  const connect = async (user?: string) => {
+    const client = await connectClient(url, { auth: { user } });
+    clients.push(client);
+    return client;
+  };
+  /** The server's side of a client. */
+  const socketOf = ({ id }: { id?: string | undefined }) => io.of('/').sockets.get(id ?? '') as Socket;
+  return { io, url, connect, socketOf, instrumentation };
+}
+
+test('nobody joins a room of the users, or hears what is sent there', async (t) => {
+  const { io, connect } = await startChat(t);
+  const [alice, mallory] = [await connect('alice'), await connect('mallory')];
+  const heard: unknown[] = [];
+  mallory.onAny((...event) => heard.push(event));
+  for (const room of ['user:alice', { clientKey: 'user:alice' }, 'user:nobody', alice.id, 'capacity2', 'Capacity']) {
+    const { error, code, fix } = await mallory.emitWithAck('join_room', room);
+    assert.match(error, /not configured for measurements/, `the same for all: ${JSON.stringify(room)}`);
+    assert.equal(code, 'JOIN_REFUSED');
+    assert.match(fix, /instrument\(io, \{rooms/);
+  }
+  const received = onceOf(alice, 'secret');
+  io.to('user:alice').emit('secret', 42);
+  assert.deepEqual(await received, [42]);
+  await mallory.emitWithAck('join_room', 'answered after anything sent before');
+  assert.deepEqual(heard, []);
+  assert.equal(io.of('/').adapter.rooms.get('user:alice')?.size, 1);
+});
+
+test('the rooms of a run are open, by default and as configured', async (t) => {
+  const byDefault = await startChat(t);
+  const configured = await startChat(t, { token: TOKEN, rooms: ['lobby', 'arena'] });
+  const [one, other] = [await byDefault.connect('ada'), await configured.connect('ada')];
+  for (const room of ['capacity', 'capacity:single', 'capacity:warm-up']) {
+    assert.equal((await one.emitWithAck('join_room', { clientKey: room })).members, 1);
+    assert.equal((await other.emitWithAck('join_room', { clientKey: room })).code, 'JOIN_REFUSED');
+  }
+  for (const room of ['lobby', 'arena:7']) assert.equal((await other.emitWithAck('join_room', room)).members, 1);
+});
+
+test('a room that the server itself uses is closed, also if it begins to use it later, until all have left', async (t) => {
+  const { connect, socketOf } = await startChat(t);
+  const [resident, first, second] = [await connect(), await connect(), await connect()];
+  socketOf(resident).join('capacity');
+  assert.match((await first.emitWithAck('join_room', 'capacity')).error, /the server itself uses the room/);
+
+  socketOf(resident).leave('capacity');
+  assert.equal((await first.emitWithAck('join_room', 'capacity')).members, 1);
+  assert.equal((await second.emitWithAck('join_room', 'capacity')).members, 2);
+  socketOf(second).leave('capacity');
+  socketOf(resident).join('capacity');
+  assert.match((await second.emitWithAck('join_room', 'capacity')).error, /the server itself uses the room/);
+
+  socketOf(resident).leave('capacity');
+  socketOf(first).leave('capacity');
+  assert.equal((await second.emitWithAck('join_room', 'capacity')).members, 1);
+});
+
+test('an adapter that is set after the call is watched, too', async (t) => {
+  const { io, connect, socketOf } = await startChat(t);
+  const before = await connect();
+  assert.equal((await before.emitWithAck('join_room', 'capacity')).members, 1);
+  before.disconnect();
+  const { adapter } = io.of('/');
+  io.adapter(adapter.constructor as Parameters<typeof io.adapter>[0]);
+  assert.notEqual(io.of('/').adapter, adapter);
+  const [resident, client] = [await connect(), await connect()];
+  assert.equal((await client.emitWithAck('join_room', 'capacity')).members, 1);
+  socketOf(resident).join('capacity');
+  assert.equal((await resident.emitWithAck('join_room', 'capacity')).code, 'JOIN_REFUSED');
+});
+
+test('the number of rooms is bounded, and rooms that are empty again do not count', async (t) => {
+  const { io, connect } = await startChat(t);
+  const [greedy, late] = [await connect(), await connect()];
+  const answers = await Promise.all(
+    Array.from({ length: MAX_ROOMS + 10 }, (_, index) => greedy.emitWithAck('join_room', `capacity:${index}`)),
+  );
+  const refused = answers.filter(({ code }) => code === 'JOIN_REFUSED');
+  assert.equal(refused.length, 10);
+  assert.match(refused[0].error, new RegExp(`${MAX_ROOMS} rooms`));
+  assert.equal((await late.emitWithAck('join_room', 'capacity:0')).members, 2, 'an existing one is open');
+  assert.equal((await late.emitWithAck('join_room', 'capacity')).code, 'JOIN_REFUSED');
+  const left = once(io.of('/').adapter, 'delete-room');
+  greedy.disconnect();
+  await left;
+  assert.equal((await late.emitWithAck('join_room', 'capacity')).members, 1);
+});
+
+test('the number of probes is bounded, and one that has left does not count', async (t) => {
+  const { connect, socketOf } = await startChat(t);
+  const echo = { seq: 1, sentAtUs: 1, data: '' };
+  const probes = await Promise.all(Array.from({ length: MAX_PROBES }, () => connect()));
+  for (const probe of probes) assert.equal((await probe.emitWithAck('broadcast_echo', echo)).seq, 1);
+  const late = await connect();
+  assert.match((await late.emitWithAck('broadcast_echo', echo)).error, new RegExp(`${MAX_PROBES} probes`));
+  const [first] = probes;
+  assert.ok(first);
+  assert.equal((await first.emitWithAck('broadcast_echo', echo)).seq, 1);
+  const gone = once(socketOf(first), 'disconnect');
+  first.disconnect();
+  await gone;
+  assert.equal((await late.emitWithAck('broadcast_echo', echo)).seq, 1);
+});
+
+test('a refused join fails: for the probe with its cause, for a virtual user by a code', async (t) => {
+  const { url } = await startChat(t);
+  const probe = await Probe.connect(connectionTo(url), new AbortController().signal);
+  t.after(() => probe.close());
+  await assert.rejects(probe.join('lobby:single'), {
+    code: 'JOIN_REFUSED',
+    message: /"lobby:single": the room is not configured for measurements/,
+    fix: /instrument\(io, \{rooms/,
+  });
+
+  const fleet = await Fleet.start(fleetSettings(url), 1);
+  t.after(() => fleet.close());
+  const connection = fleet.connection();
+  await connection.open('/');
+  await assert.rejects(connection.emitWithAck('/', 'join_room', ['user:alice'], 5000), { code: 'join_refused' });
+  const refused = new Promise<FleetError>((resolve) => connection.onRefused(resolve));
+  connection.emit('/', 'join_room', [{ clientKey: 'user:alice' }]);
+  assert.equal((await refused).code, 'join_refused');
+  assert.deepEqual((await fleet.snapshot()).attemptFailures, { join_refused: 2 });
+  assert.deepEqual([fleet.status().joining, fleet.status().joined], [0, 0]);
+});
+
+test('without a token nothing is instrumented', async (t) => {
+  for (const options of [{}, { token: '' }, { token: undefined, worker: 'w0' }]) {
+    const { connect, socketOf, instrumentation } = await startChat(t, options);
+    const socket = socketOf(await connect());
+    assert.deepEqual([socket.listenerCount('join_room'), socket.listenerCount('broadcast_echo')], [0, 0]);
+    assert.equal(instrumentation.controlPort, 0);
+    assert.equal(await instrumentation.registry.metrics(), '\n');
+  }
+  assert.equal((await instrument(new Server())).controlPort, 0);
+});
+
+test('after the end no connection keeps the handlers', async (t) => {
+  const { connect, socketOf, instrumentation } = await startChat(t);
+  const client = await connect();
+  await client.emitWithAck('join_room', 'capacity');
+  await instrumentation.close();
+  const socket = socketOf(client);
+  assert.deepEqual([socket.listenerCount('join_room'), socket.listenerCount('broadcast_echo')], [0, 0]);
+});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { growingFigures } from '../../../plugin/result/growth.ts';
+import type { SampleRow } from '../../../plugin/samplers/index.ts';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+
+const MB = 1024 * 1024;
+const STAGES = [
+  { name: 'baseline', t: 0 },
+  { name: 'ramp', t: 5 },
+  { name: 'hold', t: 40 },
+  { name: 'broadcasts', t: 50 },
+  { name: 'drain', t: 60 },
+  { name: 'disconnect', t: 65 },
+];
+
+/** Workers that cost 40 MB until the hold. @param mbAt idle memory above that, by seconds; @param leftMb of it after a collection */
+function growing(mbAt: (seconds: number) => number, leftMb: number | undefined) {
+  const samples = Array.from({ length: 65 }, (_, t) => ({
+    t,
+    connections: 1000,
+    worker: { rssBytes: (140 + mbAt(t - 40)) * MB, derivedPssBytes: (100 + mbAt(t - 40)) * MB },
+  }));
+  const layers = (mb: number) => ({ workerRss: (100 + mb) * MB, workerPss: (60 + mb) * MB, workerHeapUsed: mb * MB });
+  const measured = {
+    stages: STAGES,
+    plateaus: [
+      { connections: 0, layers: layers(0) },
+      { connections: 1000, layers: layers(40) },
+    ],
+    afterBroadcasts: leftMb === undefined ? undefined : layers(40 + leftMb),
+  };
+  return [...growingFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] })];
+}
+
+describe('memory that grows at unchanged connections', () => {
+  it('is a leak where a collection does not take it back', () => {
+    // 0.5 MB a second: 20 MB of the 40 until the hold, and 12.5 after it.
+    assert.deepEqual(
+      growing((seconds) => 0.5 * seconds, 12.5),
+      ['workerPss', 'workerRss'],
+    );
+  });
+
+  it('is garbage where a collection does', () => {
+    assert.deepEqual(
+      growing((seconds) => 3 * seconds, 1),
+      [],
+    );
+  });
+
+  it('is nothing where it is little beside what the connections cost', () => {
+    // 4 MB of 40.
+    assert.deepEqual(
+      growing((seconds) => 0.1 * seconds, 2.5),
+      [],
+    );
+  });
+
+  it('is not seen where idle memory goes up and down', () => {
+    assert.deepEqual(
+      growing((seconds) => 3 * (seconds % 3), 12.5),
+      [],
+    );
+  });
+
+  it('is not known without broadcasts, which end with a collection', () => {
+    assert.deepEqual(
+      growing((seconds) => 0.5 * seconds, undefined),
+      [],
+    );
+  });
+});

@@ -1,0 +1,138 @@
+/** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConductedRun } from '../../helpers/conducted-run.ts';
+import { workerStats } from '../../helpers/fake-run.ts';
+
+const messages = ({ run }: ConductedRun) => run.measurements.warnings.map(({ message }) => message);
+
+describe('the workers and the generator', () => {
+  it('agree in a whole run', async (t) => {
+    const conducted = new ConductedRun(t);
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, []);
+  });
+
+  it('disagree once, at the first standstill that shows it', async (t) => {
+    const conducted = new ConductedRun(t);
+    await conducted.prepare();
+    conducted.run.others = 3;
+    await conducted.arriveAll();
+    await conducted.finale();
+    assert.deepEqual(conducted.run.codes, ['WORKERS_DISAGREE']);
+    assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 13 connections, the generator 10']);
+  });
+
+  it('disagree where a worker is known to nobody', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    const { stats } = run.context.control;
+    run.context.control.stats = async () => (await stats()).slice(0, 1);
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 0 connections, the generator 10']);
+  });
+
+  it('may take a moment to agree', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run, time } = conducted;
+    await conducted.prepare();
+    await conducted.phase(0);
+    run.arrive(10);
+    run.others = 1;
+    setTimeout(() => Object.assign(run, { others: 0 }), 2500);
+    await conducted.phase(1);
+    assert.deepEqual([run.codes, run.measurements.plateaus.length], [[], 2]);
+    assert.ok(time.nowMs >= 2500);
+  });
+
+  it('leave connections that were there before to their own reason', async (t) => {
+    const conducted = new ConductedRun(t);
+    conducted.run.others = 2;
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, ['BASELINE_NOT_EMPTY']);
+  });
+
+  it('count no probe whose connection has ended', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    await conducted.prepare();
+    Object.assign(run.context.probe, { connected: false });
+    run.others = -1;
+    await conducted.phase(0);
+    run.arrive(10);
+    await conducted.phase(1);
+    assert.deepEqual(run.codes, []);
+  });
+});
+
+describe('workers that cannot be told apart', () => {
+  it('are one process behind two control URLs', async (t) => {
+    const conducted = new ConductedRun(t);
+    conducted.run.context.control.stats = async () => [workerStats('w0', 1), workerStats('w0', 0)];
+    await conducted.prepare();
+    assert.deepEqual(conducted.run.codes, ['WORKER_REPEATED']);
+    assert.match(messages(conducted)[0] ?? '', /^1 of 2 control URLs lead to the same process/);
+  });
+
+  it('have one name', async (t) => {
+    const conducted = new ConductedRun(t);
+    conducted.run.context.control.stats = async () => [workerStats('w0', 1), { ...workerStats('w0', 0), pid: 4711 }];
+    await conducted.prepare();
+    assert.deepEqual(messages(conducted), ['workers have the same name: w0, w0']);
+  });
+});
+
+it('statistics that stand still are stale', async (t) => {
+  const conducted = new ConductedRun(t);
+  const { stats } = conducted.run.context.control;
+  conducted.run.context.control.stats = async () => (await stats()).map((one) => ({ ...one, uptimeSeconds: 60 }));
+  await conducted.whole();
+  assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
+  assert.deepEqual(messages(conducted), ['at 10 connections, w0, w1 sent the same statistics as before']);
+});
+
+describe('a deployment', () => {
+  it('of which a part is replaced is another one', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { context } = conducted.run;
+    await conducted.prepare();
+    context.deployment = async () => ({ nginx: '7,9', Redis: 'run-2' });
+    await conducted.arriveAll();
+    assert.deepEqual(conducted.run.codes, ['DEPLOYMENT_CHANGED']);
+    assert.match(messages(conducted)[0] ?? '', /^at 10 connections, nginx and Redis had been replaced or reloaded/);
+  });
+
+  it('of which a part cannot be read is the same', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { context } = conducted.run;
+    await conducted.prepare();
+    context.deployment = async () => ({ nginx: '7,8' });
+    await conducted.arriveAll();
+    assert.deepEqual(conducted.run.codes, []);
+  });
+});
+
+it('an engine that leaves requests unanswered is silent', async (t) => {
+  const conducted = new ConductedRun(t);
+  await conducted.prepare();
+  await conducted.arriveAll();
+  conducted.run.context.link.unanswered = 1;
+  await conducted.finale();
+  assert.deepEqual(conducted.run.codes, ['ENGINE_SILENT']);
+});
+
+it('a probe whose connection ends leaves its round trips unanswered', async (t) => {
+  const conducted = new ConductedRun(t);
+  const { run } = conducted;
+  await conducted.prepare();
+  await conducted.arriveAll();
+  Object.assign(run.context.probe, { connected: false, leftAtUs: 1 });
+  run.others = -1;
+  const { broadcast } = run.context.control;
+  run.context.control.broadcast = (order, via) => {
+    run.context.probe.onRoundTrip = () => {};
+    return broadcast(order, via);
+  };
+  await conducted.finale();
+  assert.deepEqual(messages(conducted), ["3 of 3 round trips under load: the probe's connection ended"]);
+});

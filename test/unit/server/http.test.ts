@@ -1,0 +1,62 @@
+/** Who may read the metrics, by the address on which the request arrived. */
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { Registry } from 'prom-client';
+import { serveHttp } from '../../../server/http.ts';
+import { tokenCheck } from '../../../server/token.ts';
+
+const TOKEN = 'token-of-the-tests';
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+async function ask(localAddress: string, url: string, headers: Record<string, string>): Promise<Answer> {
+  const answer: Answer = { status: 200, headers: {}, text: '' };
+  const response = {
+    writeHead(status: number, headers: Record<string, string>) {
+      Object.assign(answer, { status, headers });
+      return this;
+    },
+    setHeader() {
+      return this;
+    },
+    end(text: string) {
+      answer.text = text;
+    },
+  };
+  const request = { url, headers, socket: { localAddress } } as unknown as IncomingMessage;
+  const parts = { worker: 'w0', registry: new Registry(), isToken: tokenCheck(TOKEN) };
+  await serveHttp(request, response as unknown as ServerResponse, parts);
+  return answer;
+}
+
+test('from the network, metrics need the token, whatever host was asked for', async () => {
+  for (const address of ['10.0.0.11', '::ffff:10.0.0.11', 'fe80::1']) {
+    for (const host of ['10.0.0.11:3200', 'localhost', '127.0.0.1']) {
+      const { status, headers, text } = await ask(address, '/metrics', { host });
+      assert.deepEqual([status, headers['www-authenticate']], [401, 'Bearer']);
+      assert.match(text, /^BAD_TOKEN.*Authorization: Bearer/);
+      assert.equal((await ask(address, '/metrics', { host, authorization: `Bearer ${TOKEN}x` })).status, 401);
+      assert.equal((await ask(address, '/metrics', { host, authorization: `Bearer ${TOKEN}` })).status, 200);
+    }
+  }
+});
+
+test('on a loopback address they need the host, or the token', async () => {
+  for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::1']) {
+    assert.equal((await ask(address, '/metrics', { host: 'localhost:3200' })).status, 200);
+    for (const headers of [{}, { host: 'attacker.example' }] as Record<string, string>[]) {
+      const { status, text } = await ask(address, '/metrics', headers);
+      assert.equal(status, 421);
+      assert.match(text, /Host header.*127\.0\.0\.1/);
+    }
+  }
+});
+
+test('health is for everybody', async () => {
+  assert.equal((await ask('10.0.0.11', '/healthz?x', { host: 'any' })).text, '{"status":"ok","worker":"w0"}');
+});
