@@ -50,14 +50,10 @@ export interface Broadcast {
   data: string;
 }
 
-/** Whether a decoded value has the fields of a broadcast that receivers need: all but `data`. */
-export function isBroadcast(value: unknown): value is Broadcast {
+/** Whether a decoded value can be read as a broadcast: all but `data`, which may be missing or anything else. */
+export function isBroadcast(value: unknown): value is Omit<Broadcast, 'data'> & { data?: unknown } {
   const { seq, sentAtUs, worker } = (value ?? {}) as Partial<Broadcast>;
-  return isCount(seq) && isCount(sentAtUs) && typeof worker === 'string';
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return typeof seq === 'number' && typeof sentAtUs === 'number' && typeof worker === 'string';
 }
 
 /** Probe to server: the broadcast as received; and the server's acknowledgement. */

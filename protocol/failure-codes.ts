@@ -15,6 +15,8 @@ export const FAILURE_CODES = {
   not_websocket: 'the answer violates the WebSocket protocol',
   not_engineio: 'the answer violates the Engine.IO protocol',
   not_socketio: 'the answer violates the Socket.IO protocol',
+  message_too_large: 'the server sent a message larger than `maxPayload`',
+  unreadable_data: 'reading what the server sent failed',
   'tls_<code>': 'TLS failed, for example because of the certificate',
   'closed_<close code>': 'the server closed the WebSocket while the connection was being set up',
   closed: 'the connection ended while it was being set up, or before an answer',

@@ -112,11 +112,25 @@ export interface FleetSnapshot {
   connectUs: Record<ConnectStage, string>;
   /** Connections opened per interval since the start, the source of the achieved rate. */
   openings: { startedAtUs: InstantUs; intervalUs: number; counts: number[] };
-  receipts: { received: number; duplicates: number; late: number; early: number };
+  receipts: ReceiptTotals;
   /** Events received that no step waited for. */
   ignoredEvents: number;
   receivedBytes: number;
   sentBytes: number;
+}
+
+/** Frames that carry the broadcast event, of the whole run. The columns of single broadcasts are in `FrozenBroadcast`. */
+export interface ReceiptTotals {
+  /** All whose payload can be read: of every column but `unreadable`. */
+  received: number;
+  duplicates: number;
+  /** After the broadcast's row was finalized. */
+  late: number;
+  unreadable: number;
+  /** With a number that the run never sends. */
+  neverOrdered: number;
+  /** Of broadcasts whose rows are not finalized: once the run has finalized its own, nobody ordered these. */
+  open: number;
 }
 
 /** `total` is from the first `connect()` (repeats included) to the reply to Socket.IO's CONNECT. */
@@ -170,8 +184,18 @@ export interface FrozenBroadcast {
   duplicates: number;
   /** First receipts by a connection that had a later broadcast already. */
   reordered: number;
-  /** Receipts by connections whose join was not acknowledged before the send. */
+  /** Receipts by connections whose join was under way at the send. */
   unexpected: number;
+  /** First receipts by connections that never asked to join the room. */
+  notMember: number;
+  /** Copies whose payload has another length than the configured one; they are no receipts. */
+  wrongSize: number;
+  /** Likewise, whose payload has other characters, among those that were compared. */
+  wrongContent: number;
+  /** First receipts before `sentAtUs`; part of `received`, `unexpected` and `notMember`. */
+  early: number;
+  /** By how much the earliest of these came before the send; 0 without any. */
+  earlyByUs: number;
   /**
    * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
    */

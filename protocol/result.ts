@@ -39,6 +39,14 @@ const receiptShape = {
   /** First receipts by connections that had a later broadcast already; part of `received` and `unexpected`. */
   reordered: count.default(0),
   unexpected: count,
+  /** First receipts by connections that never asked to join the room. */
+  notMember: count.default(0),
+  /** Copies with a payload of another length; they are no receipts. */
+  wrongSize: count.default(0),
+  /** Likewise, with a payload of other characters, among the copies that were compared. */
+  wrongContent: count.default(0),
+  /** First receipts before the send; part of `received`, `unexpected` and `notMember`. */
+  early: count.default(0),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */
@@ -55,6 +63,8 @@ const batchSchema = z.strictObject({
   p50Ms: z.number().nullable(),
   p99Ms: z.number().nullable(),
   lastMs: z.number().nullable(),
+  /** By how much the earliest receipt came before the send; null without any. */
+  earlyByMs: z.number().nullable().default(null),
 });
 
 const slopeSchema = z.strictObject({
@@ -128,7 +138,13 @@ export const resultSchema = z.strictObject({
       broadcasts: count,
       ...receiptShape,
       late: count,
-      /** received ÷ expected; null if nothing was expected. */
+      /** Frames that carry the broadcast event and whose payload cannot be read. */
+      unreadable: count.default(0),
+      /** Receipts of broadcasts that the run did not send. */
+      neverOrdered: count.default(0),
+      /** All frames that carry the broadcast event; null in results of versions that did not count them. */
+      frames: count.nullable().default(null),
+      /** received ÷ expected; null when nothing was expected. */
       coverage: z.number().nullable(),
       /** received ÷ (all that should be there × broadcasts); null where virtual users come and go. */
       coverageOfTarget: z.number().nullable().default(null),

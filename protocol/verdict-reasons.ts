@@ -15,6 +15,15 @@ export const VERDICT_REASONS = {
   },
   NO_CONNECTIONS: { invalidates: true, meaning: 'no connection was made' },
   LEDGER_MISMATCH: { invalidates: true, meaning: 'for a broadcast, expected is not received + lost' },
+  COPIES_MISMATCH: {
+    invalidates: true,
+    meaning: 'the frames that carried the broadcast event are not the sum of the columns that they are counted in',
+  },
+  RECEIVED_BEFORE_SENT: {
+    invalidates: true,
+    meaning:
+      'broadcasts arrived before they were sent, by more than the clocks may be wrong: a clock or the server is wrong',
+  },
   COUNTS_DISAGREE: {
     invalidates: true,
     meaning: 'the server counted a different number of members than the ledger expected',
@@ -60,6 +69,20 @@ export const VERDICT_REASONS = {
   PLATEAU_MOVED: { invalidates: false, meaning: 'connections came or left while memory was read' },
   NOBODY_EXPECTED: { invalidates: false, meaning: 'no connection had joined the room of the broadcasts' },
   DUPLICATE_RECEIPTS: { invalidates: false, meaning: 'connections got a broadcast more than once' },
+  LATE_RECEIPTS: { invalidates: false, meaning: 'broadcasts arrived after the ledger was finalized' },
+  NOT_MEMBER_RECEIPTS: {
+    invalidates: false,
+    meaning: 'connections that had never asked to join the room got broadcasts',
+  },
+  NEVER_ORDERED: { invalidates: false, meaning: 'broadcasts arrived that the run did not send' },
+  UNREADABLE_BROADCASTS: {
+    invalidates: false,
+    meaning: 'broadcasts arrived whose payload is not as the wire contract has it',
+  },
+  WRONG_PAYLOADS: {
+    invalidates: false,
+    meaning: 'broadcasts arrived whose payload has another length or other characters than were sent',
+  },
   BASELINE_NOT_EMPTY: { invalidates: false, meaning: 'connections existed before the run' },
   CLOCK_UNCERTAIN: {
     invalidates: false,

@@ -24,7 +24,15 @@ interface Case {
 }
 
 type Column = (typeof COLUMNS)[number];
-const COLUMNS = ['received', 'lostConnected', 'lostDisconnected', 'duplicates', 'reordered', 'unexpected'] as const;
+const COLUMNS = [
+  'received',
+  'lostConnected',
+  'lostDisconnected',
+  'duplicates',
+  'reordered',
+  'unexpected',
+  'notMember',
+] as const;
 
 /** The rows are finalized long before. */
 const LATE_MS = 1500;
@@ -68,7 +76,7 @@ function casesOf(members: number, victims: number): Case[] {
       changes: { reordered: victims },
       receipts: 2 * all,
     },
-    { what: 'sends to others', faults: [{ outsiders: victims }], changes: { unexpected: victims }, receipts: more },
+    { what: 'sends to others', faults: [{ outsiders: victims }], changes: { notMember: victims }, receipts: more },
     { what: 'sends too late', faults: [{ late: victims, lateMs: LATE_MS }], changes: lost, receipts: less },
     { what: 'closes instead', faults: [{ kick: victims }], changes: kicked, receipts: less },
   ];

@@ -13,7 +13,7 @@ import { mostConnections } from '../script/flow.ts';
 import { usersAtOnce } from '../script/load.ts';
 import { mostArrivalsOf, phasesOfShare } from '../script/phases.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
-import { flowsOf } from '../script/settings.ts';
+import { flowsOf, plannedBroadcasts } from '../script/settings.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
 import type { EngineContext, FleetLike } from './engine-context.ts';
@@ -143,6 +143,7 @@ export default class CapacityEngine {
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
       // Only the hook reads the ledger, and a third-party server need not support acknowledgements.
       ledger: this.#hasHook,
+      broadcasts: plannedBroadcasts(this.#script, process.env),
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };

@@ -22,6 +22,13 @@ export interface ConnectTimings {
   namespaceUs: number;
 }
 
+/** The payload of the broadcast that is being reported; valid only during the report. */
+export interface BroadcastCopy {
+  hasSize(characters: number): boolean;
+  /** CRC-32 of its text. */
+  checksum(): number;
+}
+
 /**
  * Receives the reports of all clients of a process. They share one object, so that a client needs no closures of its own.
  * No method may throw; any of them may close the client.
@@ -33,8 +40,17 @@ export interface ClientSink<C = Client> {
   onRefused(client: C, namespace: string, message: string, data: unknown): void;
   /** The attempt failed before any namespace was connected. */
   onFailed(client: C, cause: FailureCode, message: string): void;
-  /** A `broadcast` of the wire contract, read from the raw bytes. */
-  onBroadcast(client: C, seq: number, sentAtUs: number, worker: string, receivedAtUs: number): void;
+  /** A `broadcast` of the wire contract. */
+  onBroadcast(
+    client: C,
+    seq: number,
+    sentAtUs: number,
+    worker: string,
+    receivedAtUs: number,
+    copy: BroadcastCopy,
+  ): void;
+  /** An event named `broadcast` whose payload is none of the wire contract. */
+  onUnreadable(client: C): void;
   /** An event whose name is in `client.interest`. */
   onEvent(client: C, namespace: string, event: string, args: unknown[]): void;
   /** An event whose name is not in `client.interest`; its payload was not parsed. */

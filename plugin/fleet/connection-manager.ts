@@ -5,7 +5,7 @@
 import { monotonicUs } from '../../protocol/clock.ts';
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import type { FailureCode } from '../../protocol/failure-codes.ts';
-import type { Client, ClientOptions, ClientSink, ConnectTimings } from './client.ts';
+import type { BroadcastCopy, Client, ClientOptions, ClientSink, ConnectTimings } from './client.ts';
 import type { ConnectTimes } from './connect-times.ts';
 import {
   type ConnectionState,
@@ -201,8 +201,19 @@ export class ConnectionManager implements ClientSink {
     return true;
   }
 
-  onBroadcast(client: Client, seq: number, _sentAtUs: number, worker: string, receivedAtUs: number): void {
-    this.#dependencies.ledger.receive(client.slot, seq, worker, receivedAtUs);
+  onBroadcast(
+    client: Client,
+    seq: number,
+    _sentAtUs: number,
+    worker: string,
+    receivedAtUs: number,
+    copy: BroadcastCopy,
+  ): void {
+    this.#dependencies.ledger.receive(client.slot, seq, worker, receivedAtUs, copy);
+  }
+
+  onUnreadable(): void {
+    this.#dependencies.ledger.receiveUnreadable();
   }
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {

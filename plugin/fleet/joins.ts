@@ -21,6 +21,13 @@ interface Accepted {
   worker: string | undefined;
 }
 
+/** Names are kept for every connection: a server must not fill the memory with them. */
+const MAX_NAME_LENGTH = 200;
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_NAME_LENGTH;
+}
+
 export class Joins {
   readonly #ledger: Ledger;
   /** By slot, so that the joins of a connection that ends are found at once, even if a server answers none. */
@@ -51,6 +58,7 @@ export class Joins {
     const ackId = requestId ?? this.#nextOwnAckId++;
     const room = typeof payload === 'string' ? payload : String(payload?.clientKey);
     this.#pendingCount++;
+    this.#ledger.joining(slot);
     this.#pending.set(slot, [...(this.#pending.get(slot) ?? []), { ackId, room }]);
     return ackId;
   }
@@ -66,6 +74,7 @@ export class Joins {
     const join = pending?.find((one) => one.ackId === ackId);
     if (!pending || !join) return undefined;
     this.#pendingCount--;
+    this.#ledger.answered(slot);
     if (pending.length === 1) this.#pending.delete(slot);
     else
       this.#pending.set(
@@ -76,8 +85,8 @@ export class Joins {
     if (joined.code === 'JOIN_REFUSED') return { refusedBecause: String(joined.error) };
     if (joined.error !== undefined) return undefined;
     return {
-      room: typeof joined.room === 'string' ? joined.room : join.room,
-      worker: typeof joined.worker === 'string' ? joined.worker : undefined,
+      room: isName(joined.room) ? joined.room : join.room,
+      worker: isName(joined.worker) ? joined.worker : undefined,
     };
   }
 

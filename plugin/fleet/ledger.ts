@@ -7,29 +7,42 @@
  * sender's.
  */
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../protocol/link.ts';
+import type { BroadcastCopy } from './client.ts';
+import type { BroadcastPlan } from './messages.ts';
 
 interface Row {
   worker: string;
   firstAtUs: number;
   /** Indexed by slot. */
   sinceFirstUs: Uint32Array;
+  /** Copies of all kinds. */
+  copies: number;
   duplicates: number;
   reordered: number;
+  wrongSize: number;
+  wrongContent: number;
+  /** Of the payload of the first whole copy. */
+  checksum: number;
 }
 
+/** A row is memory: without a plan, numbers up to here may have one. */
+const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
+/** Of a broadcast, one copy in so many is compared with the process's first one, by checksum. */
+export const CONTENT_CHECK_EVERY = 64;
+const NO_CHECKSUM = -1;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class Ledger {
-  /** Receipts of all broadcasts, repeats included. */
+  /** Copies of all broadcasts, of every kind. */
   received = 0;
   /** First copies of a broadcast at a connection. */
   reached = 0;
-  duplicates = 0;
-  /** Receipts after the broadcast's row was finalized. */
-  late = 0;
-  /** Receipts that seem to precede the send: the estimated offset of the sender's clock is wrong. */
-  early = 0;
+  #duplicates = 0;
+  #late = 0;
+  #neverOrdered = 0;
+  #unreadable = 0;
+  readonly #plan: BroadcastPlan;
   readonly #rows = new Map<number, Row>();
   readonly #frozen = new Set<number>();
   /** Room → slot → when the join's acknowledgement arrived. */
@@ -38,10 +51,40 @@ export class Ledger {
   readonly #workers = new Map<number, string>();
   /** Slot → highest sequence number received. */
   #highestSeq: Uint32Array = new Uint32Array(64);
+  /** Slot → joins that the server has not answered. */
+  #joining: Uint8Array = new Uint8Array(64);
   #slots = 0;
   // Each broadcast reaches many connections in a row, so the last row is nearly always the next one as well.
   #lastSeq = -1;
   #lastRow: Row | undefined;
+
+  /** @param plan the run's broadcasts: what has another number or size is none of them */
+  constructor(plan: BroadcastPlan = UNPLANNED) {
+    this.#plan = plan;
+  }
+
+  totals(): ReceiptTotals {
+    let open = 0;
+    for (const { copies } of this.#rows.values()) open += copies;
+    return {
+      received: this.received,
+      duplicates: this.#duplicates,
+      late: this.#late,
+      unreadable: this.#unreadable,
+      neverOrdered: this.#neverOrdered,
+      open,
+    };
+  }
+
+  /** A join is under way; the server's answer to it is reported by `answered`. */
+  joining(slot: number): void {
+    if (slot >= this.#joining.length) this.#joining = grown(this.#joining, slot + 1);
+    (this.#joining[slot] as number)++;
+  }
+
+  answered(slot: number): void {
+    (this.#joining[slot] as number)--;
+  }
 
   /** The connection is a member of the room from now on. */
   joined(slot: number, room: string, worker: string, atUs: number): void {
@@ -60,20 +103,32 @@ export class Ledger {
     if (this.#workers.has(slot)) this.#leftAtUs.set(slot, atUs);
   }
 
-  receive(slot: number, seq: number, worker: string, receivedAtUs: number): void {
+  /** A copy of a broadcast whose payload cannot be read. */
+  receiveUnreadable(): void {
+    this.#unreadable++;
+  }
+
+  /** A copy of a broadcast, which counts in one column. @param copy its payload, where that is to be checked */
+  receive(slot: number, seq: number, worker: string, receivedAtUs: number, copy?: BroadcastCopy): void {
     this.received++;
     let row = this.#lastRow;
     if (seq !== this.#lastSeq || row === undefined) {
       if (this.#frozen.has(seq)) {
-        this.late++;
+        this.#late++;
+        return;
+      }
+      if (!(Number.isInteger(seq) && seq >= 1 && seq <= this.#plan.count)) {
+        this.#neverOrdered++;
         return;
       }
       row = this.#rowOf(seq, worker, receivedAtUs);
     }
+    row.copies++;
+    if (copy !== undefined && !this.#isWhole(copy, row)) return;
     if (slot >= row.sinceFirstUs.length) row.sinceFirstUs = grown(row.sinceFirstUs, slot + 1);
     if (row.sinceFirstUs[slot] !== 0) {
       row.duplicates++;
-      this.duplicates++;
+      this.#duplicates++;
       return;
     }
     this.reached++;
@@ -81,6 +136,20 @@ export class Ledger {
     if (seq < (this.#highestSeq[slot] as number)) row.reordered++;
     else this.#highestSeq[slot] = seq;
     row.sinceFirstUs[slot] = Math.max(0, receivedAtUs - row.firstAtUs) + 1;
+  }
+
+  #isWhole(copy: BroadcastCopy, row: Row): boolean {
+    const { bytes } = this.#plan;
+    if (bytes !== undefined && !copy.hasSize(bytes)) {
+      row.wrongSize++;
+      return false;
+    }
+    if (row.checksum === NO_CHECKSUM) row.checksum = copy.checksum();
+    else if (row.copies % CONTENT_CHECK_EVERY === 0 && copy.checksum() !== row.checksum) {
+      row.wrongContent++;
+      return false;
+    }
+    return true;
   }
 
   /** Finalizes a broadcast's row: from here on its receipts count as late. */
@@ -95,14 +164,27 @@ export class Ledger {
     const sinceFirstUs = row?.sinceFirstUs ?? new Uint32Array(0);
     const local = createHistogram();
     const cross = createHistogram();
-    const counts = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0 };
+    const members = this.#joinedAtUs.get(order.room);
+    const counts = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0, notMember: 0 };
     // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
     const firstLatencyUs = (row?.firstAtUs ?? 0) - Math.min(order.sentAtUs, order.intendedAtUs);
     let firstUs = NEVER;
     let lastUs = 0;
     let receipts = 0;
-    for (const stored of sinceFirstUs) if (stored !== 0) receipts++;
-    for (const [slot, joinedAtUs] of this.#joinedAtUs.get(order.room) ?? []) {
+    let early = 0;
+    let earlyByUs = 0;
+    const aheadUs = order.sentAtUs - (row?.firstAtUs ?? NEVER);
+    for (let slot = 0; slot < sinceFirstUs.length; slot++) {
+      const stored = sinceFirstUs[slot] as number;
+      if (stored === 0) continue;
+      receipts++;
+      if (!members?.has(slot) && !this.#joining[slot]) counts.notMember++;
+      const byUs = aheadUs - stored + 1;
+      if (byUs <= 0) continue;
+      early++;
+      earlyByUs = Math.max(earlyByUs, byUs);
+    }
+    for (const [slot, joinedAtUs] of members ?? []) {
       const leftAtUs = this.#leftAtUs.get(slot) ?? NEVER;
       if (joinedAtUs >= order.sentAtUs || leftAtUs < order.sentAtUs) continue;
       counts.expected++;
@@ -113,19 +195,21 @@ export class Ledger {
         continue;
       }
       counts.received++;
-      const latencyUs = firstLatencyUs + stored - 1;
-      if (latencyUs < 0) this.early++;
-      const us = Math.max(0, latencyUs);
+      const us = Math.max(0, firstLatencyUs + stored - 1);
       if (us < firstUs) firstUs = us;
       if (us > lastUs) lastUs = us;
       recordUs(this.#workers.get(slot) === row?.worker ? local : cross, us);
     }
-    counts.unexpected = receipts - counts.received;
+    counts.unexpected = receipts - counts.received - counts.notMember;
     return {
       seq: order.seq,
       ...counts,
       duplicates: row?.duplicates ?? 0,
       reordered: row?.reordered ?? 0,
+      wrongSize: row?.wrongSize ?? 0,
+      wrongContent: row?.wrongContent ?? 0,
+      early,
+      earlyByUs,
       latencyUs: { local: encodeHistogram(local), cross: encodeHistogram(cross) },
       firstUs: counts.received > 0 ? firstUs : 0,
       lastUs,
@@ -136,7 +220,17 @@ export class Ledger {
     let row = this.#rows.get(seq);
     if (!row) {
       const sinceFirstUs = new Uint32Array(Math.max(this.#slots, 64));
-      row = { worker, firstAtUs, sinceFirstUs, duplicates: 0, reordered: 0 };
+      row = {
+        worker,
+        firstAtUs,
+        sinceFirstUs,
+        copies: 0,
+        duplicates: 0,
+        reordered: 0,
+        wrongSize: 0,
+        wrongContent: 0,
+        checksum: NO_CHECKSUM,
+      };
       this.#rows.set(seq, row);
     }
     this.#lastSeq = seq;
@@ -145,8 +239,8 @@ export class Ledger {
   }
 }
 
-function grown(values: Uint32Array, slots: number): Uint32Array {
-  const larger = new Uint32Array(Math.max(slots, values.length * 2));
+function grown<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {
+  const larger = new (values.constructor as new (length: number) => A)(Math.max(slots, values.length * 2));
   larger.set(values);
   return larger;
 }

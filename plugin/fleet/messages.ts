@@ -16,10 +16,20 @@ export interface FleetSettings {
   localAddresses: string[];
   /** Request an acknowledgement of every `join_room`, so that the ledger knows the members. */
   ledger: boolean;
+  /** The run's broadcasts; undefined without a run. */
+  broadcasts?: BroadcastPlan;
   /** Disconnects per second when many connections leave together. */
   disconnectRatePerSec: number;
   /** Index of this fleet among those of the run: one for each Artillery worker, all on the same addresses. */
   fleet: { index: number; of: number };
+}
+
+/** What every copy of a broadcast is checked against. */
+export interface BroadcastPlan {
+  /** They are numbered from 1 to this. */
+  count: number;
+  /** Characters of payload; undefined where they are not known. */
+  bytes: number | undefined;
 }
 
 /** Sent to a fleet process before any command, and not as its arguments: `ps` would show secret headers and keys. */

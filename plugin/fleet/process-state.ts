@@ -11,14 +11,15 @@ import { OpenSeries } from './open-series.ts';
 type Status = Extract<FleetAnswer, { op: 'status' }>;
 
 export class ProcessState {
-  readonly ledger = new Ledger();
+  readonly ledger: Ledger;
   readonly connections: ConnectionManager;
   readonly #connectTimes = new ConnectTimes();
   readonly #openSeries = new OpenSeries(monotonicUs());
   readonly #schedule: OpenSchedule;
 
   constructor(dependencies: Omit<ConnectionManagerDependencies, 'ledger' | 'connectTimes' | 'openSeries'>) {
-    const { ledger } = this;
+    const ledger = new Ledger(dependencies.settings.broadcasts);
+    this.ledger = ledger;
     this.connections = new ConnectionManager({
       ...dependencies,
       ledger,
@@ -41,14 +42,13 @@ export class ProcessState {
   }
 
   snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {
-    const { ledger } = this;
     const { connecting: _, ...counted } = this.connections.counts;
     return {
       ...counted,
       health: processHealth(counted.connected, eventLoop),
       connectUs: this.#connectTimes.snapshot(),
       openings: this.#openSeries.snapshot(),
-      receipts: { received: ledger.received, duplicates: ledger.duplicates, late: ledger.late, early: ledger.early },
+      receipts: this.ledger.totals(),
     };
   }
 

@@ -70,6 +70,8 @@ function close(): void {
 async function loadClients({ client }: FleetSettings) {
   if (client === 'official') {
     const { createOfficialClient } = await import('./official/client.ts');
+    const { isolateExceptions } = await import('./official/isolate.ts');
+    isolateExceptions();
     return { create: createOfficialClient, close: () => {} };
   }
   const { LightClients } = await import('./light/clients.ts');

@@ -1,4 +1,5 @@
 /** Who got each broadcast. */
+import type { ReceiptTotals } from '../../protocol/link.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount, type Result } from '../../protocol/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { otherReceivers } from '../run/receivers/other-receivers.ts';
@@ -17,11 +18,16 @@ export function deliveryFigures(
   config: Settings,
 ): NonNullable<Result['delivery']> {
   const receipts = totals(batches);
+  const counted = (key: keyof ReceiptTotals) => sum(measurements.snapshots.map((snapshot) => snapshot.receipts[key]));
   return {
     payloadBytes: config.broadcasts.bytes,
     broadcasts: batches.length,
     ...receipts,
-    late: sum(measurements.snapshots.map((snapshot) => snapshot.receipts.late)),
+    late: counted('late'),
+    unreadable: counted('unreadable'),
+    // What is open once the run has finalized its own broadcasts, nobody ordered.
+    neverOrdered: counted('neverOrdered') + (measurements.frozen.length > 0 ? counted('open') : 0),
+    frames: counted('received') + counted('unreadable'),
     coverage: receipts.expected > 0 ? receipts.received / receipts.expected : null,
     coverageOfTarget: ofTarget(measurements, receipts.received),
     batches,
@@ -45,6 +51,9 @@ export function batchRows(measurements: Measurements): Batch[] {
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
         p50Ms: reached.length > 0 ? all.getValueAtPercentile(50) / 1000 : null,
         p99Ms: reached.length > 0 ? all.getValueAtPercentile(99) / 1000 : null,
+        earlyByMs: rows.some(({ early }) => early > 0)
+          ? Math.max(...rows.map(({ earlyByUs }) => earlyByUs)) / 1000
+          : null,
         lastMs: reached.length > 0 ? Math.max(...reached.map(({ lastUs }) => lastUs)) / 1000 : null,
       };
     });

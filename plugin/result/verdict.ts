@@ -4,6 +4,7 @@ import { type Reason, VERDICT_REASONS } from '../../protocol/verdict-reasons.ts'
 import type { Measurements } from '../run/measurements.ts';
 import { ceilings } from './reasons/ceilings.ts';
 import { connectionProblems } from './reasons/connections.ts';
+import { copyProblems } from './reasons/copies.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
 import { memoryProblems } from './reasons/memory.ts';
@@ -47,6 +48,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
     };
   }
   if (delivery) yield* ledgerProblems(delivery);
+  yield* copyProblems(measurements, result);
   yield* clockProblems(result.latency);
   yield* generatorProblems(measurements, result);
   yield* machineProblems(result);

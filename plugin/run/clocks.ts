@@ -11,7 +11,7 @@ export interface WorkerClock {
 }
 
 /** Processes of one host read one clock, unless somebody moved it (time namespaces, virtual machines' snapshots). */
-const SAME_CLOCK_US = 1000;
+export const SAME_CLOCK_US = 1000;
 
 /**
  * @param here of each worker: whether it runs on this host

@@ -1,6 +1,11 @@
 /** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
 import { z } from 'zod';
-import type { ClientKind, ConnectionOptions, TlsOptions } from '../../protocol/connection.ts';
+import {
+  type ClientKind,
+  type ConnectionOptions,
+  MAX_PAYLOAD_BYTES,
+  type TlsOptions,
+} from '../../protocol/connection.ts';
 import { formatPath, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { durationSchema } from './duration.ts';
 import { ENGINE, type Script } from './script.ts';
@@ -65,6 +70,7 @@ export const optionsSchema = z.strictObject({
   tls: tlsSchema.optional(),
   timeout: durationSchema.optional(),
   connectTimeout: durationSchema.default(20_000),
+  maxPayload: z.int().positive().default(MAX_PAYLOAD_BYTES),
   reconnection: z.union([z.boolean(), backoffSchema]).default(false),
   retry: z.union([z.boolean(), backoffSchema]).default(false),
   localAddresses: z.array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' })).default([]),
@@ -164,6 +170,7 @@ function resolve(
       auth: options.auth,
       tls: { ...tls, ...options.tls },
       connectTimeoutMs: options.connectTimeout,
+      maxPayloadBytes: options.maxPayload,
       localAddress: options.localAddresses[0],
     },
     baseNamespace: target.pathname.replace(/\/$/, ''),

@@ -113,6 +113,22 @@ export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): Work
   return { ...engineOf(script, variables), target: variables.TARGET ?? String(script.config.target) };
 }
 
+/**
+ * What the run will broadcast, for an engine in one of Artillery's workers.
+ * @returns undefined without the plugin
+ */
+export function plannedBroadcasts(
+  script: Script,
+  env: NodeJS.ProcessEnv,
+): { count: number; bytes: number } | undefined {
+  const options = script.config.plugins?.[PLUGIN];
+  if (options === undefined) return undefined;
+  const { count, bytes } = optionsSchema.shape.broadcasts.parse(
+    (options as { broadcasts?: object } | null)?.broadcasts,
+  );
+  return { count: environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count, bytes };
+}
+
 /** @returns the flows of scenarios on our engine, or of all scenarios if a third-party engine drives the load */
 export function flowsOf(script: Script, steps: StepTable): Flow[] {
   const scenarios = script.scenarios ?? [];

@@ -10,7 +10,7 @@ import { monotonicUs } from '../../protocol/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
 import type { FleetStatus } from '../../protocol/link.ts';
-import { frozenBroadcast, hookConfig, measurements, snapshot } from './measurements.ts';
+import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 
 const ROUND_TRIP_US = 2000;
 const WARM_UP_MS = 300;
@@ -108,7 +108,8 @@ export class FakeRun {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
         const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {} };
-        return [snapshot({ opened: started, connected, accounts })];
+        const receipts = { ...NO_RECEIPTS, received: this.status.received };
+        return [snapshot({ opened: started, connected, accounts, receipts })];
       },
       freeze: async (orders) => {
         this.asked.push(`freeze ${orders.map(({ seq }) => seq).join()}`);

@@ -37,13 +37,16 @@ interface FakeWire {
   /** Everything the client has written. */
   sent: Buffer[];
   /** `open` until the client ends or destroys the wire. */
-  wire: { state: 'open' | 'ended' | 'destroyed' };
+  wire: { state: 'open' | 'ended' | 'destroyed'; unsentBytes: number };
 }
 
 export function fakeWire(): FakeWire {
   const sent: Buffer[] = [];
-  const wire: FakeWire['wire'] = { state: 'open' };
+  const wire: FakeWire['wire'] = { state: 'open', unsentBytes: 0 };
   const dial = () => ({
+    get writableLength() {
+      return wire.unsentBytes;
+    },
     write: (bytes: Uint8Array) => sent.push(Buffer.from(bytes)),
     end: (bytes?: Uint8Array) => {
       if (bytes) sent.push(Buffer.from(bytes));

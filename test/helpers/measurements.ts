@@ -4,7 +4,7 @@ import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast } from '../../protocol/link.ts';
+import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast, type ReceiptTotals } from '../../protocol/link.ts';
 
 export function hookConfig(options: object = {}, config: object = {}, env: NodeJS.ProcessEnv = {}): Settings {
   const script = {
@@ -46,6 +46,11 @@ export function frozenBroadcast(
     duplicates: 0,
     reordered: 0,
     unexpected: 0,
+    notMember: 0,
+    wrongSize: 0,
+    wrongContent: 0,
+    early: 0,
+    earlyByUs: 0,
     latencyUs: { local: encoded(latenciesUs), cross: encoded([]) },
     firstUs: Math.min(...latenciesUs),
     lastUs: Math.max(...latenciesUs),
@@ -56,6 +61,15 @@ export function frozenBroadcast(
 export function sent(seq: number, expected: number) {
   return { seq, expected, sentAtUs: seq * 1000 + 5, stampedAtUs: 0, via: 0, intendedAtUs: seq * 1000, worker: 'w0' };
 }
+
+export const NO_RECEIPTS: ReceiptTotals = {
+  received: 0,
+  duplicates: 0,
+  late: 0,
+  unreadable: 0,
+  neverOrdered: 0,
+  open: 0,
+};
 
 export const ENGINE_1 = { host: 'here', engine: '1' };
 
@@ -77,7 +91,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     perSessionPrefix: {},
     connectUs: connectUs as FleetSnapshot['connectUs'],
     openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
-    receipts: { received: 0, duplicates: 0, late: 0, early: 0 },
+    receipts: NO_RECEIPTS,
     ignoredEvents: 0,
     receivedBytes: 0,
     sentBytes: 0,

@@ -8,6 +8,7 @@ export type Report =
   | { on: 'failed'; cause: string; message: string }
   | { on: 'broadcast'; seq: number; sentAtUs: number; worker: string; receivedAtUs: number }
   | { on: 'event'; namespace: string; event: string; args: unknown[] }
+  | { on: 'unreadable' }
   | { on: 'ignored' }
   | { on: 'ack'; namespace: string; ackId: number; args: unknown[] }
   | { on: 'closed'; reason: string; namespace: string | undefined };
@@ -42,6 +43,9 @@ export class RecordingSink implements ClientSink {
   }
   onBroadcast(_client: Client, seq: number, sentAtUs: number, worker: string, receivedAtUs: number): void {
     this.#add({ on: 'broadcast', seq, sentAtUs, worker, receivedAtUs });
+  }
+  onUnreadable(): void {
+    this.#add({ on: 'unreadable' });
   }
   onEvent(_client: Client, namespace: string, event: string, args: unknown[]): void {
     this.#add({ on: 'event', namespace, event, args });

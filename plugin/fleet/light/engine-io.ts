@@ -9,6 +9,8 @@ import { WebSocketConnection } from './websocket.ts';
 
 type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query'>;
 
+/** Every connection keeps its own. */
+const MAX_SESSION_ID_LENGTH = 1000;
 const MAX_PING_INTERVAL_MS = 2 ** 30;
 const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
 const PONG = encodeFrame(OPCODE.text, '3');
@@ -57,7 +59,7 @@ export abstract class EngineIoConnection<
     if (type === PACKET.message) this.onMessage(bytes, start + 1, end);
     else if (type === PACKET.ping) {
       this.pingDeadlineMs = this.shared.nowMs() + this.#pingEveryMs;
-      this.write(PONG);
+      this.answerPing(PONG);
     } else if (type === PACKET.close) {
       if (this.state === 'open') this.leave('transport close');
       else this.fail('closed', 'the server closed the Engine.IO session');
@@ -82,8 +84,9 @@ function readHandshake(bytes: Buffer, start: number, end: number): { sessionId: 
     // reported below
   }
   const sid = open?.sid;
-  const pingEveryMs = Number(open?.pingInterval) + Number(open?.pingTimeout);
-  if (typeof sid !== 'string' || sid === '' || !(pingEveryMs > 0)) {
+  const [interval, timeout] = [open?.pingInterval, open?.pingTimeout];
+  const pingEveryMs = typeof interval === 'number' && typeof timeout === 'number' ? interval + timeout : 0;
+  if (typeof sid !== 'string' || sid === '' || sid.length > MAX_SESSION_ID_LENGTH || !(pingEveryMs > 0)) {
     throw engineIoError('the server speaks WebSocket, but sent no Engine.IO handshake');
   }
   return { sessionId: sid, pingEveryMs: Math.min(Math.ceil(pingEveryMs), MAX_PING_INTERVAL_MS) };

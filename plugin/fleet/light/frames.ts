@@ -1,11 +1,9 @@
 /** WebSocket frames (RFC 6455, without extensions): from the server in place, to the server masked. */
 import { ByteQueue } from './byte-queue.ts';
-import { webSocketError } from './protocol-error.ts';
+import { ProtocolError, webSocketError } from './protocol-error.ts';
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** The limit of `ws`, and so of socket.io-client. */
-export const MAX_MESSAGE_BYTES = 100 * 1024 * 1024;
 /** The most memory to allocate for a frame before its bytes arrive: until then its length is only a claim. */
 const MAX_TRUSTED_BYTES = 1024 * 1024;
 
@@ -28,31 +26,39 @@ export class FrameDecoder {
 
   /**
    * Reads `bytes[start, end)`, which may begin and end anywhere in a frame.
-   * @throws ProtocolError if the server breaks RFC 6455; the decoder must not be used afterwards
+   * @param maxBytes of a message
+   * @throws ProtocolError if the server breaks RFC 6455, or sends a larger message; the decoder must not be used afterwards
    */
-  decode(bytes: Buffer, start: number, end: number, handler: FrameHandler): void {
+  decode(bytes: Buffer, start: number, end: number, handler: FrameHandler, maxBytes: number): void {
     let at = start;
     if (this.#partial !== undefined) {
-      at = this.#complete(this.#partial, bytes, at, end, handler);
+      at = this.#complete(this.#partial, bytes, at, end, handler, maxBytes);
       if (at < 0) return;
     }
     while (at < end) {
-      const size = frameSize(bytes, at, end);
+      const size = frameSize(bytes, at, end, maxBytes);
       if (size === 0 || size > end - at) {
         this.#partial = new ByteQueue(Math.max(14, Math.min(size, MAX_TRUSTED_BYTES)));
         this.#partial.append(bytes, at, end);
         return;
       }
-      if (!this.#frame(bytes, at, at + size, handler)) return;
+      if (!this.#frame(bytes, at, at + size, handler, maxBytes)) return;
       at += size;
     }
   }
 
   /** Adds to the unfinished frame: its header byte by byte, then all of its payload. @returns where to go on, or -1 */
-  #complete(partial: ByteQueue, bytes: Buffer, start: number, end: number, handler: FrameHandler): number {
+  #complete(
+    partial: ByteQueue,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    handler: FrameHandler,
+    maxBytes: number,
+  ): number {
     let at = start;
     for (;;) {
-      const size = frameSize(partial.bytes, 0, partial.length);
+      const size = frameSize(partial.bytes, 0, partial.length, maxBytes);
       if (size === partial.length) break;
       const wanted = size === 0 ? 1 : size - partial.length;
       const taken = Math.min(wanted, end - at);
@@ -61,11 +67,11 @@ export class FrameDecoder {
       at += taken;
     }
     this.#partial = undefined;
-    return this.#frame(partial.bytes, 0, partial.length, handler) ? at : -1;
+    return this.#frame(partial.bytes, 0, partial.length, handler, maxBytes) ? at : -1;
   }
 
   /** One whole frame, header included. */
-  #frame(bytes: Buffer, start: number, end: number, handler: FrameHandler): boolean {
+  #frame(bytes: Buffer, start: number, end: number, handler: FrameHandler, maxBytes: number): boolean {
     const first = byteAt(bytes, start);
     const payloadStart = start + headerSize(byteAt(bytes, start + 1));
     const opcode = first & 0x0f;
@@ -75,7 +81,7 @@ export class FrameDecoder {
     const message = this.#message;
     if (opcode === OPCODE.continuation) {
       if (message === undefined) throw webSocketError('a continuation frame without a message to continue');
-      if (message.length + end - payloadStart > MAX_MESSAGE_BYTES) throw tooLarge();
+      if (message.length + end - payloadStart > maxBytes) throw tooLarge(maxBytes);
       message.append(bytes, payloadStart, end);
       if (!isFinal) return true;
       this.#message = undefined;
@@ -94,7 +100,7 @@ export class FrameDecoder {
  * Checks the part of a frame's header that has arrived.
  * @returns bytes of the whole frame, header included; 0 while the header is incomplete
  */
-function frameSize(bytes: Uint8Array, start: number, end: number): number {
+function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: number): number {
   const available = end - start;
   if (available < 2) return 0;
   const first = byteAt(bytes, start);
@@ -108,13 +114,15 @@ function frameSize(bytes: Uint8Array, start: number, end: number): number {
   if (opcode >= OPCODE.close && ((first & 0x80) === 0 || second > 125)) {
     throw webSocketError('a control frame that is fragmented or longer than 125 bytes');
   }
-  if (second < 126) return 2 + second;
-  if (second === 126) return available < 4 ? 0 : 4 + byteAt(bytes, start + 2) * 256 + byteAt(bytes, start + 3);
-  if (available < 10) return 0;
-  let size = 0;
-  for (let at = start + 2; at < start + 10; at++) size = size * 256 + byteAt(bytes, at);
-  if (size > MAX_MESSAGE_BYTES) throw tooLarge();
-  return 10 + size;
+  const payloadStart = headerSize(second);
+  if (available < payloadStart) return 0;
+  let size = second;
+  if (second >= 126) {
+    size = 0;
+    for (let at = start + 2; at < start + payloadStart; at++) size = size * 256 + byteAt(bytes, at);
+  }
+  if (size > maxBytes && opcode < OPCODE.close) throw tooLarge(maxBytes);
+  return payloadStart + size;
 }
 
 function headerSize(second: number): number {
@@ -122,8 +130,8 @@ function headerSize(second: number): number {
   return second === 126 ? 4 : 10;
 }
 
-function tooLarge() {
-  return webSocketError(`a message of more than ${MAX_MESSAGE_BYTES} bytes`);
+function tooLarge(maxBytes: number): ProtocolError {
+  return new ProtocolError('message_too_large', 'message too large', `a message of more than ${maxBytes} bytes`);
 }
 
 /** For indices known to be in range. */

@@ -24,7 +24,7 @@ const OWN_HEADERS = new Set([
 /** The options of a connection that concern WebSocket. */
 export type WebSocketOptions = Pick<
   ClientOptions,
-  'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'localAddress' | 'localPort'
+  'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'maxPayloadBytes' | 'localAddress' | 'localPort'
 >;
 
 interface Endpoint {

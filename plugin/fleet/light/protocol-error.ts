@@ -15,6 +15,12 @@ export class ProtocolError extends Error {
   }
 }
 
+/** For an error that reading caused, and that no layer has a name for. */
+export function unreadable(error: unknown): ProtocolError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new ProtocolError('unreadable_data', 'parse error', message);
+}
+
 export function webSocketError(message: string): ProtocolError {
   return new ProtocolError('not_websocket', 'transport error', message);
 }

@@ -1,10 +1,12 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
-import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
+import { EVENTS } from '../../../protocol/events.ts';
 import type { FailureCode } from '../../../protocol/failure-codes.ts';
 import type { Client, ClientOptions, ClientSink, ConnectTimings } from '../client.ts';
+import { reportBroadcast } from '../decoded-broadcast.ts';
+import { nestsDeeper } from '../nesting.ts';
 import type { Attempt } from './attempt.ts';
-import { type BroadcastReader, eventName } from './broadcast.ts';
+import { type BroadcastReader, eventName, mayBeBroadcast } from './broadcast.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import { decodeText, EngineIoConnection, encodeMessages } from './engine-io.ts';
 import { ProtocolError } from './protocol-error.ts';
@@ -15,6 +17,8 @@ export interface SocketIoShared extends Shared {
   readonly codec: PacketCodec;
 }
 
+/** Of a refusal: it travels between processes, once for each connection. */
+const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
 
@@ -82,21 +86,38 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
 
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
     const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
-    if (isEvent && this.shared.codec.hasPlainEvents && !this.#isWanted(bytes, start + 1, end)) return;
-    this.#decode(decodeText(bytes, start, end));
+    if (!isEvent || !this.shared.codec.hasPlainEvents) this.#decode(decodeText(bytes, start, end));
+    else if (this.#isBroadcast(bytes, start + 1, end)) {
+      const isWanted = this.interest?.has(EVENTS.broadcast) === true && this.isReading;
+      if (isWanted) this.#decode(decodeText(bytes, start, end), true);
+    } else if (mayBeBroadcast(bytes, start + 1, end)) this.#decodeBroadcast(decodeText(bytes, start, end));
+    else if (this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end));
   }
 
   protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
     this.#decode(Buffer.from(bytes.subarray(start, end)));
   }
 
-  /** Reports broadcasts and counts ignored events, both without decoding. @returns whether to decode the event */
-  #isWanted(bytes: Uint8Array, start: number, end: number): boolean {
+  /** Reports a broadcast without decoding. */
+  #isBroadcast(bytes: Buffer, start: number, end: number): boolean {
     const { broadcasts, receivedAtUs } = this.shared;
-    if (broadcasts.read(bytes, start, end)) {
-      this.#sink.onBroadcast(this, broadcasts.seq, broadcasts.sentAtUs, broadcasts.worker, receivedAtUs);
-      return this.interest?.has(EVENTS.broadcast) === true && this.isReading;
+    if (!broadcasts.read(bytes, start, end)) return false;
+    this.#sink.onBroadcast(this, broadcasts.seq, broadcasts.sentAtUs, broadcasts.worker, receivedAtUs, broadcasts);
+    return true;
+  }
+
+  /** One that is not JSON ends the connection, as it does with socket.io-client. */
+  #decodeBroadcast(text: string): void {
+    try {
+      this.#decode(text);
+    } catch (error) {
+      this.#sink.onUnreadable(this);
+      throw error;
     }
+  }
+
+  /** Counts what nobody waits for, without decoding. */
+  #isWanted(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.interest !== undefined) {
       const name = eventName(bytes, start, end);
       // A name that cannot be read in place needs the decoder.
@@ -106,7 +127,8 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     return false;
   }
 
-  #decode(message: string | Buffer): void {
+  /** @param isReported as a broadcast, which is wanted as an event as well */
+  #decode(message: string | Buffer, isReported = false): void {
     const decoder = this.#unfinished ?? this.shared.codec.decoderFor(message);
     let packet: Packet | undefined;
     try {
@@ -115,7 +137,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
       throw socketIoError(error instanceof Error ? error.message : String(error));
     }
     this.#unfinished = packet === undefined ? decoder : undefined;
-    if (packet !== undefined) this.#onPacket(packet);
+    if (packet !== undefined) this.#onPacket(packet, isReported);
   }
 
   #encode(packet: Packet): Buffer {
@@ -126,21 +148,21 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.write(encodeRequest(this.shared.codec, nsp, this.options.auth));
   }
 
-  #onPacket({ type, nsp, data, id }: Packet): void {
+  #onPacket({ type, nsp, data, id }: Packet, isReported: boolean): void {
+    if (nestsDeeper(data)) throw socketIoError('data that is nested too deeply');
     if (type === PacketType.EVENT || type === PacketType.ACK) {
       if (!Array.isArray(data)) throw socketIoError('a packet without arguments');
-      if (type === PacketType.EVENT) this.#onEvent(nsp, String(data[0]), data.slice(1));
+      if (type === PacketType.EVENT) this.#onEvent(nsp, String(data[0]), data.slice(1), isReported);
       else if (id !== undefined) this.#sink.onAck(this, nsp, id, data);
     } else if (type === PacketType.CONNECT) this.#onConnected(nsp, data);
     else if (type === PacketType.CONNECT_ERROR) this.#onRefused(nsp, data);
     else if (this.#connected.includes(nsp)) this.#onDisconnected(nsp);
   }
 
-  #onEvent(namespace: string, event: string, args: unknown[]): void {
+  #onEvent(namespace: string, event: string, args: unknown[], isReported: boolean): void {
     const isWanted = this.interest?.has(event) === true;
-    if (!this.shared.codec.hasPlainEvents && event === EVENTS.broadcast && isBroadcast(args[0])) {
-      const { seq, sentAtUs, worker } = args[0];
-      this.#sink.onBroadcast(this, seq, sentAtUs, worker, this.shared.receivedAtUs);
+    if (event === EVENTS.broadcast) {
+      if (!isReported) reportBroadcast(this.#sink, this, args[0], this.shared.receivedAtUs);
     } else if (!isWanted) this.#sink.onIgnored(this);
     if (isWanted && this.isReading) this.#sink.onEvent(this, namespace, event, args);
   }
@@ -159,11 +181,13 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
     if (!this.#pending.includes(namespace)) return;
     const error = typeof data === 'object' ? data : { message: data };
+    // Before anything changes: not everything has a text.
+    const message = String(error.message).slice(0, MAX_MESSAGE_LENGTH);
     this.#settle(namespace);
     const isLast = this.#connected.length + this.#pending.length === 0;
     const wasOpen = this.state === 'open';
     if (isLast) this.depart();
-    this.#sink.onRefused(this, namespace, String(error.message), error.data);
+    this.#sink.onRefused(this, namespace, message, error.data);
     if (isLast && wasOpen) this.#sink.onClosed(this, 'io server disconnect', undefined);
   }
 

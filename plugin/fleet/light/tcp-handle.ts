@@ -97,6 +97,7 @@ class TcpHandle implements Wire {
   readonly #bindings: Bindings;
   readonly #handle: Handle;
   #listener: WireListener | undefined;
+  writableLength = 0;
 
   constructor(bindings: Bindings, listener: WireListener, destination: Destination) {
     this.#bindings = bindings;
@@ -155,6 +156,7 @@ class TcpHandle implements Wire {
     if (status === 0 && this.#bindings.streamBaseState[this.#bindings.kLastWriteWasAsync] !== 0) {
       request.bytes = bytes;
       request.wire = this;
+      this.writableLength += bytes.length;
       return;
     }
     spareWrite = request;
@@ -197,7 +199,8 @@ function onRead(this: Handle): void {
 }
 
 function onWritten(this: Request, status: ErrorNumber): void {
-  const { wire } = this as WriteRequest;
+  const { wire, bytes } = this as WriteRequest;
+  if (wire && bytes) wire.writableLength -= bytes.length;
   if (status !== 0) wire?.fail(status, 'write');
 }
 

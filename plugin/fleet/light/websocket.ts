@@ -5,17 +5,20 @@
  */
 
 import { monotonicUs } from '../../../protocol/clock.ts';
+import { MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
 import type { FailureCode } from '../../../protocol/failure-codes.ts';
 import { networkCause } from '../cause.ts';
 import { Attempt } from './attempt.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
-import { ProtocolError } from './protocol-error.ts';
+import { ProtocolError, unreadable, webSocketError } from './protocol-error.ts';
 import type { Shared, Watched } from './shared.ts';
 import type { Wire, WireListener } from './wire.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 const CLOSE_TIMEOUT_MS = 5000;
+/** An honest server has one ping under way. */
+const MAX_UNREAD_PONGS = 1000;
 
 /** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
@@ -35,6 +38,8 @@ export abstract class WebSocketConnection<
   protected attempt: Attempt | undefined = undefined;
   #wire: Wire | undefined = undefined;
   readonly #frames = new FrameDecoder();
+  /** Since the wire last had nothing left to send. */
+  #unreadPongs = 0;
 
   constructor(options: Options, shared: Common) {
     this.options = options;
@@ -151,11 +156,12 @@ export abstract class WebSocketConnection<
         if (at < 0) return;
         this.onUpgraded();
       }
-      if (this.isReading) this.#frames.decode(bytes, at, end, this);
+      if (this.isReading) this.#frames.decode(bytes, at, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      if (this.state === 'connecting') this.fail(error.failure, error.message);
-      else if (this.state === 'open') this.leave(error.reason, 1002);
+      // Whatever a server sends ends its own connection at most, and never the process that holds thousands.
+      const { failure, reason, message } = error instanceof ProtocolError ? error : unreadable(error);
+      if (this.state === 'connecting') this.fail(failure, message);
+      else if (this.state === 'open') this.leave(reason, 1002);
       else this.onWireClosed();
     }
   }
@@ -168,7 +174,7 @@ export abstract class WebSocketConnection<
     if (opcode === OPCODE.close) this.#onCloseFrame(bytes, start, end);
     else if (this.state === 'closing') return true;
     else if (opcode === OPCODE.text) this.onText(bytes, start, end);
-    else if (opcode === OPCODE.ping) this.write(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
+    else if (opcode === OPCODE.ping) this.answerPing(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
     else if (opcode === OPCODE.binary) this.onBinary(bytes, start, end);
     return this.isReading;
   }
@@ -180,6 +186,14 @@ export abstract class WebSocketConnection<
       this.fail(`closed_${code}`, `the server closed the connection: ${code} ${Buffer.from(reason)}`.trim());
     } else if (this.state === 'open') this.leave('transport close', code === 1005 ? undefined : code);
     else this.#wire?.end();
+  }
+
+  /** @throws ProtocolError if the server does not read its answers: they would pile up here */
+  protected answerPing(pong: Uint8Array): void {
+    const unsent = this.#wire?.writableLength ?? 0;
+    this.#unreadPongs = unsent > 0 ? this.#unreadPongs + 1 : 0;
+    if (this.#unreadPongs > MAX_UNREAD_PONGS) throw webSocketError('the server pings and does not read the answers');
+    this.write(pong);
   }
 
   /** @param frames whole ones, as `encodeFrame` makes them */

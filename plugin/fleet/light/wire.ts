@@ -2,6 +2,8 @@
 
 /** The part of a net.Socket that is needed. */
 export interface Wire {
+  /** Bytes that the kernel has not taken yet. */
+  readonly writableLength: number;
   write(bytes: Uint8Array): unknown;
   end(): unknown;
   end(bytes: Uint8Array): unknown;

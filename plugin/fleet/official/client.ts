@@ -4,10 +4,13 @@
  */
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
+import { EVENTS } from '../../../protocol/events.ts';
 import { networkCause } from '../cause.ts';
 import type { Client, ClientOptions, ClientSink } from '../client.ts';
+import { reportBroadcast } from '../decoded-broadcast.ts';
+import { nestsDeeper } from '../nesting.ts';
 import { endFailure, type Failure, failureOf } from './failure.ts';
+import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
 /** @param slot dense number, never reused: the ledger's index */
@@ -48,7 +51,10 @@ class OfficialClient implements Client {
       const socket = manager.socket(namespace, { auth: this.#options.auth });
       this.#pending.set(namespace, socket);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
-      socket.connect();
+      openIsolated(
+        () => socket.connect(),
+        (error) => this.#onUnreadable(error),
+      );
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const failure = { cause: networkCause(error as Error), message: (error as Error).message };
@@ -113,6 +119,7 @@ class OfficialClient implements Client {
     socket.on('connect_error', (error: Error & { data?: unknown }) => {
       if (this.#state === 'gone') return;
       // Only a refusal by the server has the key `data`, even if its value is undefined.
+      if (this.#isTooDeep(error.data)) return;
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
       else this.#fail({ cause: 'not_socketio', message: error.message });
     });
@@ -153,16 +160,31 @@ class OfficialClient implements Client {
     if (this.#state === 'gone') return;
     // The callback to acknowledge with, which the fleet never does.
     if (typeof args.at(-1) === 'function') args.pop();
+    if (this.#isTooDeep(args)) return;
     const isWanted = this.interest?.has(event) === true;
-    if (event === EVENTS.broadcast && isBroadcast(args[0])) {
-      const { seq, sentAtUs, worker } = args[0];
-      this.#sink.onBroadcast(this, seq, sentAtUs, worker, monotonicUs());
-    } else if (!isWanted) this.#sink.onIgnored(this);
+    if (event === EVENTS.broadcast) reportBroadcast(this.#sink, this, args[0], monotonicUs());
+    else if (!isWanted) this.#sink.onIgnored(this);
     if (isWanted) this.#sink.onEvent(this, namespace, event, args);
   }
 
   #onAck(namespace: string, ackId: number, args: unknown[]): void {
-    if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, args);
+    if (this.#state !== 'gone' && !this.#isTooDeep(args)) this.#sink.onAck(this, namespace, ackId, args);
+  }
+
+  /** Ends the connection then: such data cannot be passed on. */
+  #isTooDeep(data: unknown): boolean {
+    const isTooDeep = nestsDeeper(data);
+    if (isTooDeep) this.#onUnreadable(new Error('data that is nested too deeply'));
+    return isTooDeep;
+  }
+
+  /** What the server sent made the library throw. */
+  #onUnreadable({ message }: Error): void {
+    if (this.#state === 'connecting') this.#fail({ cause: 'unreadable_data', message });
+    else if (this.#state === 'open') {
+      this.destroy();
+      this.#sink.onClosed(this, 'parse error', undefined);
+    }
   }
 
   /** The transport has ended. */
@@ -172,7 +194,8 @@ class OfficialClient implements Client {
     if (this.#state === 'connecting') this.#fail(endFailure(reason, details));
     else if (this.#state === 'open') {
       this.#end();
-      this.#sink.onClosed(this, reason, undefined);
+      const { cause } = endFailure(reason, details);
+      this.#sink.onClosed(this, cause === 'message_too_large' ? 'message too large' : reason, undefined);
     }
   }
 

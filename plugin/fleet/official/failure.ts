@@ -32,6 +32,9 @@ export function failureOf(error: TransportError): Failure {
  * @param details with the CloseEvent of `ws`, if that is what ended it
  */
 export function endFailure(reason: string, details: unknown): Failure {
+  const { description } = (details ?? {}) as TransportError;
+  const inner = (description as { error?: NodeJS.ErrnoException } | undefined)?.error;
+  if (inner?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return socketFailure(inner);
   if (reason === 'parse error') return { cause: 'not_socketio', message: 'no Socket.IO packet' };
   const { code, reason: closeReason } = ((details as TransportError | undefined)?.context ?? {}) as {
     code?: number;
@@ -52,6 +55,7 @@ function httpFailure(status: number, request: unknown): Failure {
 
 function socketFailure(error: NodeJS.ErrnoException): Failure {
   const { message, code } = error;
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket = /^Invalid (Upgrade|Sec-WebSocket)|^Server sent/.test(message) || /^(HPE|WS)_/.test(code ?? '');

@@ -4,7 +4,7 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ManagerOptions } from 'socket.io-client';
-import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
 
 /**
  * engine.io-client swallows errors that its transports throw synchronously, and would wait for ever.
@@ -38,6 +38,10 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
     forceNew: true,
     reconnection: false,
     ...tls,
-    ...({ perMessageDeflate: false, ...(needsAgent ? { agent } : {}) } as object),
+    ...({
+      perMessageDeflate: false,
+      maxPayload: options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES,
+      ...(needsAgent ? { agent } : {}),
+    } as object),
   };
 }

@@ -109,7 +109,7 @@ async function story(kind: ClientKindUnderTest) {
   const broadcast = await sink.next('broadcast');
   assert.ok(Math.abs(monotonicUs() - broadcast.receivedAtUs) < 5_000_000);
   client.emit('/', 'send me', ['broadcast', { other: 'shape' }]);
-  await sink.next('ignored', 2);
+  await sink.next('unreadable');
   client.emit('/chat', 'kick me', [false]);
   await sink.next('closed');
   client.emit('/chat', 'not connected any more', []);

@@ -14,7 +14,7 @@ import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
-import { ENGINE_1 } from '../../helpers/measurements.ts';
+import { ENGINE_1, NO_RECEIPTS } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 /** An engine with a fleet, and the hook's line to it. */
@@ -116,5 +116,5 @@ test('no book of the fleet knows them', async (t) => {
     },
   );
   assert.deepEqual(openings?.counts, []);
-  assert.deepEqual(receipts, { received: 0, duplicates: 0, late: 0, early: 0 });
+  assert.deepEqual(receipts, NO_RECEIPTS);
 });

@@ -29,6 +29,11 @@ test('a broadcast that reached everybody has no losses, and its latencies are ex
       duplicates: 0,
       reordered: 0,
       unexpected: 0,
+      notMember: 0,
+      wrongSize: 0,
+      wrongContent: 0,
+      early: 0,
+      earlyByUs: 0,
       firstUs: 100,
       lastUs: 130,
       latencyUs: undefined,
@@ -75,6 +80,7 @@ test('repeats count as duplicates and do not make up for a loss', () => {
   const row = ledger.freeze(order(1));
   assert.deepEqual([row.expected, row.received, row.duplicates, row.lostConnected, row.firstUs], [2, 1, 2, 1, 100]);
   assert.equal(ledger.received, 3);
+  assert.equal(ledger.totals().duplicates, 2);
 });
 
 test('a receipt after the row is finalized counts as late', () => {
@@ -82,7 +88,7 @@ test('a receipt after the row is finalized counts as late', () => {
   ledger.receive(0, 1, 'w0', 1100);
   assert.equal(ledger.freeze(order(1)).lostConnected, 1);
   ledger.receive(1, 1, 'w0', 9000);
-  assert.equal(ledger.late, 1);
+  assert.equal(ledger.totals().late, 1);
 });
 
 test('broadcasts that overlap keep their own pages', () => {
@@ -111,5 +117,5 @@ test('a receipt from before the send shows the clocks as apart', () => {
   const ledger = ledgerOf(1);
   ledger.receive(0, 1, 'w0', 900);
   const row = ledger.freeze(order(1));
-  assert.deepEqual([row.received, row.firstUs, ledger.early], [1, 0, 1]);
+  assert.deepEqual([row.received, row.firstUs, row.early, row.earlyByUs], [1, 0, 1, 100]);
 });

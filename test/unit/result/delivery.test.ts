@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
-import { encoded, frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
+import {
+  encoded,
+  frozenBroadcast,
+  hookConfig,
+  measurements,
+  NO_RECEIPTS,
+  sent,
+  snapshot,
+} from '../../helpers/measurements.ts';
 
 describe('a broadcast', () => {
   it('has the times of the receivers of all processes', () => {
@@ -43,7 +51,7 @@ describe('a broadcast', () => {
 
 describe('all broadcasts', () => {
   it('count what came late, over all engines', () => {
-    const late = (count: number) => snapshot({ receipts: { received: 0, duplicates: 0, late: count, early: 0 } });
+    const late = (count: number) => snapshot({ receipts: { ...NO_RECEIPTS, late: count } });
     assert.equal(deliveryFigures(measurements({ snapshots: [late(2), late(3)] }), [], hookConfig()).late, 5);
   });
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closeCode, encodeFrame, FrameDecoder, MAX_MESSAGE_BYTES } from '../../../../plugin/fleet/light/frames.ts';
+import { closeCode, encodeFrame, FrameDecoder } from '../../../../plugin/fleet/light/frames.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { clientFrames, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
+
+const MAX_BYTES = 1024 ** 2;
 
 function decode(...chunks: Buffer[]): { opcode: number; payload: string }[] {
   const messages: { opcode: number; payload: string }[] = [];
@@ -13,7 +15,7 @@ function decode(...chunks: Buffer[]): { opcode: number; payload: string }[] {
       return true;
     },
   };
-  for (const chunk of chunks) decoder.decode(chunk, 0, chunk.length, handler);
+  for (const chunk of chunks) decoder.decode(chunk, 0, chunk.length, handler, MAX_BYTES);
   return messages;
 }
 
@@ -43,7 +45,7 @@ test('fragments are joined, with control frames in between', () => {
 test('reading stops where the handler returns false', () => {
   const seen: number[] = [];
   const stream = Buffer.concat([serverFrame(TEXT, 'a'), serverFrame(TEXT, 'b')]);
-  new FrameDecoder().decode(stream, 0, stream.length, { onFrame: (opcode) => seen.push(opcode) > 1 });
+  new FrameDecoder().decode(stream, 0, stream.length, { onFrame: (opcode) => seen.push(opcode) > 1 }, MAX_BYTES);
   assert.equal(seen.length, 1);
 });
 
@@ -62,7 +64,7 @@ const violations: [string, Buffer][] = [
   ['a long control frame', Buffer.from([0x89, 126, 0, 200])],
   ['a continuation of nothing', serverFrame(0, 'x')],
   ['a message inside a fragmented one', Buffer.concat([serverFrame(TEXT, 'a', false), serverFrame(TEXT, 'b')])],
-  ['a frame over the limit', header64(MAX_MESSAGE_BYTES + 1)],
+  ['a frame over the limit', header64(MAX_BYTES + 1)],
   ['an absurd length', header64(2 ** 62)],
 ];
 
@@ -76,7 +78,7 @@ for (const [name, bytes] of violations) {
 test('memory is set aside for what has arrived, not for what is announced', () => {
   const before = process.memoryUsage().arrayBuffers;
   const decoders = Array.from({ length: 20 }, () => new FrameDecoder());
-  for (const decoder of decoders) decoder.decode(header64(MAX_MESSAGE_BYTES), 0, 10, { onFrame: () => true });
+  for (const decoder of decoders) decoder.decode(header64(MAX_BYTES), 0, 10, { onFrame: () => true }, MAX_BYTES);
   assert.ok(process.memoryUsage().arrayBuffers - before < 20 * 2 * 1024 * 1024);
 });
 

@@ -1,0 +1,29 @@
+/** Broadcasts that are not read in place: the official client's, and those that are written in an unusual way. */
+import { crc32 } from 'node:zlib';
+import { isBroadcast } from '../../protocol/events.ts';
+import type { BroadcastCopy, Client, ClientSink } from './client.ts';
+
+class DecodedPayload implements BroadcastCopy {
+  readonly #data: unknown;
+
+  constructor(data: unknown) {
+    this.#data = data;
+  }
+
+  hasSize(characters: number): boolean {
+    return typeof this.#data === 'string' && this.#data.length === characters;
+  }
+
+  checksum(): number {
+    return typeof this.#data === 'string' ? crc32(this.#data) : 0;
+  }
+}
+
+/** @param value first argument of the event */
+export function reportBroadcast(sink: ClientSink, client: Client, value: unknown, receivedAtUs: number): void {
+  if (!isBroadcast(value)) sink.onUnreadable(client);
+  else {
+    const { seq, sentAtUs, worker, data } = value;
+    sink.onBroadcast(client, seq, sentAtUs, worker, receivedAtUs, new DecodedPayload(data));
+  }
+}

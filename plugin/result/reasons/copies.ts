@@ -1,0 +1,96 @@
+/** Every frame that carried the broadcast event: each stands in one column, and most columns are to be empty. */
+import type { Result } from '../../../protocol/result.ts';
+import type { Reason, ReasonCode } from '../../../protocol/verdict-reasons.ts';
+import { SAME_CLOCK_US } from '../../run/clocks.ts';
+import type { Measurements } from '../../run/measurements.ts';
+import { sum } from '../sums.ts';
+
+type Delivery = NonNullable<Result['delivery']>;
+
+export function* copyProblems(
+  measurements: Measurements,
+  { delivery, latency }: Omit<Result, 'verdict'>,
+): Generator<Reason> {
+  if (!delivery) return;
+  yield* mismatch(measurements, delivery);
+  yield* receivedBeforeSent(measurements, delivery, latency);
+  yield* unwanted(delivery);
+}
+
+/** Each frame once; `reordered` and `early` are marks on receipts that stand elsewhere. */
+function columns(delivery: Delivery): number {
+  const { received, duplicates, unexpected, notMember, wrongSize, wrongContent } = delivery;
+  const { late, neverOrdered, unreadable } = delivery;
+  return sum([received, duplicates, unexpected, notMember, wrongSize, wrongContent, late, neverOrdered, unreadable]);
+}
+
+/** Not after a run that ended before its ledger did, nor where a process took its rows with it. */
+function* mismatch({ aborted, snapshots }: Measurements, delivery: Delivery): Generator<Reason> {
+  const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
+  if (aborted || !isComplete || delivery.frames === null || delivery.frames === columns(delivery)) return;
+  yield {
+    code: 'COPIES_MISMATCH',
+    message: `${delivery.frames} frames carried the broadcast event, and ${columns(delivery)} are accounted for`,
+    fix: 'a bug: please report it with the folder of the run',
+  };
+}
+
+/** Of each broadcast, with the error of its publisher's clock. */
+function* receivedBeforeSent(
+  { sent }: Measurements,
+  { batches }: Delivery,
+  { clocks }: Result['latency'],
+): Generator<Reason> {
+  const impossible = batches.filter(({ seq, earlyByMs }) => {
+    const clock = clocks[sent.find((one) => one.seq === seq)?.via ?? -1];
+    const boundUs = SAME_CLOCK_US + (clock ? clock.uncertaintyUs + Math.abs(clock.driftUs) : 0);
+    return (earlyByMs ?? 0) * 1000 > boundUs;
+  });
+  const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));
+  if (!worst) return;
+  yield {
+    code: 'RECEIVED_BEFORE_SENT',
+    message: `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: broadcast ${worst.seq} by up to ${(worst.earlyByMs ?? 0).toFixed(1)} ms, ${worst.early} times`,
+    fix: 'a clock or the server is wrong: does `sentAtUs` come from the monotonic clock that the control namespace reports?',
+  };
+}
+
+const UNWANTED: { code: ReasonCode; keys: (keyof Delivery & string)[]; what: string; fix: string }[] = [
+  {
+    code: 'LATE_RECEIPTS',
+    keys: ['late'],
+    what: 'arrived after the ledger was finalized, and count as lost',
+    fix: 'raise drain.quiet and drain.deadline',
+  },
+  {
+    code: 'NOT_MEMBER_RECEIPTS',
+    keys: ['notMember'],
+    what: 'went to connections that had never asked to join the room',
+    fix: 'let the server send broadcasts to the room only, and the flow join it by join_room',
+  },
+  {
+    code: 'NEVER_ORDERED',
+    keys: ['neverOrdered'],
+    what: 'have a number that the run did not send',
+    fix: 'does another run or publisher use this room? give the run a room of its own',
+  },
+  {
+    code: 'UNREADABLE_BROADCASTS',
+    keys: ['unreadable'],
+    what: 'have a payload that is not {seq, sentAtUs, worker, data}',
+    fix: 'is `broadcast` an event of the server itself? rename one of them',
+  },
+  {
+    code: 'WRONG_PAYLOADS',
+    keys: ['wrongSize', 'wrongContent'],
+    what: 'have a payload of another length or other characters, and count as lost',
+    fix: 'does something between server and generator change messages, or does another publisher use this room?',
+  },
+];
+
+function* unwanted(delivery: Delivery): Generator<Reason> {
+  for (const { code, keys, what, fix } of UNWANTED) {
+    const count = sum(keys.map((key) => delivery[key] as number));
+    if (count > 0) yield { code, message: `${count} copies of broadcasts ${what}`, fix };
+  }
+}
