@@ -130,7 +130,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.equal((await cli(cwd, 'baseline', 'check', 'broken')).code, 4);
     assert.match((await cli(cwd, 'baseline', 'save', 'broken')).stderr, /^BASELINE_INVALID/);
     const unnamed = await cli(cwd, 'baseline', 'check', 'same', '--name', 'none');
-    assert.match(unnamed.stderr, /has no baseline "none"; there is main, other/);
+    assert.match(unnamed.stderr, /has no baseline "none"; it has main, other/);
   });
 
   it('report: the files of a run once more', async (t) => {

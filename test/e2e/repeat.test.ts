@@ -78,7 +78,7 @@ describe('npx socketio-capacity repeat', () => {
     const { cwd, child } = startRepeat(t, { hold: 20 }, ['--times', '5']);
     const folder = join(cwd, 'results');
     const latest = () => join(folder, listing(folder)[0] ?? 'none', 'latest/result.json');
-    const holds = () => existsSync(latest()) && /: hold"/.test(readFileSync(latest(), 'utf8'));
+    const holds = () => existsSync(latest()) && /\(stage: hold\)"/.test(readFileSync(latest(), 'utf8'));
     await eventually('the hold of the first run', holds, 40_000);
     process.kill(-(child.pid as number), 'SIGINT');
     const { exitCode, all } = await child;

@@ -105,7 +105,7 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     // To everything in the terminal's process group.
     process.kill(-(run.child.pid ?? 0), 'SIGHUP');
     await run.ended;
-    assertIncomplete(run, /killed, or still goes on: broadcasts/);
+    assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts\)/);
     await assertNothingLeft(run);
     const results = join(run.directory, 'results/latest');
     assert.deepEqual(readdirSync(results).sort(), ['record.ndjson', 'result.json']);

@@ -14,7 +14,7 @@ export async function eventually<T>(
   for (;;) {
     const value = await look();
     if (value) return value;
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`);
     await delay(20);
   }
 }

@@ -144,7 +144,7 @@ export function startRun(
     },
     reached: (stage) =>
       whileRunning(`stage ${stage}`, () =>
-        result()?.verdict.reasons.some(({ message }) => message.endsWith(`: ${stage}`)),
+        result()?.verdict.reasons.some(({ message }) => message.endsWith(`(stage: ${stage})`)),
       ),
     noted: (type) => whileRunning(`a note of type ${type}`, () => record().includes(`"type":"${type}"`)),
   };
