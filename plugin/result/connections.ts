@@ -48,7 +48,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   };
 }
 
-/** Session ids of other servers begin with anything. */
+/** Session ids of other servers can begin with anything. */
 function namesOf({ workersAtStart }: Measurements, perSessionPrefix: Record<string, number>): Record<string, number> {
   const isWorker = ([name]: [string, number]) => workersAtStart.some(({ worker }) => worker === name);
   return Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker));

@@ -1,4 +1,4 @@
-/** What the connections and the messages cost in CPU, less what the same time costs anyway. */
+/** CPU that connections and messages cost, without what the same time costs anyway. */
 import type { Interval, Result } from '../../protocol/result.ts';
 import { studentT } from '../../report/student.ts';
 import type { CpuWindow, Measurements } from '../run/measurements.ts';
@@ -10,19 +10,19 @@ type Cpu = Result['cpu'][string];
 const CONFIDENCE = 0.95;
 /** Of a reading: the kernel's tick. */
 const RESOLUTION_US = 10_000;
-/** Two ramps say nearly nothing of a third. */
+/** Two ramps predict next to nothing about a third. */
 const MIN_RAMPS = 3;
 
-/** Without a half width nothing is known of the noise. */
+/** Without a half width, the noise is unknown. */
 interface Measured {
   value: number;
   halfWidth: number | null;
 }
 
-/** A layer while connections only wait. */
+/** A layer while connections are idle. */
 interface Background {
   usPerSec: number;
-  /** Of the parts, around their mean; null with one part. */
+  /** Standard deviation of the parts; null with one part. */
   noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
 }
 
@@ -32,7 +32,7 @@ export function cpuFigures(
 ): Result['cpu'] {
   const windows = [...ramps, ...idle, ...(broadcast ? [broadcast] : [])];
   const seen = new Set(windows.flatMap((window) => Object.keys(window.cpuUs)));
-  // The whole machine is the generator's alone where the workers run on another.
+  // If the workers run on another machine, this one is only the generator's.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
   return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, ramps, idle, broadcast)]));
 }
@@ -68,7 +68,7 @@ function backgroundOf(idle: CpuWindow[], layer: string): Background | null {
 }
 
 /**
- * What the background may have been off by in a time of its own: as its mean is not known exactly, and as it varies.
+ * How far the background can be off in another window: its mean is not known exactly, and it varies.
  * @param usualSeconds the same time, weighed by how much of the background there was
  */
 function noiseUs({ noise }: Background, seconds: number, usualSeconds: number): number | null {
@@ -78,7 +78,7 @@ function noiseUs({ noise }: Background, seconds: number, usualSeconds: number): 
   return Math.hypot(us, RESOLUTION_US);
 }
 
-/** What waits costs in proportion to how many wait: in a ramp, to its mean number of connections. */
+/** Idle connections cost in proportion to their number: in a ramp, to the mean number of connections. */
 function perThousandConnects(ramps: CpuWindow[], background: Background | null, layer: string): Measured | null {
   const connections = sum(ramps.map(({ units }) => units));
   if (connections <= 0) return null;
@@ -121,7 +121,7 @@ function perMessage(broadcast: CpuWindow | undefined, background: Background | n
   };
 }
 
-/** Nothing is known where the noise is as large as the figure. */
+/** A figure that is no larger than its noise is unknown. */
 function known(measured: Measured | null): { value: number | null; interval: Interval } {
   if (!measured) return { value: null, interval: null };
   const { value, halfWidth } = measured;

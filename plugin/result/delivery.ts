@@ -25,7 +25,7 @@ export function deliveryFigures(
     ...receipts,
     late: counted('late'),
     unreadable: counted('unreadable'),
-    // What is open once the run has finalized its own broadcasts, nobody ordered.
+    // Once the run has finalized its own broadcasts, any other row was never ordered.
     neverOrdered: counted('neverOrdered') + (measurements.frozen.length > 0 ? counted('open') : 0),
     frames: counted('received') + counted('unreadable'),
     coverage: receipts.expected > 0 ? receipts.received / receipts.expected : null,
@@ -59,7 +59,7 @@ export function batchRows(measurements: Measurements): Batch[] {
     });
 }
 
-/** Of what all connections that the scenario asks for would have got: who is gone is no member, and missing here. */
+/** Of what all connections of the scenario would have received: one that is gone is no member, and is missing here. */
 function ofTarget({ expectedAtOnce, sent }: Measurements, received: number): number | null {
   return expectedAtOnce && sent.length > 0 ? received / (expectedAtOnce * sent.length) : null;
 }

@@ -1,4 +1,4 @@
-/** Where a run took place: what somebody else needs to get the same figures, or to see why theirs differ. */
+/** Where a run took place: what others need to reproduce the figures, or to see why theirs differ. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 
-/** Rows of a window and part are numbered through, over all engines: no two loops share a number. */
+/** Rows of a window and part are numbered across all engines: no two loops share a number. */
 export function generatorFigures({ generator }: Pick<Measurements, 'generator'>): Result['generator'] {
   const counted = new Map<string, number>();
   return generator.map(({ from: { engine }, process: _, ...loop }) => {

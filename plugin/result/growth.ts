@@ -7,7 +7,7 @@ import type { Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { sampled } from './peaks.ts';
 
-/** Of what the connections seem to cost. */
+/** As a share of what the connections seem to cost. */
 const MAX_SHARE = 0.2;
 
 type Measured = Pick<Measurements, 'stages' | 'plateaus' | 'afterBroadcasts'>;

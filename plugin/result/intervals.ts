@@ -1,4 +1,4 @@
-/** How far the latencies of other broadcasts, sent in the same way, may be from these: what so few broadcasts can tell. */
+/** How far the latencies of other broadcasts, sent in the same way, can be from these. */
 import { recordedUs } from '../../protocol/histogram.ts';
 import type { FrozenBroadcast } from '../../protocol/link.ts';
 import type { Interval, Result } from '../../protocol/result.ts';
@@ -15,7 +15,7 @@ interface Reached {
   lastUs: number;
 }
 
-/** Nothing can be called usual by fewer. */
+/** With fewer broadcasts, none can be called usual. */
 const MIN_OTHERS = 5;
 
 /** @returns broadcasts with at least one receipt, in the order they were sent */

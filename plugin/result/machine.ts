@@ -1,4 +1,4 @@
-/** What the machine that the run was made on had left. */
+/** How much CPU and memory the generator's machine had left. */
 import type { Result } from '../../protocol/result.ts';
 import type { CpuWindow, Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';

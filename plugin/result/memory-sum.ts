@@ -1,4 +1,4 @@
-/** Do the layers add up to what the machine has lost? */
+/** Whether the layers add up to what the whole machine uses. */
 import type { Result, Slope } from '../../protocol/result.ts';
 import type { Layer } from '../samplers/index.ts';
 

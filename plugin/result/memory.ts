@@ -72,7 +72,7 @@ function slopeOf(points: Point[], grows: boolean): Omit<Slope, 'naive'> | null {
 
 const WORK = ['hold', 'broadcasts', 'drain'];
 
-/** While the full target was held and broadcast to. */
+/** While all connections were held, and during the broadcasts. */
 function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled['samples'] {
   return samples.filter(({ t }) => {
     const stage = stages.findLast((one) => one.t <= t);

@@ -1,4 +1,4 @@
-/** The highest reading of each figure; the time series knows the peaks between the readings of some. */
+/** The highest reading of each figure; for some, the time series has the peaks between the readings. */
 import type { LayerBytes, Measurements } from '../run/measurements.ts';
 import type { LayerSample, SampleRow, Sampler } from '../samplers/index.ts';
 
@@ -21,7 +21,7 @@ export function peaksOf(
     for (const [figure, bytes] of Object.entries(reading)) raise(figure, bytes, false);
   }
   for (const { id, belongsTo, figures } of layers) {
-    // Of a machine that the workers do not run on it says nothing about them.
+    // A machine without workers shows nothing about them.
     if (belongsTo === 'machine' && !sharedHost) continue;
     for (const { id: figure, sampleKey } of figures) {
       if (sampleKey === undefined) continue;

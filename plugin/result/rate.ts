@@ -30,7 +30,7 @@ export function achievedRate(
   return connections > 0 ? { perSec: connections / seconds, seconds } : null;
 }
 
-/** From first to last is the time between two connections short of what all of them take. */
+/** The time from the first to the last connection is one interval short of what all of them take. */
 function secondsOf(opened: Opened[]): number {
   const [first, last, all] = [opened[0], opened.at(-1), count(opened)];
   if (!first || !last || all < 2) return 0;

@@ -19,7 +19,7 @@ export const REPORT_FILES: ReportFile[] = [
 ];
 
 /**
- * Writes them all into an existing folder. One that fails leaves nothing half-written, and does not keep the others back.
+ * Writes them all into an existing folder. A file that fails is not left half-written, and the others are still written.
  * @returns names of the files that are there now, and a CapacityError REPORT_FAILED for each of the others
  */
 export function writeReportFiles(

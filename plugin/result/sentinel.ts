@@ -18,9 +18,9 @@ export function sentinelFigures(
 }
 
 interface Sighting {
-  /** From the intended send time on, as everybody's. */
+  /** From the intended send time, as for all receivers. */
   latencyUs: number;
-  /** Of the receivers on the sentinel's worker; null where another worker published, since then the pages do not tell. */
+  /** Of the receivers on the sentinel's worker; null where another worker published, since the rows do not show it then. */
   othersP99Us: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** Adding up what several processes told. */
+/** Sums over several processes. */
 import {
   createHistogram,
   decodeHistogram,

@@ -11,7 +11,7 @@ import { memoryProblems } from './reasons/memory.ts';
 
 type Status = Result['verdict']['status'];
 
-/** The rate reached may differ by this much from the one asked for. */
+/** The achieved rate can be this much below the configured one. */
 const RATE_TOLERANCE = 0.05;
 
 /** @param result everything but the verdict */

@@ -61,7 +61,7 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
   record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
 }
 
-/** After everybody else: see `sentinel.ts`. */
+/** It joins last, so that its worker serves it last: see `sentinel.ts`. */
 async function joinSentinel(context: RunContext): Promise<void> {
   const { sentinel, measurements, config, signal } = context;
   if (!sentinel || signal.aborted) return;
@@ -80,7 +80,7 @@ function checkSentinel(context: RunContext): void {
   if (leftAtUs !== undefined) noSentinel(context, 'its connection ended during the broadcasts');
 }
 
-/** Each broadcast comes back to it once. */
+/** The probe returns each broadcast once. */
 function checkProbe(context: RunContext): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
@@ -100,7 +100,7 @@ function noSentinel(context: RunContext, why: string): void {
   );
 }
 
-/** The second reading tells how the clocks went apart meanwhile. */
+/** A second reading shows how far the clocks have drifted apart meanwhile. */
 async function settleClocks({ control, measurements, here, signal }: RunContext): Promise<void> {
   if (signal.aborted) return;
   const end = await readClocks(control, here);
@@ -114,7 +114,7 @@ async function settleClocks({ control, measurements, here, signal }: RunContext)
 /** The idle time in parts: how much they differ is the noise of all CPU figures. */
 const IDLE_PARTS = 10;
 
-/** Connections that only wait: what they cost without broadcasts. */
+/** The CPU that idle connections cost. */
 export async function measureIdle(context: RunContext): Promise<void> {
   const { config, measurements, signal } = context;
   for (let part = 0; part < IDLE_PARTS && !signal.aborted; part++) {

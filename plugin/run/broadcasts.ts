@@ -8,7 +8,7 @@ import { pause } from './wait.ts';
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
 export interface SentBroadcast extends BroadcastSent {
   intendedAtUs: number;
-  /** `sentAtUs` as the publisher said it. */
+  /** `sentAtUs` as the publisher reported it, on its own clock. */
   stampedAtUs: number;
   /** Index of the publisher. */
   via: number;
@@ -20,7 +20,7 @@ export interface Schedule {
   intervalMs: number;
   bytes: number;
   workers: number;
-  /** Of each worker; without it they have ours. */
+  /** One for each worker; without clocks, all workers share the run's. */
   clocks?: WorkerClock[];
 }
 
@@ -28,8 +28,8 @@ export interface Schedule {
 const ORDER_AHEAD_MS = 200;
 
 /**
- * @param onSent called for each broadcast that a worker confirmed
- * @param onFailed called for each that no worker sent
+ * @param onSent called for each broadcast that a worker confirms
+ * @param onFailed called for each broadcast that no worker sent
  * @returns when the last one is confirmed or given up
  */
 export async function publish(
@@ -47,7 +47,7 @@ export async function publish(
     const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
     await pause(waitMs, signal);
     if (signal.aborted) break;
-    // In turn by every worker, so that no worker's receivers are always the local ones.
+    // The workers take turns, so that no worker's receivers are always local.
     const via = index % workers;
     const order = { room, bytes, seq, atUs: toWorkers(clocks[via], intendedAtUs) };
     const sending = control.broadcast(order, via).then(

@@ -1,16 +1,16 @@
 /**
  * Checks at every standstill of a run: the workers count the connections that the generator holds, their statistics are
- * live, and the deployment is the one that the run began with. Bytes per connection are as good as these counts.
+ * live, and the deployment is the one that the run began with. Bytes per connection are only as good as these counts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../protocol/events.ts';
 import type { ReasonCode } from '../../protocol/verdict-reasons.ts';
 import { addWarning, type RunContext } from './context.ts';
 
-/** A worker may notice a little later than the generator that a connection has ended. */
+/** A worker can notice the end of a connection a little later than the generator. */
 const AGREE_TIMEOUT_MS = 3000;
 const POLL_MS = 200;
-/** Statistics taken this long apart differ, also where a worker rounds its uptime to seconds. */
+/** Statistics read this long apart differ, even if a worker rounds its uptime to seconds. */
 const STALE_AFTER_MS = 2000;
 
 export class Checkpoints {
@@ -19,7 +19,7 @@ export class Checkpoints {
   #deployment: Record<string, string> = {};
   /** In the order of the control URLs. */
   #uptimes = { seconds: [] as number[], readAtMs: 0 };
-  /** Connections that were there before the run; they have a reason of their own. */
+  /** Connections that existed before the run; they have their own reason, BASELINE_NOT_EMPTY. */
   #others = 0;
 
   constructor(context: RunContext) {
@@ -85,7 +85,7 @@ export class Checkpoints {
     }
   }
 
-  /** Statistics that are a copy of earlier ones say nothing about now. */
+  /** A worker that repeats old statistics describes the past. */
   #checkAge(workers: WorkerStats[], when: string): void {
     const { seconds, readAtMs } = this.#uptimes;
     if (performance.now() - readAtMs < STALE_AFTER_MS) return;
@@ -105,7 +105,7 @@ export class Checkpoints {
     this.#warn('DEPLOYMENT_CHANGED', message, 'see its log, and leave the deployment alone during a run');
   }
 
-  /** Each reason once: what is wrong at one standstill mostly is at the following ones, too. */
+  /** Reports each reason once: what is wrong at one standstill is usually wrong at the next ones, too. */
   #warn(code: ReasonCode, message: string, fix: string): void {
     if (this.#reported.has(code)) return;
     this.#reported.add(code);

@@ -1,7 +1,7 @@
 /**
- * The workers' clocks against ours. On one host there is one monotonic clock; the clocks of other hosts started with
- * them, so that a worker's is read before and after the broadcasts, and a time that it tells in between is moved onto
- * ours along the straight line through both readings.
+ * The workers' clocks against the run's. On one host there is one monotonic clock; the clocks of other hosts started with
+ * them. So a worker's clock is read before and after the broadcasts, and a time that it reports in between is converted to
+ * the run's clock along the straight line through both readings.
  */
 import type { ClockOffset, ControlClients } from '../samplers/index.ts';
 
@@ -28,17 +28,17 @@ function isOurs({ offsetUs, uncertaintyUs }: ClockOffset): boolean {
   return Math.abs(offsetUs) <= uncertaintyUs + SAME_CLOCK_US;
 }
 
-/** @returns a time of the worker's clock on ours, in microseconds */
+/** @returns a time of the worker's clock on the run's clock, in microseconds */
 export function toOurs(clock: WorkerClock | undefined, workerUs: number): number {
   return workerUs - offsetAt(clock, workerUs - (clock?.begin.offsetUs ?? 0));
 }
 
-/** @returns a time of ours on the worker's clock */
+/** @returns a time of the run's clock on the worker's clock */
 export function toWorkers(clock: WorkerClock | undefined, ourUs: number): number {
   return ourUs + offsetAt(clock, ourUs);
 }
 
-/** How far the worker's clock is ahead of ours at a time of ours. */
+/** How far the worker's clock is ahead at a time of the run's clock. */
 export function offsetAt(clock: WorkerClock | undefined, ourUs: number): number {
   if (!clock) return 0;
   const { begin, end } = clock;

@@ -1,4 +1,4 @@
-/** What a run has opened; closed in the opposite order. */
+/** Closes what a run has opened, in reverse order. */
 export type Closer = () => void | Promise<void>;
 
 export class Closers {
@@ -6,12 +6,12 @@ export class Closers {
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError told of each closer that fails; the others get their chance nevertheless */
+  /** @param onError called for each closer that fails; the others still run */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** What was opened too late, while the run already ends, is closed at once. */
+  /** Anything opened while the run is already ending is closed at once. */
   add(closer: Closer): void {
     if (this.#closing) void this.#call(closer);
     else this.#closers.push(closer);

@@ -1,7 +1,7 @@
 /**
  * Conducts a run around Artillery's arrivals: warm-up, baseline and single round trips before them, a plateau in each pause
  * between ramps, and when all have arrived: idle window, broadcasts, drain, disconnect, residual.
- * Writes what it sees into the context's measurements.
+ * Writes everything into the context's measurements.
  */
 
 import { arrivalsOf } from '../script/phases.ts';
@@ -32,15 +32,15 @@ export type Stage =
 /** How long arrivals may take to connect and join after their phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;
 const LEAVE_TIMEOUT_MS = 120_000;
-/** A population that the server tells is no older than this. */
+/** A population that the server reports is at most this old. */
 const NUMBER_AGE_MS = 1000;
-/** For what the server frees a moment after the last disconnect. */
+/** Time for the server to free what it frees after the last disconnect. */
 const RESIDUAL_SETTLE_MS = 1000;
 
 export class Conductor {
-  /** Told at each change of `stage`. */
+  /** Called at each change of `stage`. */
   onStage: () => void = () => {};
-  /** The virtual users were told to leave: all that needs them is done. */
+  /** The virtual users have been released: everything that needs them is done. */
   released = false;
   #stage: Stage = 'warm-up';
   readonly #context: RunContext;
@@ -68,7 +68,7 @@ export class Conductor {
     }
     measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
     await warmUp(this.#context);
-    // A number that the server told during the warm-up would be taken for connections that left meanwhile.
+    // An older number would include connections of the warm-up, which have left since.
     await population.gone(NUMBER_AGE_MS, signal);
     if (signal.aborted) return;
     sampler.start();
@@ -153,7 +153,7 @@ export class Conductor {
     record.append('plateau', { connections, layers, inService });
   }
 
-  /** What an engine that does not answer has counted is in no figure. */
+  /** The counts of an engine that does not answer are missing from every figure. */
   #checkEngines(): void {
     const { unanswered } = this.#context.link;
     if (unanswered === 0) return;
@@ -161,7 +161,7 @@ export class Conductor {
     addWarning(this.#context, 'ENGINE_SILENT', message, 'give the generator more CPU, or split the load');
   }
 
-  /** Without it a broadcast reaches the members on the publisher's own worker only. */
+  /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
   async #checkRedis(): Promise<void> {
     const { redis, signal } = this.#context;
     if (!redis || signal.aborted || (await redis.read())) return;
@@ -190,7 +190,7 @@ export class Conductor {
     record.append('after-disconnect', { layers: measurements.afterDisconnect });
   }
 
-  /** A stage that is left out when the run is aborted. */
+  /** Skips the stage if the run has been aborted. */
   async #during(stage: Stage, measure: () => Promise<void>): Promise<void> {
     if (this.#context.signal.aborted) return;
     this.#enter(stage);

@@ -1,6 +1,6 @@
 /**
- * What everything that measures shares during one run. Of each part it has what measuring takes: opening and closing
- * are its owner's.
+ * What all measuring code shares during one run. It has only those parts of each resource that measuring needs: opening and
+ * closing them is their owner's business.
  */
 
 import type { ReasonCode } from '../../protocol/verdict-reasons.ts';
@@ -28,21 +28,21 @@ export interface RunContext {
   /** How a connection to the target is made. */
   connection: ConnectionTarget;
   population: Omit<Population, 'close'>;
-  /** What identifies each part of the deployment: process ids, and Redis's id of its run. Parts nobody knows are missing. */
+  /** What identifies each part of the deployment: process ids, and Redis's id of its run. Unknown parts are missing. */
   deployment(): Promise<Record<string, string>>;
-  /** The adapter's Redis, where the run knows it. */
+  /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
-  /** Of each worker: whether it runs on this machine. */
+  /** For each worker, whether it runs on this machine. */
   here: boolean[];
   /** Whether virtual users stay until they are released. */
   holds: boolean;
-  /** Aborted when the run ends early: nobody waits or publishes any longer. */
+  /** Aborted when the run ends early: all waiting and publishing then stops. */
   signal: AbortSignal;
 }
 
-/** Notes something that a reader of the result has to know; it makes the verdict SUSPECT at least. */
+/** Adds a warning for the reader of the result; it makes the verdict at least SUSPECT. */
 export function addWarning(
   { measurements, record }: RunContext,
   code: ReasonCode,

@@ -21,13 +21,13 @@ export async function drain(context: RunContext, reachedBefore: number): Promise
     const now = receivedNow();
     if (now !== received) lastMs = performance.now();
     received = now;
-    // Something that nobody expects, such as duplicates, may still come.
+    // Unexpected copies, such as duplicates, can still arrive.
     return outstanding() <= 0 && performance.now() - lastMs >= quiet * 1000;
   };
   await until(isDone, deadline * 1000, signal);
 }
 
-/** By the servers' counts of members. */
+/** As the workers counted the members. */
 function expectedCopies({ measurements }: RunContext): number {
   return measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements), 0);
 }

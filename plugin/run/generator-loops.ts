@@ -1,13 +1,13 @@
-/** How busy the load generator itself was: where it lags, its own queue is in the latencies. */
+/** How busy the load generator itself was: if it lags, its own queue is part of the latencies. */
 import type { RunContext } from './context.ts';
 import type { GeneratorLoop, GeneratorWindow } from './measurements.ts';
 
-/** Begins a stretch: what was before does not count. */
+/** Starts a window; what happened before does not count. */
 export async function resetGenerator({ link, ledger }: RunContext): Promise<void> {
   if (ledger) await link.snapshots();
 }
 
-/** Ends it. Of several ramps each loop's worst one stays. */
+/** Ends the window. Of several ramps, the worst one of each loop counts. */
 export async function noteGenerator(
   { link, ledger, measurements }: RunContext,
   window: GeneratorWindow,

@@ -17,7 +17,7 @@ export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
-/** An engine that does not answer for this long is taken for dead: its worker thread may have crashed. */
+/** An engine that does not answer for this long counts as dead: its worker thread may have crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
 /** Starting the fleet's processes takes a second or two. */
 const READY_TIMEOUT_MS = 60_000;
@@ -49,12 +49,12 @@ export class EngineLink {
   #nextRequest = 1;
 
   /**
-   * @param carrier ours to close
-   * @param replyTimeoutMs after which an engine that does not answer is given up
+   * @param carrier closed by `close()`
+   * @param replyTimeoutMs how long to wait for an engine's answer
    */
   constructor(carrier: Carrier<RunMessage, EngineMessage>, replyTimeoutMs = REPLY_TIMEOUT_MS) {
     this.#replyTimeoutMs = replyTimeoutMs;
-    // Nobody waits for it where the start fails earlier.
+    // Nobody awaits it if the start fails earlier.
     this.#ready.promise.catch(() => {});
     this.#carrier = carrier;
     carrier.onMessage = (message) => this.#receive(message);

@@ -22,7 +22,7 @@ export interface Plateau {
   inService?: LayerBytes;
 }
 
-/** CPU that each layer used in a stretch of the run. */
+/** CPU that each layer used in one part of the run. */
 export interface CpuWindow {
   seconds: number;
   cpuUs: LayerCpu;
@@ -42,7 +42,7 @@ export interface Ramp {
 
 export type GeneratorWindow = 'ramp' | 'broadcasts';
 
-/** The event loop of one fleet process, or of one Artillery worker thread, in one stretch of the run. */
+/** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
 export interface GeneratorLoop extends EventLoopHealth {
   window: GeneratorWindow;
   part: 'fleet' | 'artillery';
@@ -68,7 +68,7 @@ export interface Measurements {
   sharedHost: boolean;
   /** Connections that the scenario asks for. */
   readonly targetConnections: number;
-  /** That must be there together; null where virtual users leave by themselves. */
+  /** Connections that must be open at the same time; null if virtual users leave by themselves. */
   readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
   peakConnections: number;
@@ -99,9 +99,9 @@ export interface Measurements {
   roundTripsUs: { single: number[]; underLoad: number[] };
   workersAtStart: WorkerIdentity[];
   workersAtEnd: WorkerIdentity[];
-  /** What Artillery's `ensure` made of the metrics. */
+  /** Outcomes of Artillery's `ensure` checks. */
   thresholds: Result['thresholds'];
-  /** What the conductor noticed on the way. */
+  /** What was noticed during the run. */
   warnings: Reason[];
   /** Set when the run ended early. */
   aborted: Reason | undefined;

@@ -13,7 +13,7 @@ export interface Population {
   connections(): number;
   /**
    * Waits until all of `arrivals` virtual users are connected and joined, or have failed.
-   * @returns false when that has not come to pass after `timeoutMs`
+   * @returns false if that has not happened after `timeoutMs`
    */
   settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   /** Waits until no connection is left. */
@@ -21,7 +21,7 @@ export interface Population {
   close(): void;
 }
 
-/** As the fleets tell it. */
+/** As the fleets count it. */
 export class FleetPopulation implements Population {
   readonly #link: Pick<EngineLink, 'status'>;
 
@@ -39,9 +39,9 @@ export class FleetPopulation implements Population {
       const { started, connecting, connected, joining, toOpen, holding, failed } = this.#link.status;
       const quiet = started >= arrivals && connecting === 0 && joining === 0 && toOpen === 0;
       if (!quiet) busyAtMs = performance.now();
-      // Who holds has done all its steps; the fleet's processes report a little later than the engine that holds.
+      // A virtual user that holds has done all its steps; the fleet's processes report a little later than its engine.
       const allHold = holding + failed >= arrivals && connected >= holding;
-      // A flow without `hold` never says that it is done: quiet for a while has to do.
+      // A flow without `hold` never reports that it is done; a quiet second must do.
       return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
     };
     return until(isSettled, timeoutMs, signal);
@@ -51,10 +51,10 @@ export class FleetPopulation implements Population {
     return until(() => this.#link.status.connected === 0, timeoutMs, signal);
   }
 
-  close(): void {} // the link is closed by the run
+  close(): void {} // the run closes the link
 }
 
-/** As the server's workers tell it: for engines that tell us nothing. */
+/** As the server's workers count it: for engines that report nothing. */
 export class ServerPopulation implements Population {
   readonly #control: Pick<ControlClients, 'stats'>;
   readonly #probeConnections: number;

@@ -1,4 +1,4 @@
-/** Stretches of the run in which connections are made: the phases with arrivals between two pauses. */
+/** Parts of the run in which connections are made: the phases with arrivals between two pauses. */
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { ConnectionsPerUser } from '../script/flow.ts';
 import { connectingSeconds } from '../script/load-profile.ts';

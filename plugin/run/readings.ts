@@ -11,7 +11,7 @@ const BETWEEN_READINGS_MS = 200;
 /** After a collection, for finalizers and for the kernel to take pages back. */
 const SETTLE_MS = 300;
 
-/** @returns bytes per layer as they are; to be asked for right before `readAtRest`, which collects the garbage */
+/** @returns bytes per layer as they are; to be read right before `readAtRest`, which collects the garbage */
 export function readInService(sampler: Pick<Sampler, 'reading'>): Promise<LayerBytes> {
   return sampler.reading();
 }

@@ -80,7 +80,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
 }
 
-/** Workers are told apart by their own statistics. */
+/** Workers are identified by their own statistics. */
 async function identify(
   target: Target,
   workers: WorkerStats[],

@@ -20,7 +20,7 @@ export function clockDifference({ measurements, probe }: RunContext, seq: number
   return offsetAt(publisher, nowUs) - offsetAt(answering, nowUs);
 }
 
-/** @returns the room of the probe alone */
+/** @returns the probe's own room */
 export function singleRoom(room: string): string {
   return `${room}:single`;
 }

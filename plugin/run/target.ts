@@ -1,4 +1,4 @@
-/** What is measured: a stack of ours that is up, one that this run starts, or somebody else's server. */
+/** What is measured: our own stack that is already up, one that this run starts, or the user's own server. */
 import { connect } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
@@ -37,9 +37,9 @@ export async function openTarget(
   const url = new URL(config.target);
   if (config.control) {
     logTokenInClear(config.control.urls, log);
-    return foreign(config.target, config.control, config.redisUrl);
+    return ownServer(config.target, config.control, config.redisUrl);
   }
-  // A stack of ours is on this machine, and speaks plain HTTP.
+  // Our own stack is on this machine and speaks plain HTTP.
   if (!isLoopback(url.hostname) || !/^(http|ws):$/.test(url.protocol)) throw controlMissing(config.target);
   const stateDir = defaultStateDir();
   const found = await findStack(stateDir);
@@ -85,7 +85,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
   };
 }
 
-function foreign(url: string, control: Target['control'], redisUrl: string | undefined): Target {
+function ownServer(url: string, control: Target['control'], redisUrl: string | undefined): Target {
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
   return {
@@ -93,7 +93,7 @@ function foreign(url: string, control: Target['control'], redisUrl: string | und
     profile: 'remote',
     control,
     redisUrl,
-    // The sum over only some of them would look like a saving.
+    // A sum over only some of them would be too low.
     pids: async (workers) => ({ worker: workers.every(isHere) ? workers.map(({ pid }) => pid) : [] }),
     close: async () => {},
   };
@@ -112,7 +112,7 @@ function logTokenInClear(urls: string[], log: (text: string) => void): void {
   );
 }
 
-/** Whether something accepts connections there already: then it is the user's, and ours would be in its way. */
+/** Whether something accepts connections there already: then it is the user's, and the stack would be in its way. */
 function listens(hostname: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[|\]$/g, '');
@@ -122,7 +122,7 @@ function listens(hostname: string, port: number): Promise<boolean> {
       resolve(answer);
     };
     socket.once('connect', () => done(true));
-    // Something that is too busy to accept holds the port nevertheless.
+    // A server that is too busy to accept still holds the port.
     socket.once('timeout', () => done(true));
     socket.once('error', () => done(false));
   });
@@ -156,7 +156,7 @@ function present(pid: number | undefined): number[] {
   return pid === undefined ? [] : [pid];
 }
 
-/** For a target whose workers nobody has told us how to reach. */
+/** For a target without control URLs of its workers. */
 function controlMissing(url: string): CapacityError {
   return new CapacityError(
     'CONTROL_MISSING',

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 50;
 
-/** @returns false when it has not come to pass after `timeoutMs`, or the signal came first */
+/** @returns false if it has not happened after `timeoutMs`, or the signal came first */
 export async function until(condition: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!condition()) {

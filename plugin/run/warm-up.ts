@@ -3,7 +3,7 @@
  * up, and a line through the plateaus would spread that over all of them. They come a few at a time, and what they leave is
  * collected often: room that many of them have left in the allocators, the first measured connections would find there
  * for nothing.
- * They take the way of the measured ones, through engine and fleet, whose books begin anew after them.
+ * They take the same way as measured ones, through engine and fleet, which reset their counts afterwards.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WarmUpOrder } from '../../protocol/link.ts';
@@ -54,13 +54,13 @@ async function comeAndGo(context: RunContext, count: number): Promise<void> {
   const signal = AbortSignal.any([context.signal, done.signal]);
   const order = { connections: count, together: TOGETHER, room: roomOf(config.room) };
   const made = (ledger ? link.warmUp(order) : warmUpAlone(context, order)).finally(() => done.abort());
-  // Neither is left behind when the other fails.
+  // Both end before this rejects, even if one fails.
   const outcomes = await Promise.allSettled([made, broadcastUntil(context, signal)]);
   await gone(context, before);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** For stock engines, which nobody can tell to connect before the load: by connections of the hook's own. */
+/** For external engines, which cannot connect before the load: the run makes the connections itself. */
 function warmUpAlone({ connection, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
   return mapLimit(connections, together, async () => {
     if (signal.aborted) return;
@@ -73,7 +73,7 @@ function warmUpAlone({ connection, signal }: RunContext, { connections, together
   });
 }
 
-/** By each worker; whoever is in the room then gets them. */
+/** Each worker publishes; the members at that time receive them. */
 async function broadcastUntil({ control, config, measurements }: RunContext, signal: AbortSignal): Promise<void> {
   const order = { room: roomOf(config.room), bytes: config.broadcasts.bytes };
   for (let seq = 1; !signal.aborted; seq++) {

@@ -1,4 +1,4 @@
-/** Stretches of the run in which CPU is counted. */
+/** Windows of the run in which CPU is measured. */
 import type { RunContext } from './context.ts';
 import type { CpuWindow, LayerCpu } from './measurements.ts';
 

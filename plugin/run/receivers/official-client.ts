@@ -9,7 +9,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 /**
- * Connects through the target, exactly as the load will. The caller's to disconnect.
+ * Connects through the target, exactly as the load will. The caller disconnects it.
  * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
  */
 export async function connectOfficial(connection: ConnectionTarget, signal: AbortSignal): Promise<Socket> {
@@ -21,7 +21,7 @@ export async function connectOfficial(connection: ConnectionTarget, signal: Abor
   }
   const manager = new Manager(new URL(url.replace(/^ws/, 'http')).origin, managerOptions(connection));
   const socket = manager.socket(namespace, { auth });
-  // The client's own timeout ends with the transport; a server may also keep silent after that.
+  // The client's own timeout covers only the transport; a server can also stay silent after that.
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
   const outcome = await new Promise<Error | undefined>((resolve) => {
     socket.once('connect', () => resolve(undefined));

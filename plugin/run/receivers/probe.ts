@@ -9,9 +9,9 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 
 export class Probe {
-  /** Its connection's, as the last join was answered. */
+  /** Of its connection, as named in the answer to the last join. */
   worker = '';
-  /** Where round trips go, in microseconds; whoever opens a measuring window sets it. */
+  /** Receives round trips in microseconds; set by each measuring window. */
   onRoundTrip: (seq: number, roundTripUs: number) => void = () => {};
   /** When its connection ended other than by `close()`, on CLOCK_MONOTONIC. */
   leftAtUs: number | undefined;

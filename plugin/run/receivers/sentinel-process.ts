@@ -1,4 +1,4 @@
-/** The sentinel's process: connects, joins and stamps what comes, when it is told to; ends with its parent. */
+/** The sentinel's process: connects, joins and timestamps receipts on command; ends with its parent. */
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
@@ -35,7 +35,7 @@ async function join(room: string): Promise<void> {
 }
 
 function answer(one: SentinelAnswer): void {
-  // A parent that has just gone needs no answer.
+  // The parent may just have ended.
   if (process.connected) process.send?.(one, undefined, undefined, () => {});
 }
 

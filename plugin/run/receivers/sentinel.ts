@@ -1,7 +1,7 @@
 /**
- * The sentinel: one receiver with nothing else to do, in a process of its own. It joins the room after everybody else,
- * so that its worker serves it last. Whoever of that worker's receivers gets a broadcast later than the sentinel did not
- * wait for the server.
+ * The sentinel: one receiver with nothing else to do, in its own process. It joins the room after everybody else,
+ * so that its worker serves it last. A receiver on that worker that gets a broadcast after the sentinel has not waited for
+ * the server.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -22,13 +22,13 @@ export type SentinelAnswer =
   | { op: 'left'; atUs: number }
   | { op: 'failed'; code: ErrorCode; message: string; fix: string };
 
-/** What the sentinel has seen of the room. */
+/** What the sentinel has received. */
 export interface SentinelReceipts {
   worker: string;
   joinedAtUs: number;
-  /** Its connection, or its process, ended before it was told to. */
+  /** Its connection, or its process, ended before `close()`. */
   leftAtUs: number | undefined;
-  /** Broadcast → when it first came. */
+  /** Broadcast → first receipt. */
   receivedAtUs: Map<number, number>;
 }
 
@@ -86,13 +86,13 @@ export class Sentinel {
 
   /** Idempotent; resolves when the process is gone. */
   close(): Promise<void> {
-    // The line to us is what keeps it running.
+    // The IPC channel keeps it running.
     const ask = () => this.#child.connected && this.#child.disconnect();
     this.#closing ??= endChild(this.#child, ask, EXIT_GRACE_MS);
     return this.#closing;
   }
 
-  /** One question at a time. */
+  /** One command at a time. */
   async #ask(command: SentinelCommand, signal: AbortSignal): Promise<void> {
     this.#asked = Promise.withResolvers<void>();
     const { promise, reject } = this.#asked;

@@ -79,9 +79,9 @@ for (const ledger of [true, false]) {
       const { app, context, seen, measurements, connectionsNow } = await start(t, ledger, 1000);
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
       await warmUp(context);
-      const [remark] = measurements.warnings;
-      assert.equal(remark?.code, 'WARM_UP_FAILED');
-      assert.match(remark.message, /enough/);
+      const [warning] = measurements.warnings;
+      assert.equal(warning?.code, 'WARM_UP_FAILED');
+      assert.match(warning.message, /enough/);
       assert.equal(seen.connections, 30);
       assert.equal(await connectionsNow(), 0);
     });
