@@ -16,6 +16,7 @@ import { missesSome } from './held.ts';
 import { broadcastNotes } from './latency-notes.ts';
 import { inOrder, isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from './layers.ts';
 import { basisOf, doubts, noCapacity } from './memory-text.ts';
+import { otherCopies } from './other-copies.ts';
 import { fittingTable, table } from './table.ts';
 
 /** A heading, its lines, and notes below them that are wrapped. */
@@ -148,6 +149,7 @@ export function messages({ delivery, connections: made }: Result, width: number)
     ['Reordered', integer(delivery.reordered), 'received after a later one'],
     ['Unexpected', integer(delivery.unexpected), 'join not acknowledged before the send'],
     ['Late', integer(delivery.late), 'received after the ledger was closed'],
+    ...otherCopies(delivery).map(({ title, count, note }) => [title, integer(count), note]),
   ];
   if (made.peak > 0) rows.push(['Payload per connection', kilobytes(payloadBytes / made.peak), 'KB']);
   const lines = table([], rows, INDENT, ['left', 'right', 'left']);

@@ -1,10 +1,12 @@
 /** The result as Markdown, in the form of the published Socket.IO benchmark report: same headings, same tables. */
+
 import type { Batch, Result } from '../protocol/result.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from './format.ts';
 import { GRADES, gradeOf } from './grade.ts';
 import { layerTitle, mainLayers } from './layers.ts';
 import { cpu, latency, limits, optional, perConnection } from './markdown-figures.ts';
 import { escapeMarkdown, markdownTable } from './markdown-table.ts';
+import { otherCopies } from './other-copies.ts';
 
 const BATCH_ROWS = 10;
 
@@ -144,6 +146,7 @@ function messages({ delivery, connections: { peak } }: Result): string[] {
     ['Reordered', integer(delivery.reordered)],
     ['Unexpected', integer(delivery.unexpected)],
     ['Late', integer(delivery.late)],
+    ...otherCopies(delivery).map(({ title, count }) => [title, integer(count)]),
     ['Data Sent', `${megabytes(broadcasts * payloadBytes)} MB`],
     ['Data Received', `${megabytes(received * payloadBytes)} MB`],
     ['Avg Data per Connection', peak > 0 ? `${kilobytes((received * payloadBytes) / peak)} KB` : '–'],

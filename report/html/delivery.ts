@@ -1,9 +1,11 @@
 /** Whether every broadcast arrived, and when. */
+
 import type { Batch, Result } from '../../protocol/result.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../charts/broadcasts.ts';
 import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.ts';
 import { integer, milliseconds, percentOf } from '../format.ts';
 import { broadcastNotes } from '../latency-notes.ts';
+import { otherCopies } from '../other-copies.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { dataTable, figure, measured, section } from './section.ts';
@@ -74,6 +76,7 @@ ${dataTable(
     ['Reordered', integer(found.reordered), 'received after a later broadcast'],
     ['Unexpected', integer(found.unexpected), 'join not acknowledged before the send'],
     ['Late', integer(found.late), 'received after the ledger was closed'],
+    ...otherCopies(found).map(({ title, count, note }) => [title, integer(count), note]),
   ],
 )}`,
   });

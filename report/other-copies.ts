@@ -1,0 +1,16 @@
+/** Copies that no correct server sends: named where there are any, so that none is lost silently. */
+import type { Result } from '../protocol/result.ts';
+
+/** @returns title, count and meaning of each kind that occurred */
+export function otherCopies(
+  delivery: NonNullable<Result['delivery']>,
+): { title: string; count: number; note: string }[] {
+  return [
+    { title: 'Not a member', count: delivery.notMember, note: 'received by connections that never asked to join' },
+    { title: 'Early', count: delivery.early, note: 'received before the send' },
+    { title: 'Wrong size', count: delivery.wrongSize, note: 'payload of another length: no receipt' },
+    { title: 'Wrong content', count: delivery.wrongContent, note: 'payload of other characters: no receipt' },
+    { title: 'Unreadable', count: delivery.unreadable, note: 'without a readable seq, time and worker' },
+    { title: 'Never ordered', count: delivery.neverOrdered, note: 'broadcasts that the run did not send' },
+  ].filter(({ count }) => count > 0);
+}
