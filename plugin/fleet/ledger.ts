@@ -190,7 +190,8 @@ export class Ledger {
       counts.expected++;
       const stored = sinceFirstUs[slot] ?? 0;
       if (stored === 0) {
-        if (leftAtUs === NEVER) counts.lostConnected++;
+        // A later broadcast that arrived shows that this one was lost before the connection ended.
+        if (leftAtUs === NEVER || (this.#highestSeq[slot] ?? 0) > order.seq) counts.lostConnected++;
         else counts.lostDisconnected++;
         continue;
       }

@@ -45,6 +45,15 @@ test('a broadcast that reached everybody has no losses, and its latencies are ex
   assert.equal(decodeHistogram(cross).maxValue, 130);
 });
 
+test('a copy was lost while connected if a later broadcast arrived before the connection ended', () => {
+  const ledger = ledgerOf(2);
+  ledger.receive(0, 2, 'w0', 2100);
+  ledger.left(0, 2500);
+  ledger.left(1, 2500);
+  const { lostConnected, lostDisconnected } = ledger.freeze(order(1));
+  assert.deepEqual([lostConnected, lostDisconnected], [1, 1]);
+});
+
 test('losses are classified by whether the connection was still open', () => {
   const ledger = ledgerOf(5);
   ledger.receive(0, 1, 'w0', 1100);
