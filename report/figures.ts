@@ -65,7 +65,7 @@ const WORKER_PSS = slope('workerPss', 'Workers PSS');
  * drifts over time as if it had a slope.
  */
 export const FIGURES: Figure[] = [
-  { path: 'connections.peak', title: 'Connections held', unit: '', better: 'higher', kind: 'count' },
+  { path: 'connections.peak', title: 'Peak connections', unit: '', better: 'higher', kind: 'count' },
   { path: 'connections.failed', title: 'Connections failed', unit: '', better: 'lower', kind: 'count' },
   { path: 'connections.achievedRatePerSec', title: 'Connect rate', unit: '/s', better: 'higher', kind: 'perSecond' },
   time('connections.connectMs.p50', 'Connect time p50'),

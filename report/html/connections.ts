@@ -1,9 +1,11 @@
 /** How connections were made, how they are spread over the workers, and what failed. */
+
 import type { Result } from '../../protocol/result.ts';
 import { countBars } from '../charts/bars.ts';
 import { connectionsOverTime } from '../charts/over-time.ts';
 import { COLORS } from '../charts/palette.ts';
 import { decimals, integer, percentOf } from '../format.ts';
+import { heldOf } from '../held.ts';
 import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { dataTable, figure, measured, section } from './section.ts';
@@ -22,7 +24,8 @@ ${dataTable(
   ['', 'Value', 'Unit'],
   [
     ['Target', integer(made.target), 'connections'],
-    [term('connections'), integer(made.peak), 'connections'],
+    [term('connections'), integer(heldOf(made)), 'connections'],
+    ['Peak', integer(made.peak), 'connections'],
     ['Failed', integer(made.failed), 'virtual users, including their additional connections'],
     ['Retries', integer(made.retries), 'attempts'],
     ['Rate, configured', measured(made.configuredRatePerSec, oneDigit), 'per second'],

@@ -26,7 +26,7 @@ export const DEFINITIONS = {
   connections: {
     term: 'Connections held',
     anchor: 'connections',
-    text: 'The highest number of connections that were open and joined at the same time. The measurement’s own probe is not counted.',
+    text: 'Connections that were alive through the last broadcast; in scenarios whose virtual users leave by themselves, the highest number open at the same time. The measurement’s own connections are not counted.',
   },
   rate: {
     term: 'Connect rate',
