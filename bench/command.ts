@@ -13,7 +13,7 @@ export interface Command<O> {
 
 interface Definition<S extends z.ZodObject> {
   usage: string;
-  /** Every option except `publish` takes a value. */
+  /** An option takes a value, unless the schema has a boolean. */
   schema: S;
   run(command: Command<z.output<S>>): Promise<void>;
 }
@@ -44,13 +44,16 @@ export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: 
 
 function parseOptions<S extends z.ZodObject>(schema: S, usage: string): z.output<S> {
   try {
-    const names = Object.keys(schema.shape);
     const options = Object.fromEntries(
-      names.map((name) => [name, { type: name === 'publish' ? 'boolean' : 'string' } as const]),
+      Object.entries(schema.shape).map(([name, one]) => [name, { type: isFlag(one) ? 'boolean' : 'string' } as const]),
     );
     return schema.parse(parseArgs({ options }).values);
   } catch (error) {
     const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
     throw new CapacityError('USAGE', message, usage);
   }
+}
+
+function isFlag(option: z.core.$ZodType): boolean {
+  return option instanceof z.ZodDefault && option.unwrap() instanceof z.ZodBoolean;
 }

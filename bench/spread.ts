@@ -1,5 +1,5 @@
 /** The spread of a figure over several rounds. */
-import { median } from '../report/statistics.ts';
+import { median } from '../report/statistics/statistics.ts';
 
 export interface Spread {
   median: number;

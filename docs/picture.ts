@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
-import type { Result } from '../protocol/result.ts';
+import type { Result } from '../protocol/result/result.ts';
 import { renderHtml } from '../report/html/report.ts';
 import { readResult } from '../report/read.ts';
 

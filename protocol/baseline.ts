@@ -2,7 +2,7 @@
  * `capacity-baseline.json`: results that later ones are checked against. It is meant to be kept under version control.
  */
 import { z } from 'zod';
-import { type Result, resultSchema } from './result.ts';
+import { type Result, resultSchema } from './result/result.ts';
 
 export const baselineFileSchema = z.strictObject({
   schemaVersion: z.literal(1),

@@ -1,7 +1,27 @@
 /** How to connect to the target: the engine passes it to its fleet, the run to its own receivers. */
 
-/** `light` supports WebSocket only and needs a few KB per connection; `official` is socket.io-client. */
+/** `light` needs a few KB per connection; `official` is socket.io-client. */
 export type ClientKind = 'light' | 'official';
+
+export type Transport = 'websocket' | 'polling';
+
+/** Names of the usual choices, as in the environment variable TRANSPORTS; `default` is that of socket.io-client. */
+export const TRANSPORTS = {
+  default: ['polling', 'websocket'],
+  websocket: ['websocket'],
+  polling: ['polling'],
+} as const satisfies Record<string, readonly Transport[]>;
+
+export type TransportsName = keyof typeof TRANSPORTS;
+
+/** TCP connections that each holds as long as it lives: polling keeps one for requests beside the one that waits. */
+export const SOCKETS_PER_CONNECTION: Record<TransportsName, number> = { default: 1, websocket: 1, polling: 2 };
+
+/** What connections with these transports do: without polling in front, nothing is ever upgraded. */
+export function transportsName(transports: readonly Transport[]): TransportsName {
+  if (transports[0] === 'websocket') return 'websocket';
+  return transports.includes('websocket') ? 'default' : 'polling';
+}
 
 /** Far more than a broadcast has, and little enough that a process can hold one for each of some connections. */
 export const MAX_PAYLOAD_BYTES = 16 * 1024 ** 2;
@@ -11,13 +31,17 @@ export interface ConnectionOptions {
   url: string;
   /** Engine.IO path, default `/socket.io/`. */
   path: string;
-  /** The light client supports WebSocket only; anything else needs the official client. */
-  transports: ('websocket' | 'polling')[];
+  /** A connection begins with the first; from polling, it changes to WebSocket if that is among them. */
+  transports: readonly Transport[];
   query: Record<string, string>;
   headers: Record<string, string>;
   /** Socket.IO CONNECT payload. */
   auth: Record<string, unknown> | undefined;
   tls: TlsOptions;
+  /** File of a module that encodes packets otherwise than Socket.IO does by default. */
+  parser?: string | undefined;
+  /** Arguments of the answer to an event for which the server asks for an acknowledgement; undefined gives none. */
+  acknowledge?: unknown[] | undefined;
   /** From the TCP connect to the reply to Socket.IO's CONNECT. */
   connectTimeoutMs: number;
   /** A larger message ends the connection, so that a server cannot fill the generator's memory. */
@@ -33,4 +57,6 @@ export interface TlsOptions {
   ca?: string;
   cert?: string;
   key?: string;
+  /** Each connection resumes the session that an earlier one got, if the server allows it. Light client only. */
+  resume?: boolean;
 }

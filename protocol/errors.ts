@@ -1,4 +1,4 @@
-import type { ErrorCode } from './error-codes.ts';
+import type { ErrorCode } from './codes/error-codes.ts';
 
 /** An error for users: a stable code to look up, the cause, and the fix. */
 export class CapacityError extends Error {

@@ -3,8 +3,9 @@
  * `instrument(io)`) can be measured completely. The meaning of each field is fixed, because people script against it.
  */
 
-import type { ErrorCode } from './error-codes.ts';
+import type { ErrorCode } from './codes/error-codes.ts';
 import type { Host } from './host.ts';
+import type { ServerDescription } from './result/server.ts';
 
 /** Events of the measured namespace. */
 export const EVENTS = {
@@ -104,6 +105,10 @@ export interface WorkerStats {
   /** Since the previous `stats`. */
   eventLoop: { utilization: number; delayP50Ms: number; delayP99Ms: number; delayMaxMs: number };
   versions: { node: string; socketIo: string; adapter: string; webSocketEngine: string };
+  /** Complete garbage collections of the process so far, ordered or not. Older versions do not count them. */
+  collections?: number;
+  /** Older versions do not describe it. */
+  server?: ServerDescription;
 }
 
 /** A control request's reply: the value, or the error. A server of another version can send unknown codes. */

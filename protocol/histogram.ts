@@ -9,7 +9,7 @@ import {
   type Histogram as HdrHistogram,
   type JsHistogram,
 } from 'hdr-histogram-js';
-import type { Summary } from './result.ts';
+import type { Summary } from './result/parts.ts';
 
 export type Histogram = HdrHistogram;
 

@@ -2,4 +2,4 @@ export * from './clock.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './link.ts';
-export * from './result.ts';
+export * from './result/result.ts';

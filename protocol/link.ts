@@ -3,7 +3,7 @@
  * connection during a run, not even on Ctrl-C. Only sums are sent: ledger rows and encoded histograms, never single
  * messages. A `Carrier` transports them.
  */
-import type { ErrorCode } from './error-codes.ts';
+import type { ErrorCode } from './codes/error-codes.ts';
 
 /** Identifies the engine that reports, and its host. Processes of its fleet are numbered within it. */
 export interface EngineIdentity {
@@ -26,6 +26,8 @@ export type RunMessage =
   | { type: 'warm-up'; requestId: number; order: WarmUpOrder }
   | { type: 'snapshot'; requestId: number }
   | { type: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
+  /** What was seen of an own event so far; and whether ids that appear from now on are counted. */
+  | { type: 'sight'; requestId: number; watch: boolean }
   /** Held connections leave now, staggered. */
   | { type: 'release' }
   /** The residual is measured: held virtual users can end. */
@@ -43,6 +45,7 @@ export type EngineReport =
   | { type: 'warmed'; requestId: number; failure: string | undefined }
   | { type: 'snapshot'; requestId: number; snapshot: FleetSnapshot }
   | { type: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
+  | { type: 'sighted'; requestId: number; sightings: Sightings[] }
   | { type: 'closed'; requestId: number }
   | { type: 'failed'; code: ErrorCode; message: string; fix: string };
 
@@ -51,7 +54,8 @@ export interface WarmUpOrder {
   connections: number;
   /** How many at the same time. */
   together: number;
-  room: string;
+  /** Undefined where the server need not know `join_room`. */
+  room: string | undefined;
 }
 
 /** Counts of one engine's fleet, sent several times a second, for the live line and to detect the end of traffic. */
@@ -74,6 +78,8 @@ export interface FleetStatus {
   reached: number;
   /** Joins sent and not yet acknowledged. */
   joining: number;
+  /** Connected by polling, and about to change to WebSocket. */
+  upgrading: number;
 }
 
 /** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
@@ -100,21 +106,31 @@ export interface FleetSnapshot {
   connected: number;
   /** Virtual users or connections that failed for good, by cause. */
   failures: Record<string, number>;
+  /** What was said at the first of them, by cause; printable. */
+  failureExamples: Record<string, string>;
   retries: number;
   reconnects: number;
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: Record<string, number>;
+  /** Every connection that has opened, by its transport now or at its end. */
+  transports: TransportCounts;
+  /** Connections that stayed on polling, although the server offers WebSocket, by cause. */
+  upgradeFailures: Record<string, number>;
   /** Connections now, by the worker that the join's acknowledgement named. */
   perWorker: Record<string, number>;
   /** Connections now that no join named, by the first part of the session id: a worker's name on our own servers only. */
   perSessionPrefix: Record<string, number>;
   /** HDR histograms in microseconds, compressed base64. */
   connectUs: Record<ConnectStage, string>;
+  /** Of the connections that opened, those whose TLS handshake resumed an earlier session. */
+  tlsResumed: number;
   /** Connections opened per interval since the start, the source of the achieved rate. */
   openings: { startedAtUs: InstantUs; intervalUs: number; counts: number[] };
   receipts: ReceiptTotals;
   /** Events received that no step waited for. */
   ignoredEvents: number;
+  /** Acknowledgements of nothing that was sent, and repeated ones. */
+  unknownAcks: number;
   receivedBytes: number;
   sentBytes: number;
 }
@@ -133,9 +149,19 @@ export interface ReceiptTotals {
   open: number;
 }
 
-/** `total` is from the first `connect()` (repeats included) to the reply to Socket.IO's CONNECT. */
-export type ConnectStage = 'total' | 'tcp' | 'upgrade' | 'open' | 'namespace';
-export const CONNECT_STAGES: ConnectStage[] = ['total', 'tcp', 'upgrade', 'open', 'namespace'];
+/**
+ * `total` is from the first `connect()` (repeats included) to the reply to Socket.IO's CONNECT. `change` is no part of it: of
+ * a connection that begins with polling, from the Engine.IO handshake until WebSocket is its transport.
+ */
+export type ConnectStage = 'total' | 'tcp' | 'tls' | 'upgrade' | 'open' | 'namespace' | 'change';
+export const CONNECT_STAGES: ConnectStage[] = ['total', 'tcp', 'tls', 'upgrade', 'open', 'namespace', 'change'];
+
+/** Every connection that has opened is in exactly one: `upgraded` began with polling and is WebSocket now. */
+export interface TransportCounts {
+  websocket: number;
+  upgraded: number;
+  polling: number;
+}
 
 /** Of the time since the previous snapshot. Delay is how late timers fire. */
 export interface EventLoopHealth {
@@ -169,6 +195,36 @@ export interface FreezeOrder {
   sentAtUs: InstantUs;
   /** When it should have been sent. Latency counts from here, so that a late publisher cannot hide a queue. */
   intendedAtUs: InstantUs;
+  /** Of an own event: the broadcast's id, as `seq` is only the run's. */
+  id?: string;
+  /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here. */
+  latencyFromAtUs?: InstantUs;
+}
+
+/** In place of a room: the receivers of an own event. */
+export const AUDIENCE = '';
+
+/** A broadcast of an own event, as one fleet process has seen it. */
+export interface Sighting {
+  id: string;
+  firstAtUs: InstantUs;
+  /** As the server writes it: an instant of unknown unit. */
+  sentAt: string | number | undefined;
+  /** Of the JSON of the first copy. */
+  bytes: number;
+  /** First copies so far. */
+  reached: number;
+  /** Whether its copies are in a row. */
+  counted: boolean;
+}
+
+/** What one fleet process has seen of an own event. */
+export interface Sightings {
+  ids: Sighting[];
+  /** Copies in which no id was found. */
+  unmatched: number;
+  /** The first of these. */
+  example: string | undefined;
 }
 
 /** One fleet process's ledger row for one broadcast. `expected = received + lostConnected + lostDisconnected`. */

@@ -3,7 +3,9 @@ import { z } from 'zod';
 
 const count = z.number().int().nonnegative();
 
-const spreadSchema = z.strictObject({
+export const statusSchema = z.enum(['VALID', 'SUSPECT', 'INVALID']);
+
+export const spreadSchema = z.strictObject({
   runs: count,
   mean: z.number(),
   min: z.number(),
@@ -30,7 +32,7 @@ export const repeatSchema = z.strictObject({
       exitCode: z.number().int(),
       /** Path of its result.json, relative to the folder of this file; null if the run left none. */
       result: z.string().nullable(),
-      status: z.enum(['VALID', 'SUSPECT', 'INVALID']).nullable(),
+      status: statusSchema.nullable(),
     }),
   ),
   /** By the figure's key in the result document; without INVALID runs. */

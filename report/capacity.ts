@@ -2,10 +2,10 @@
  * How many connections would fit: by the published report's rule, by the line of the memory in service, and by each known
  * limit.
  */
-import type { Result } from '../protocol/result.ts';
+import type { Result } from '../protocol/result/result.ts';
 import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
-import { type Crossing, fitLine, whereReaches } from './statistics.ts';
+import { fitLine, whereReaches } from './statistics/statistics.ts';
 
 /** What can limit the capacity. */
 export const LIMITS = ['memoryBudget', 'machineMemory', 'workerFileDescriptors'] as const;
@@ -41,7 +41,7 @@ export function seedTheoreticalMax(connections: number, peakWorkerBytes: number)
 }
 
 /** @returns null where the layer has no line to be quoted, at rest or in service */
-function crossing(memory: Measured['memory'], layer: string, bytes: number): Crossing | null {
+function crossing(memory: Measured['memory'], layer: string, bytes: number): number | null {
   const { perConnectionBytes, inService, plateaus } = memory;
   const slopes = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
   if (!inService || slopes.some((slope) => slope === undefined || slope.doubt !== undefined)) return null;
@@ -49,15 +49,15 @@ function crossing(memory: Measured['memory'], layer: string, bytes: number): Cro
   return line && whereReaches(line, bytes);
 }
 
-function fitting(found: Crossing | null, budgetBytes: number): Capacity['memoryLimited'] {
+/** Without an interval: the line leads to the peak, which is a single observation. */
+function fitting(found: number | null, budgetBytes: number): Capacity['memoryLimited'] {
   if (found === null) return null;
-  const whole = (x: number) => Math.max(0, Math.floor(x));
   return {
     budgetBytes,
     basis: 'inService',
-    connections: whole(found.x),
-    low95: found.low95 === null ? null : whole(found.low95),
-    high95: found.high95 === null ? null : whole(found.high95),
+    connections: Math.max(0, Math.floor(found)),
+    low95: null,
+    high95: null,
   };
 }
 
@@ -66,7 +66,7 @@ function machineLimits({ connections, memory, environment }: Measured): Limit[] 
   const limits: Limit[] = [];
   const workers = Object.keys(connections.perWorker).length;
   const total = crossing(memory, 'systemUsed', environment.memoryBytes);
-  if (total) limits.push({ name: 'machineMemory', max: Math.max(0, Math.floor(total.x)) });
+  if (total !== null) limits.push({ name: 'machineMemory', max: Math.max(0, Math.floor(total)) });
   const { openFilesHard } = environment.limits;
   if (openFilesHard !== undefined && workers > 0) {
     limits.push({ name: 'workerFileDescriptors', max: workers * openFilesHard });

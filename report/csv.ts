@@ -1,6 +1,6 @@
 /** The time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
 import { stringify } from 'csv-stringify/sync';
-import type { Result } from '../protocol/result.ts';
+import type { Result } from '../protocol/result/result.ts';
 
 /** @returns columns `t`, `connections`, and the rest named by their keys with dots, as `worker.rssBytes`; an empty cell was not measured */
 export function renderSamplesCsv({ samples }: Result): string {

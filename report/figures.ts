@@ -1,6 +1,6 @@
 /** The figures by which results are compared: the key of each in the result, and which direction is better. */
-import type { Result } from '../protocol/result.ts';
-import { decimals, integer, kilobytes, milliseconds, percentOf } from './format.ts';
+import type { Result } from '../protocol/result/result.ts';
+import { decimals, integer, KB, kilobytes, milliseconds, percentOf } from './format.ts';
 
 /** How a figure is measured and formatted. */
 type Kind = 'bytes' | 'milliseconds' | 'seconds' | 'percent' | 'microseconds' | 'perSecond' | 'count' | 'share';
@@ -137,4 +137,10 @@ const FORMATS: Record<Kind, (value: number) => string> = {
 /** @returns the number in the figure's unit, without the unit's name */
 export function formatFigure({ kind }: Figure, value: number): string {
   return FORMATS[kind](value);
+}
+
+/** A chart's axis of the figure: its unit, and the number in it. Shares are in percent. */
+export function axisOf({ kind, unit }: Figure): { unit: string; scale(value: number): number } {
+  if (kind === 'share') return { unit: '%', scale: (value) => 100 * value };
+  return { unit, scale: (value) => (kind === 'bytes' ? value / KB : value) };
 }

@@ -1,7 +1,7 @@
 /** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
-import type { Interval, Summary } from '../protocol/result.ts';
+import type { Interval, Summary } from '../protocol/result/parts.ts';
 
-const KB = 1024;
+export const KB = 1024;
 const MB = 1024 * 1024;
 
 export function integer(value: number): string {

@@ -3,7 +3,7 @@
  * run that lost a quarter of its messages. This one has a rule, which reports print.
  */
 
-import type { Result } from '../protocol/result.ts';
+import type { Result } from '../protocol/result/result.ts';
 import { heldOf } from './held.ts';
 
 /** The Techracers study's requirement. */

@@ -3,8 +3,8 @@
  * each plateau before the ordered collection, and at the full target as the peak while connections waited and received
  * broadcasts. What the peak adds to the memory at rest is taken to be in proportion to the connections.
  */
-import type { Result } from '../protocol/result.ts';
-import type { Point } from './statistics.ts';
+import type { Result } from '../protocol/result/result.ts';
+import type { Point } from './statistics/statistics.ts';
 
 export interface Readings {
   /** At rest. */

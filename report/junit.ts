@@ -1,6 +1,6 @@
 /** The result as JUnit XML, which CI servers show: the verdict and each threshold are test cases. */
 import { create } from 'xmlbuilder2';
-import type { Result } from '../protocol/result.ts';
+import type { Result } from '../protocol/result/result.ts';
 
 interface Case {
   className: string;
@@ -28,7 +28,8 @@ export function renderJunit(result: Result): string {
     });
   const properties = suite.ele('properties');
   const facts = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
-  for (const [name, value] of Object.entries(facts)) properties.ele('property', { name, value });
+  const absent = Object.entries(result.absent).map(([section, reason]) => [`not measured: ${section}`, reason]);
+  for (const [name, value] of [...Object.entries(facts), ...absent]) properties.ele('property', { name, value });
   for (const { className, name, problem } of cases) {
     const element = suite.ele('testcase', { classname: className, name, time: '0' });
     if (problem) element.ele(problem.kind, { message: problem.message }).txt(problem.details ?? '');

@@ -1,5 +1,6 @@
 /** The layers of a result, as the document itself describes them. */
-import type { LayerDescription, Result } from '../protocol/result.ts';
+import type { LayerDescription } from '../protocol/result/memory.ts';
+import type { Result } from '../protocol/result/result.ts';
 import { spaced } from './format.ts';
 
 /** Its CPU samples are percent of all cores; those of other layers are percent of one. */
@@ -67,7 +68,12 @@ export function cpuLayers(result: Described): LayerDescription[] {
   return layersOf(result).filter(({ unit }) => unit === 'cpuSeconds');
 }
 
-/** The layer for the workers' cost per connection: PSS if available, since RSS counts shared pages once per worker. */
-export function mainWorkerLayer(bytesByLayer: Record<string, unknown>): 'workerPss' | 'workerRss' {
-  return 'workerPss' in bytesByLayer ? 'workerPss' : 'workerRss';
+const WORKER_LAYERS = ['workerPss', 'workerRss', 'workerWorkingSet'] as const;
+
+/**
+ * The layer for the workers' cost per connection: PSS if available, since RSS counts shared pages once per worker; the
+ * memory of their container if that is all there is.
+ */
+export function mainWorkerLayer(bytesByLayer: Record<string, unknown>): (typeof WORKER_LAYERS)[number] {
+  return WORKER_LAYERS.find((layer) => layer in bytesByLayer) ?? 'workerRss';
 }

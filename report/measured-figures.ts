@@ -1,8 +1,8 @@
 /** The figures of runs that can be compared, as far as they were measured. An INVALID run has none. */
 import type { Spread } from '../protocol/repeat.ts';
-import type { Result } from '../protocol/result.ts';
+import type { Result } from '../protocol/result/result.ts';
 import { FIGURES, type Figure, figureOf } from './figures.ts';
-import { spreadOf } from './spread.ts';
+import { spreadOf } from './statistics/spread.ts';
 
 export interface MeasuredFigure {
   figure: Figure;

@@ -1,5 +1,5 @@
 /** Copies that no correct server sends: named where there are any, so that none is lost silently. */
-import type { Result } from '../protocol/result.ts';
+import type { Result } from '../protocol/result/result.ts';
 
 /** @returns title, count and meaning of each kind that occurred */
 export function otherCopies(
@@ -10,7 +10,20 @@ export function otherCopies(
     { title: 'Early', count: delivery.early, note: 'received before the send' },
     { title: 'Wrong size', count: delivery.wrongSize, note: 'payload of another length: no receipt' },
     { title: 'Wrong content', count: delivery.wrongContent, note: 'payload of other characters: no receipt' },
-    { title: 'Unreadable', count: delivery.unreadable, note: 'without a readable seq, time and worker' },
+    {
+      title: 'Unreadable',
+      count: delivery.unreadable,
+      note: delivery.source === 'contract' ? 'without a readable seq, time and worker' : 'without an id',
+    },
+    { title: 'Outside', count: delivery.outside, note: 'of ids before or after the measurement, or of others' },
     { title: 'Never ordered', count: delivery.neverOrdered, note: 'broadcasts that the run did not send' },
   ].filter(({ count }) => count > 0);
+}
+
+/** What was counted, where it is not the contract's broadcast. */
+export function sourceNotes({ source, event, publisher }: NonNullable<Result['delivery']>): string[] {
+  if (source === 'contract') return [];
+  return [
+    `Counted: \`${event}\`, published by ${publisher === 'run' ? 'connections of the run' : 'the server itself'}.`,
+  ];
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
 import { formatPath } from '../protocol/problems.ts';
-import { type Result, resultSchema } from '../protocol/result.ts';
+import { type Result, resultSchema } from '../protocol/result/result.ts';
 
 /** A document of a different kind would have every problem. */
 const PROBLEMS_SHOWN = 5;

@@ -4,9 +4,9 @@ import { type Logger, pino } from 'pino';
 import type { Server } from 'socket.io';
 import { ADAPTERS } from './adapters/index.ts';
 import type { ServerConfig } from './config.ts';
-import { instrument } from './instrument.ts';
+import { instrumentServer } from './instrument.ts';
 import { countAdapterErrors } from './metrics.ts';
-import { applyTunings, tuningOptions, tuningsInForce } from './tunings.ts';
+import { applyTunings, describeTunings, tuningOptions, tuningsInForce } from './tunings.ts';
 import type { AttachedServer } from './websockets/attach.ts';
 import { WEBSOCKETS } from './websockets/index.ts';
 
@@ -45,15 +45,16 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
     try {
       const adapter = await ADAPTERS[config.adapter.name].connect(io, config.adapter.settings, log);
       opened.push(adapter);
-      const control = await instrument(io, {
+      const options = {
         token: config.token,
         // Nobody but the run uses this server.
-        rooms: 'any',
+        rooms: 'any' as const,
         worker: config.worker,
         controlHost: config.controlHost,
         controlPort: config.controlPort,
         webSocketEngine: server.nameAndVersion,
-      });
+      };
+      const control = await instrumentServer(io, options, describeTunings(tunings));
       opened.push(control);
       countAdapterErrors(control.registry, adapter.errors);
       const ports = { port: await server.listen(config.port, config.host), controlPort: control.controlPort };

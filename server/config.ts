@@ -40,6 +40,14 @@ const tuningsSchema = z.object(
   Object.fromEntries(tuningEntries().map(([, { variable, byDefault }]) => [variable, onOff.default(byDefault)])),
 );
 
+/** Every variable that some worker reads, with what it accepts. */
+export const VARIABLES: Record<string, z.ZodType> = Object.assign(
+  {},
+  ...Object.values(ADAPTERS).map(({ environment }) => environment.shape),
+  tuningsSchema.shape,
+  environmentSchema.shape,
+);
+
 export interface ServerConfig {
   worker: string;
   host: string;

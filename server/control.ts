@@ -1,7 +1,7 @@
 /** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
 import type { Server } from 'socket.io';
 import { z } from 'zod';
-import type { ErrorCode } from '../protocol/error-codes.ts';
+import type { ErrorCode } from '../protocol/codes/error-codes.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../protocol/events.ts';
 

@@ -9,20 +9,20 @@ import { Server } from 'socket.io';
 import { z } from 'zod';
 import { monotonicUs } from '../protocol/clock.ts';
 import { CapacityError } from '../protocol/errors.ts';
-import type { WorkerStats } from '../protocol/events.ts';
 import { thisHost } from '../protocol/host.ts';
 import { publish, serveContract } from './contract.ts';
 import { type ControlRequests, serveControl } from './control.ts';
+import { describeServer, type Tuned } from './describe-server.ts';
 import { serveHttp } from './http.ts';
 import { listen } from './listen.ts';
 import { MeasuredRooms } from './measured-rooms.ts';
 import { answerMembers, countMembers } from './members.ts';
-import { countRooms, createMetrics, currentValue, type Metrics } from './metrics.ts';
+import { countRooms, createMetrics, currentValue } from './metrics.ts';
 import { portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 import { tokenCheck } from './token.ts';
 import type { AnyServer } from './types.ts';
 import { versionsOf } from './versions.ts';
-import { collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
+import { CollectionCount, collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
 
 export interface InstrumentOptions {
   /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */
@@ -74,6 +74,18 @@ export async function instrument(
   io: Server<any, any, any, any>,
   options: InstrumentOptions = {},
 ): Promise<Instrumentation> {
+  return instrumentServer(io, options);
+}
+
+/**
+ * @internal as `instrument`, for the included server
+ * @param tuned how it describes itself
+ */
+export async function instrumentServer(
+  io: AnyServer,
+  options: InstrumentOptions,
+  tuned?: Tuned,
+): Promise<Instrumentation> {
   const { token, rooms, controlPort, controlHost, tls, worker, webSocketEngine } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
   if (!io.engine) {
@@ -88,6 +100,7 @@ export async function instrument(
 
   const main = io.of('/');
   const eventLoop = new EventLoopWindow();
+  const collections = new CollectionCount();
   const metrics = createMetrics(io, worker, eventLoop);
   const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
   io.engine.on('connection_error', onHandshakeError);
@@ -96,6 +109,7 @@ export async function instrument(
     answerMembers(main),
     () => void io.engine.off('connection_error', onHandshakeError),
     () => eventLoop.close(),
+    () => collections.close(),
   ];
 
   const isToken = tokenCheck(token);
@@ -110,7 +124,18 @@ export async function instrument(
     },
     members: async (room) => ({ worker, members: await countMembers(main, room) }),
     gc: () => ({ worker, ...collectGarbage() }),
-    stats: () => workerStats(io, worker, metrics, eventLoop, webSocketEngine),
+    stats: async () => ({
+      worker,
+      host: thisHost(),
+      ...processStats(),
+      collections: collections.read(),
+      connections: io.engine.clientsCount,
+      rooms: countRooms(io),
+      broadcasts: await currentValue(metrics.broadcasts),
+      eventLoop: eventLoop.next(),
+      versions: versionsOf(io, webSocketEngine),
+      server: describeServer(io, tuned),
+    }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
@@ -133,23 +158,4 @@ function parseOptions(options: InstrumentOptions): z.output<typeof optionsSchema
     `instrument(io, options): ${z.prettifyError(parsed.error)}`,
     'correct the options',
   );
-}
-
-async function workerStats(
-  io: AnyServer,
-  worker: string,
-  metrics: Metrics,
-  eventLoop: EventLoopWindow,
-  webSocketEngine: string | undefined,
-): Promise<WorkerStats> {
-  return {
-    worker,
-    host: thisHost(),
-    ...processStats(),
-    connections: io.engine.clientsCount,
-    rooms: countRooms(io),
-    broadcasts: await currentValue(metrics.broadcasts),
-    eventLoop: eventLoop.next(),
-    versions: versionsOf(io, webSocketEngine),
-  };
 }

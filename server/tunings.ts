@@ -4,6 +4,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Server, ServerOptions, Socket } from 'socket.io';
+import type { Tuned } from './describe-server.ts';
 import { sharePingTimer } from './heartbeat.ts';
 import type { WebSocketsName } from './websockets/index.ts';
 
@@ -101,6 +102,13 @@ export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tun
     chosen[name] && (appliesTo?.includes(websockets) ?? true),
   ]);
   return Object.fromEntries(inForce);
+}
+
+/** @returns for results: an untuned server has every switch in the position of a plain Socket.IO server */
+export function describeTunings(inForce: Tunings): Tuned {
+  const isTuned = entries().some(([name, { inSocketIo }]) => inForce[name] !== inSocketIo);
+  const positions = entries().map(([name]) => [name, inForce[name] ? 'on' : 'off']);
+  return { kind: isTuned ? 'tuned' : 'untuned', tunings: Object.fromEntries(positions) };
 }
 
 /** @returns the server options that the switches set */

@@ -1,5 +1,12 @@
 /** A worker's view of its own process: memory, CPU, event loop; and the forced garbage collection. */
-import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import {
+  constants,
+  type EventLoopUtilization,
+  monitorEventLoopDelay,
+  type PerformanceEntry,
+  PerformanceObserver,
+  performance,
+} from 'node:perf_hooks';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import type { WorkerStats } from '../protocol/events.ts';
@@ -72,6 +79,32 @@ export class EventLoopWindow {
 /** Node records the timer's whole period; only what exceeds it is delay. */
 function delayMs(recordedNs: number): number {
   return Math.max(0, recordedNs / 1e6 - RESOLUTION_MS);
+}
+
+/** Counts the process's complete collections as V8 reports them, so that what `gc` confirms can be checked. */
+export class CollectionCount {
+  #count = 0;
+  readonly #observer = new PerformanceObserver((list) => this.#add(list.getEntries()));
+
+  constructor() {
+    this.#observer.observe({ entryTypes: ['gc'] });
+  }
+
+  /** @returns since the start; a collection counts from the next turn of the event loop on */
+  read(): number {
+    this.#add(this.#observer.takeRecords());
+    return this.#count;
+  }
+
+  close(): void {
+    this.#observer.disconnect();
+  }
+
+  /** By kind alone: V8 does not mark the last-resort collection below as forced. */
+  #add(entries: PerformanceEntry[]): void {
+    const kinds = entries.map((entry) => (entry as { detail?: { kind?: number } }).detail?.kind);
+    this.#count += kinds.filter((kind) => kind === constants.NODE_PERFORMANCE_GC_MAJOR).length;
+  }
 }
 
 type GarbageCollector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;

@@ -1,7 +1,7 @@
 /** One row of the calibration: the true value, what the product measured, and whether the error is within the bound. */
 import { decimals, integer } from '../../report/format.ts';
 
-export type Unit = 'ms' | 'bytes' | '1/s' | 'count';
+export type Unit = 'ms' | 'bytes' | '1/s' | 'count' | '%' | 's';
 
 /** Allowed error of a measurement: the larger of the two. */
 export interface Bound {
@@ -76,13 +76,16 @@ function errorText(truth: number, measured: number, unit: Unit): string {
   const error = measured - truth;
   if (error === 0) return '0';
   const sign = error > 0 ? '+' : '';
-  const share = truth === 0 || unit === 'count' ? '' : ` (${sign}${decimals((100 * error) / truth, 2)} %)`;
+  const share =
+    truth === 0 || unit === 'count' || unit === '%' ? '' : ` (${sign}${decimals((100 * error) / truth, 2)} %)`;
   return `${sign}${inUnit(error, unit)}${share}`;
 }
 
 function inUnit(value: number, unit: Unit): string {
   if (!Number.isFinite(value)) return 'nothing';
   if (unit === 'ms') return `${decimals(value, 2)} ms`;
+  if (unit === '%') return `${decimals(value, 1)} %`;
+  if (unit === 's') return `${decimals(value, 3)} s`;
   if (unit === '1/s') return `${decimals(value, 1)} /s`;
   return unit === 'bytes' ? `${integer(value)} B` : integer(value);
 }

@@ -1,18 +1,15 @@
 /** Handshakes that take a known time at each stage, are refused in known ways, and arrive at a known rate. */
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { achievedRate } from '../../plugin/result/rate.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link.ts';
-import type { Summary } from '../../protocol/result.ts';
-import { fleetSettings } from '../../test/helpers/fleet.ts';
+import type { Summary } from '../../protocol/result/parts.ts';
 import { atMost, type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { pin } from './cores.ts';
 import { distributionOf } from './distribution.ts';
-import { KnownProcess } from './known-process.ts';
-import type { Refusal, SlowHandshakeConfig, SlowHandshakeStarted, SlowHandshakeTruth } from './slow-handshake.ts';
+import type { Refusal } from './slow-handshake.ts';
+import { newOpenings, openAtRate, warmUp, withSlowServer } from './slow-server.ts';
 
 interface ConnectingSize {
   connections: number;
@@ -22,12 +19,10 @@ interface ConnectingSize {
   bound: Bound;
 }
 
-type SlowServer = KnownProcess<SlowHandshakeStarted, SlowHandshakeTruth>;
-
 const DELAYS_MS = { upgrade: 50, open: 100, namespace: 150 };
 const NO_DELAYS_MS = { upgrade: 0, open: 0, namespace: 0 };
-/** The server cannot record the delay of connections that wait for its garbage collection. */
-const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
+/** Stages that a WebSocket without TLS and without polling before it does not have. */
+const ABSENT = new Set<ConnectStage>(['tls', 'change']);
 /** For replies that never arrive. */
 const TIMEOUT_MS = 1000;
 /** The rate is counted in intervals of 10 ms, so it is uncertain by one at each end. */
@@ -48,7 +43,7 @@ export async function connecting(size: ConnectingSize): Promise<Section> {
 }
 
 async function stages({ connections, ratePerSec, bound }: ConnectingSize): Promise<Comparison[]> {
-  return withSlowServer({ delaysMs: DELAYS_MS, refusals: [null] }, async (server, fleet) => {
+  return withSlowServer({ delaysMs: DELAYS_MS, refusals: [null] }, TIMEOUT_MS, async (server, fleet) => {
     const [process] = (await fleet.snapshot()).processes;
     pin(server.pid, 0);
     if (process) pin(process.pid, 1);
@@ -65,12 +60,12 @@ async function stages({ connections, ratePerSec, bound }: ConnectingSize): Promi
     const totals = upgrade.map((us, index) => us + (open[index] ?? 0) + (namespace[index] ?? 0));
     const accepted = truth.acceptedAtUs.toSorted((a, b) => a - b);
     const seconds = (known(accepted.at(-1)) - known(accepted[0])) / 1e6;
-    const { counts, ...since } = snapshot.openings;
-    const newCounts = counts.map((count, interval) => count - (before.openings.counts[interval] ?? 0));
     const ramp = { beganAtUs: 0, endedAtUs: Number.POSITIVE_INFINITY, seconds: connections / ratePerSec, connections };
-    const rate = achievedRate([{ openings: { ...since, counts: newCounts } }], [ramp]);
+    const rate = achievedRate([newOpenings(before, snapshot)], [ramp]);
     return [
-      ...CONNECT_STAGES.map((stage) => exactly(`${stage}: connections`, connections, known(measured(stage)?.count))),
+      ...CONNECT_STAGES.map((stage) =>
+        exactly(`${stage}: connections`, ABSENT.has(stage) ? 0 : connections, measured(stage)?.count ?? 0),
+      ),
       atMost('tcp: p50', 'ms', 1, known(measured('tcp')?.p50)),
       ...rows('upgrade', upgrade, measured('upgrade'), bound),
       ...rows('open', open, measured('open'), bound),
@@ -103,7 +98,7 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
     'timeout_upgrade',
     'timeout_open',
   ];
-  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals }, async (server, fleet) => {
+  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals }, TIMEOUT_MS, async (server, fleet) => {
     const nobody = await freePort();
     await Promise.all([
       openAtRate(fleet, refusals.length * times, ratePerSec),
@@ -121,45 +116,6 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
       exactly('other causes', 0, others.length),
     ];
   });
-}
-
-/**
- * Opens and closes as many connections as will be measured, so that code is compiled, and the kernel's tables of open
- * files have grown: each doubling stops a process for some 10 ms.
- */
-async function warmUp(fleet: Fleet, count: number): Promise<void> {
-  const connections = Array.from({ length: count }, () => fleet.connection());
-  await Promise.all(connections.map((connection) => connection.open('/')));
-  await Promise.all(connections.map((connection) => connection.close()));
-}
-
-/** Opens connections on an absolute schedule; failures are only counted. */
-async function openAtRate(fleet: Fleet, count: number, ratePerSec: number, url?: string): Promise<void> {
-  const startMs = performance.now();
-  const opening: Promise<unknown>[] = [];
-  for (let index = 0; index < count; index++) {
-    await delay(Math.max(0, startMs + (index * 1000) / ratePerSec - performance.now()));
-    const opened = fleet.connection().open('/', url === undefined ? undefined : { overrides: { url } });
-    opening.push(opened.catch(() => {}));
-  }
-  await Promise.all(opening);
-}
-
-async function withSlowServer<T>(
-  config: SlowHandshakeConfig,
-  work: (server: SlowServer, fleet: Fleet) => Promise<T>,
-): Promise<T> {
-  const server: SlowServer = await KnownProcess.start('slow-handshake.ts', config, NO_COLLECTIONS);
-  let fleet: Fleet | undefined;
-  try {
-    const settings = fleetSettings(server.started.url);
-    settings.defaults.connectTimeoutMs = TIMEOUT_MS;
-    fleet = await Fleet.start(settings, 1);
-    return await work(server, fleet);
-  } finally {
-    await fleet?.close();
-    await server.close();
-  }
 }
 
 /** @returns a port on which nobody listens */

@@ -1,6 +1,6 @@
 /** A server with a known number of delivery faults: does the ledger count each in its own column, exactly? */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import type { Batch } from '../../protocol/result.ts';
+import type { Batch } from '../../protocol/result/delivery.ts';
 import { type Faults, type FaultyServer, startFaultyServer } from '../../test/helpers/faulty-server.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { ledgerRowsOf } from '../../test/helpers/ledger-rows.ts';

@@ -1,6 +1,6 @@
 /** Exact percentiles of single values, by sorting: the reference for the product's histograms. */
 import { decodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 
 export interface Distribution {
   count: number;

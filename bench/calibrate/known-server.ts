@@ -18,9 +18,22 @@ export interface KnownServerConfig {
   keep?: { kind: 'buffer' | 'heap'; bytes: number };
   /** For each simulated worker, the shortest and longest delay of a copy. One entry: one worker, `w0`. */
   delaysMs?: [number, number][];
+  /** Mean of a further delay of all copies of a broadcast; drawn for each broadcast, exponentially distributed. */
+  sharedDelayMs?: number;
   /** Members of the room that each broadcast leaves out. */
   drop?: number;
+  /** CPU time that each connection takes. */
+  connectCpuUs?: number;
+  /** Allocated for each connection and not kept: garbage in V8's heap. */
+  garbageBytes?: number;
+  /** A Buffer for each copy of a broadcast, kept for so long after it. */
+  perCopy?: { bytes: number; forMs: number };
+  /** By sequence number, what is wrong with copies of a broadcast. */
+  wrong?: Record<number, Wrong>;
 }
+
+/** A character too many, for so many members; or other characters, for all but the first, which gets its copy first. */
+export type Wrong = { size: number } | { content: true };
 
 export interface KnownServerStarted {
   url: string;
@@ -40,18 +53,36 @@ export interface Copy {
 export interface KnownServerTruth {
   copies: Copy[];
   dropped: number;
+  /** Of all copies, as WebSocket frames. */
+  frameBytes: number;
 }
 
 /** Adjacent members of the room get very different delays; all together cover the range evenly. */
 const GOLDEN_RATIO = 0.618033988749895;
 
-await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerConfig) => {
+/** Before the copies whose content is wrong, so that the fleet compares them with one that is right. */
+const AFTER_FIRST_MS = 100;
+
+await serve(async (config: KnownServerConfig) => {
+  const {
+    token,
+    keep,
+    delaysMs = [[0, 0]],
+    drop = 0,
+    sharedDelayMs = 0,
+    connectCpuUs = 0,
+    garbageBytes = 0,
+    perCopy,
+    wrong = {},
+  } = config;
   const http = createServer();
   const io = new Server(http, { serveClient: false, perMessageDeflate: false });
   const workerOf = new Map<string, string>();
-  let truth: KnownServerTruth = { copies: [], dropped: 0 };
+  let truth = nothing();
 
   io.on('connection', (socket) => {
+    burn(connectCpuUs);
+    if (garbageBytes > 0) doublesOf(garbageBytes);
     if (keep) socket.data.kept = keep.kind === 'buffer' ? bufferOf(keep.bytes) : doublesOf(keep.bytes);
     socket.on(EVENTS.joinRoom, (asked: JoinRoom, ack?: (answer: object) => void) => {
       const room = typeof asked === 'string' ? asked : asked.clientKey;
@@ -70,6 +101,11 @@ await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerCo
       const worker = workerOf.get(socket.id) as string;
       const afterUs = monotonicUs() - message.sentAtUs;
       truth.copies.push({ seq: message.seq, worker, publisher: message.worker, afterUs });
+      truth.frameBytes += frameBytes(`42${JSON.stringify([EVENTS.broadcast, message])}`.length);
+    }
+    if (perCopy) {
+      const buffer = bufferOf(perCopy.bytes);
+      setTimeout(() => buffer.length, perCopy.forMs);
     }
     socket.emit(EVENTS.broadcast, message);
   };
@@ -77,6 +113,8 @@ await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerCo
   adapter.broadcast = (packet, { rooms }) => {
     const message = packet.data[1] as Broadcast;
     const members = [...rooms].flatMap((room) => [...(adapter.rooms.get(room) ?? [])]);
+    const fault = wrong[message.seq];
+    const sharedMs = -sharedDelayMs * Math.log(1 - Math.random());
     let toDrop = drop;
     for (const [index, id] of members.entries()) {
       const socket = io.sockets.sockets.get(id);
@@ -88,8 +126,10 @@ await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerCo
       }
       const [low, high] = delaysMs[Number(workerOf.get(id)?.slice(1))] ?? [0, 0];
       const delayMs = low + (high - low) * (((index + message.seq) * GOLDEN_RATIO) % 1);
-      if (delayMs === 0) hand(socket, message);
-      else setTimeout(hand, delayMs, socket, message);
+      const waitMs = sharedMs + delayMs + (fault && 'content' in fault && index > 0 ? AFTER_FIRST_MS : 0);
+      const copy = altered(message, fault, index);
+      if (waitMs === 0) hand(socket, copy);
+      else setTimeout(hand, waitMs, socket, copy);
     }
   };
 
@@ -103,11 +143,37 @@ await serve(async ({ token, keep, delaysMs = [[0, 0]], drop = 0 }: KnownServerCo
     started,
     truth: () => {
       const previous = truth;
-      truth = { copies: [], dropped: 0 };
+      truth = nothing();
       return previous;
     },
   };
 });
+
+function nothing(): KnownServerTruth {
+  return { copies: [], dropped: 0, frameBytes: 0 };
+}
+
+/** @param index of the receiver among the members */
+function altered(message: Broadcast, fault: Wrong | undefined, index: number): Broadcast {
+  const { data } = message;
+  if (fault === undefined || typeof data !== 'string') return message;
+  if ('size' in fault) return index < fault.size ? { ...message, data: `${data}x` } : message;
+  return index === 0 ? message : { ...message, data: `${data.slice(0, -1)}?` };
+}
+
+/** Length fields take 0, 2 or 8 more bytes; a server does not mask (RFC 6455, section 5.2). */
+function frameBytes(payloadBytes: number): number {
+  return 2 + (payloadBytes < 126 ? 0 : payloadBytes < 65_536 ? 2 : 8) + payloadBytes;
+}
+
+/** In this process, all threads together, as the kernel counts it. */
+function burn(us: number): void {
+  const begin = process.cpuUsage();
+  for (;;) {
+    const { user, system } = process.cpuUsage(begin);
+    if (user + system >= us) return;
+  }
+}
 
 /** Writes to every memory page: untouched ones cost nothing. */
 function bufferOf(bytes: number): Buffer {

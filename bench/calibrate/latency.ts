@@ -1,6 +1,6 @@
 /** Copies that reach their receivers after a known delay: is the latency of every receiver measured? */
 import { latencyFigures } from '../../plugin/result/latency.ts';
-import type { Summary } from '../../protocol/result.ts';
+import type { Summary } from '../../protocol/result/parts.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { type Distribution, distributionOf, p99OfCopies } from './distribution.ts';
 import type { Copy } from './known-server.ts';

@@ -3,7 +3,7 @@
 import { memoryFigures } from '../../plugin/result/memory.ts';
 import { readAtRest } from '../../plugin/run/readings.ts';
 import { Sampler } from '../../plugin/samplers/index.ts';
-import type { Slope } from '../../protocol/result.ts';
+import type { Slope } from '../../protocol/result/memory.ts';
 import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';
 import { emptyMeasurements, join, warmUp, withSetup } from './setup.ts';
 
@@ -88,7 +88,7 @@ async function slopes(
     const measurements = emptyMeasurements();
     for (let step = 0; step < plateaus; step++) {
       if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
-      const layers = await readAtRest(control, sampler);
+      const { layers } = await readAtRest(control, sampler);
       measurements.plateaus.push({ connections: fleet.status().connected, layers });
     }
     return memoryFigures(measurements, sampler).perConnectionBytes;

@@ -45,7 +45,7 @@ async function overLink(size: RoundTripSize, link: Link): Promise<Comparison[]> 
     return relay.started.url;
   };
   try {
-    return await withSetup({}, (setup) => measure(setup, relays[0] as Relay, size, link), via);
+    return await withSetup({}, (setup) => measure(setup, relays[0] as Relay, size, link), { via });
   } finally {
     await relays[0]?.close();
   }

@@ -1,5 +1,6 @@
 /** A known server, the product's fleet connected to it, and the product's connection to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
+import type { BroadcastPlan } from '../../plugin/fleet/messages.ts';
 import { publish, type SentBroadcast } from '../../plugin/run/broadcasts.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
@@ -16,6 +17,9 @@ export const ROOM = 'capacity';
 /** Connecting all at once would only measure the listen queue. */
 const TOGETHER = 100;
 const WARM_UP_CONNECTIONS = 200;
+const WARM_UP_TOGETHER = 10;
+/** Batches. */
+const COLLECT_EVERY = 5;
 const DRAIN_TIMEOUT_MS = 15_000;
 const never = new AbortController().signal;
 
@@ -41,23 +45,28 @@ export function startKnownServer(
   return KnownProcess.start('known-server.ts', { ...config, token: TOKEN }, execArgv);
 }
 
-/**
- * Closes everything in the end, whatever happens.
- * @param via returns the URL for the fleet to connect to, for a relay in front of the server
- * @param execArgv of the server's process, for Node
- */
+interface SetupOptions {
+  /** Returns the URL for the fleet to connect to, for a relay in front of the server. */
+  via?: (url: string) => string | Promise<string>;
+  /** Of the server's process, for Node. */
+  execArgv?: string[];
+  /** What every copy is checked against. */
+  plan?: BroadcastPlan;
+}
+
+/** Closes everything in the end, whatever happens. */
 export async function withSetup<T>(
   config: Omit<KnownServerConfig, 'token'>,
   work: (setup: Setup) => Promise<T>,
-  via: (url: string) => string | Promise<string> = (url) => url,
-  execArgv: string[] = [],
+  { via = (url) => url, execArgv = [], plan }: SetupOptions = {},
 ): Promise<T> {
   const server = await startKnownServer(config, execArgv);
   let control: ControlClients | undefined;
   let fleet: Fleet | undefined;
   try {
     control = await ControlClients.connect([server.started.controlUrl], TOKEN);
-    fleet = await Fleet.start(fleetSettings(await via(server.started.url)), 1);
+    const settings = fleetSettings(await via(server.started.url));
+    fleet = await Fleet.start(plan ? { ...settings, broadcasts: plan } : settings, 1);
     return await work({ server, control, fleet });
   } finally {
     await fleet?.close();
@@ -73,15 +82,16 @@ export async function join(fleet: Fleet, count: number): Promise<void> {
 
 /**
  * What a server sets up, compiles and reserves for its first connections costs only once. Without a warm-up, it would
- * be attributed to them.
+ * be attributed to them. Few at a time, as in a run: the measured connections reuse for free what many have freed.
  */
 export async function warmUp({ fleet, control }: Setup, times: number): Promise<void> {
-  for (let round = 0; round < times; round++) {
-    const connections = await joinAll(fleet, WARM_UP_CONNECTIONS);
+  for (let batch = 0; batch < (times * WARM_UP_CONNECTIONS) / WARM_UP_TOGETHER; batch++) {
+    const connections = await joinAll(fleet, WARM_UP_TOGETHER);
     await Promise.all(connections.map((connection) => connection.close()));
-    await until(() => fleet.status().connected === 0, DRAIN_TIMEOUT_MS, never);
-    await control.gc();
+    if (batch % COLLECT_EVERY === 0) await control.gc();
   }
+  await until(() => fleet.status().connected === 0, DRAIN_TIMEOUT_MS, never);
+  await control.gc();
 }
 
 /**
@@ -90,11 +100,17 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
  */
 export async function broadcast(
   { control, fleet }: Setup,
-  plan: { count: number; intervalMs: number; receipts: number },
+  plan: { count: number; intervalMs: number; receipts: number; bytes?: number },
 ): Promise<Measurements> {
   const measurements = emptyMeasurements();
   const before = fleet.status().received;
-  const schedule = { room: ROOM, count: plan.count, intervalMs: plan.intervalMs, bytes: 1000, workers: 1 };
+  const schedule = {
+    room: ROOM,
+    count: plan.count,
+    intervalMs: plan.intervalMs,
+    bytes: plan.bytes ?? 1000,
+    workers: 1,
+  };
   const sent: SentBroadcast[] = measurements.sent;
   const unsent = (_seq: number, error: Error) => {
     throw error;
@@ -109,5 +125,10 @@ export async function broadcast(
 
 export function emptyMeasurements(): Measurements {
   const load = { connections: 0, connectionsAtOnce: 0, stays: false, ratePerSec: null, perUser: ONE_CONNECTION };
-  return newMeasurements('calibration', { engine: 'socketio-capacity', target: '', load });
+  return newMeasurements('calibration', {
+    engine: 'socketio-capacity',
+    target: '',
+    load,
+    connection: { transports: ['websocket'] },
+  });
 }

@@ -1,5 +1,5 @@
 /** `artillery run` with the engine and the plugin, against a known server: the result document, figure by figure. */
-import { type Result, resultSchema } from '../../protocol/result.ts';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { startRun } from '../../test/helpers/run.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section, shown } from './comparison.ts';
 import { distributionOf, p99OfCopies } from './distribution.ts';

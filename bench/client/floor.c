@@ -2,7 +2,10 @@
  * The floor: the least that a client in user space must do to hold Socket.IO connections and count their broadcasts.
  * One thread, epoll, one read buffer, no allocation per message.
  *
- *   floor <IPv4 address> <port> <connections> <connections per second>
+ *   floor <IPv4 address> <port> <connections> <connections per second> [<CA certificate>]
+ *
+ * Compiled with -DFLOOR_TLS it speaks TLS by OpenSSL, and needs the certificate that it is to trust. Each connection
+ * makes a full handshake and checks the server's certificate and its address, as the other generators do.
  *
  * Implements the programs' protocol (programs/program.ts): prints `ready`, waits for a line, ramps up, prints `joined`,
  * and ends when its input ends, with {"joined":n,"received":n,"duplicates":n} as its last line.
@@ -20,9 +23,12 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#ifdef FLOOR_TLS
+#include <openssl/ssl.h>
+#endif
 
 enum { READ_SIZE = 64 * 1024, EVENTS = 512, MAX_FRAME = 1024 * 1024 };
-enum state { DIALING, UPGRADING, OPENING, JOINING, JOINED };
+enum state { DIALING, SHAKING_HANDS, UPGRADING, OPENING, JOINING, JOINED };
 
 struct connection {
   int fd;
@@ -31,6 +37,9 @@ struct connection {
   /* The beginning of a frame whose end has not arrived; NULL nearly always. */
   uint32_t partial_size;
   char *partial;
+#ifdef FLOOR_TLS
+  SSL *tls;
+#endif
 };
 
 static struct connection *connections;
@@ -52,9 +61,22 @@ static void die(const char *what) {
   exit(1);
 }
 
+#ifdef FLOOR_TLS
+#include "floor-tls.h"
+#else
+static void set_up_tls(const char *address, const char *ca) { (void)address, (void)ca; }
+
+static int is_secure(struct connection *c) { return (void)c, 1; }
+
+static ssize_t receive(struct connection *c, char *into, size_t size) { return read(c->fd, into, size); }
+
+/* The next epoll_wait reports what is left. */
+static int has_more(struct connection *c) { return (void)c, 0; }
+
 static void send_all(struct connection *c, const char *bytes, size_t size) {
   if (write(c->fd, bytes, size) != (ssize_t)size) die("write");
 }
+#endif
 
 static void watch(int operation, int fd, uint32_t events, void *of) {
   struct epoll_event event = {.events = events, .data.ptr = of};
@@ -70,6 +92,12 @@ static void dial(struct connection *c) {
   watch(EPOLL_CTL_ADD, c->fd, EPOLLOUT, c);
 }
 
+static void shake_hands(struct connection *c) {
+  if (!is_secure(c)) return;
+  c->state = UPGRADING;
+  send_all(c, request, request_size);
+}
+
 static void on_dialed(struct connection *c) {
   int error = 0;
   socklen_t size = sizeof error;
@@ -78,9 +106,9 @@ static void on_dialed(struct connection *c) {
     errno = error;
     die("connect");
   }
-  c->state = UPGRADING;
-  send_all(c, request, request_size);
+  c->state = SHAKING_HANDS;
   watch(EPOLL_CTL_MOD, c->fd, EPOLLIN, c);
+  shake_hands(c);
 }
 
 static int begins(const char *text, size_t size, const char *with) {
@@ -143,7 +171,8 @@ static size_t read_frames(struct connection *c, const char *bytes, size_t size) 
   return at;
 }
 
-static void on_readable(struct connection *c) {
+/* Returns 0 if nothing has arrived. */
+static int read_once(struct connection *c) {
   size_t before = c->partial_size;
   if (before > 0) {
     memcpy(buffer, c->partial, before);
@@ -151,8 +180,9 @@ static void on_readable(struct connection *c) {
     c->partial = NULL;
     c->partial_size = 0;
   }
-  ssize_t got = read(c->fd, buffer + before, READ_SIZE);
-  if (got <= 0) die(got == 0 ? "the server closed a connection" : "read");
+  ssize_t got = receive(c, buffer + before, READ_SIZE);
+  if (got < 0 && errno == EAGAIN) got = 0;
+  else if (got <= 0) die(got == 0 ? "the server closed a connection" : "read");
   size_t size = before + (size_t)got, at = 0;
   if (c->state == UPGRADING) {
     char *end = memmem(buffer, size, "\r\n\r\n", 4);
@@ -163,15 +193,21 @@ static void on_readable(struct connection *c) {
     }
   }
   if (c->state >= OPENING) at += read_frames(c, buffer + at, size - at);
-  if (at == size) return;
-  c->partial_size = (uint32_t)(size - at);
-  c->partial = malloc(c->partial_size);
-  memcpy(c->partial, buffer + at, c->partial_size);
+  if (at < size) {
+    c->partial_size = (uint32_t)(size - at);
+    c->partial = malloc(c->partial_size);
+    memcpy(c->partial, buffer + at, c->partial_size);
+  }
+  return got > 0;
+}
+
+static void on_readable(struct connection *c) {
+  while (read_once(c) && has_more(c)) continue;
 }
 
 int main(int argc, char **argv) {
-  if (argc != 5) {
-    fprintf(stderr, "usage: floor <address> <port> <connections> <connections per second>\n");
+  if (argc < 5 || argc > 6) {
+    fprintf(stderr, "usage: floor <address> <port> <connections> <connections per second> [<CA certificate>]\n");
     return 2;
   }
   target = atol(argv[3]);
@@ -184,6 +220,7 @@ int main(int argc, char **argv) {
                                   "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                                   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
                                   argv[1], argv[2]);
+  set_up_tls(argv[1], argv[5]);
   connections = calloc((size_t)target, sizeof *connections);
   epoll = epoll_create1(EPOLL_CLOEXEC);
   int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -213,6 +250,7 @@ int main(int argc, char **argv) {
       } else {
         struct connection *c = events[i].data.ptr;
         if (c->state == DIALING) on_dialed(c);
+        else if (c->state == SHAKING_HANDS) shake_hands(c);
         else on_readable(c);
       }
     }

@@ -1,12 +1,12 @@
 /** The generators that are compared. To add one, add an entry. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TOKEN, type Worker } from '../worker.ts';
 import { Program, type Started } from './generator.ts';
-import { JOIN, type Load } from './programs/program.ts';
+import { JOIN, type Load, trustOf } from './programs/program.ts';
 
 export interface Generator {
   name: string;
@@ -15,7 +15,7 @@ export interface Generator {
   /** @param folder for its files @returns when it is ready to ramp up */
   start(load: Load, worker: Worker, folder: string): Promise<Started>;
   /** Why it cannot be measured here; undefined if it can. */
-  missing?: () => string | undefined;
+  missing?: (tls: boolean) => string | undefined;
 }
 
 /** Time between Artillery's first phase and the ramp, in which its start-up settles. */
@@ -24,12 +24,27 @@ const LEAD_SECONDS = 6;
 const HOLD_SECONDS = 34;
 
 export const GENERATORS: Generator[] = [
-  { name: 'floor', label: 'bare epoll client in C', start: startFloor },
+  { name: 'floor', label: 'bare epoll client in C', start: startFloor, missing: missingFloor },
   { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity(oneEach) },
   { name: 'one-for-all', label: 'socketio-capacity in Artillery, one virtual user', start: startCapacity(oneForAll) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
+  {
+    name: 'own-event',
+    label: 'socketio-capacity, light client alone, as an own event',
+    start: startScript('fleet', ['own']),
+  },
+  {
+    name: 'light-default',
+    label: 'socketio-capacity, light client alone, polling first',
+    start: pollingFirst('fleet'),
+  },
   { name: 'ws', label: 'ws', start: startScript('ws') },
   { name: 'socket.io-client', label: 'socket.io-client', start: startScript('socket-io-client') },
+  {
+    name: 'socket.io-client-default',
+    label: 'socket.io-client, polling first',
+    start: pollingFirst('socket-io-client'),
+  },
   { name: 'socketio-v3', label: 'artillery-engine-socketio-v3', start: startExternal('socketio-v3') },
   { name: 'socketio', label: "Artillery's own socketio engine", start: startExternal('socketio') },
   { name: 'k6', label: 'k6', start: startK6, missing: () => (hasK6() ? undefined : 'not installed') },
@@ -37,23 +52,45 @@ export const GENERATORS: Generator[] = [
 
 async function startFloor(load: Load, _worker: Worker, folder: string): Promise<Started> {
   const binary = join(folder, 'floor');
-  execFileSync('cc', ['-O2', '-Wall', '-D_GNU_SOURCE', '-o', binary, pathOf('floor.c')], { stdio: 'inherit' });
+  const tls = load.caFile === undefined ? [] : ['-DFLOOR_TLS', '-lssl', '-lcrypto'];
+  execFileSync('cc', ['-O2', '-Wall', '-D_GNU_SOURCE', '-o', binary, pathOf('floor.c'), ...tls], { stdio: 'inherit' });
   const { hostname, port } = new URL(load.url);
-  return startProgram(new Program(binary, [hostname, port, String(load.connections), String(load.ratePerSec)]));
+  const args = [
+    hostname,
+    port,
+    String(load.connections),
+    String(load.ratePerSec),
+    ...(load.caFile ? [load.caFile] : []),
+  ];
+  return startProgram(new Program(binary, args));
+}
+
+function missingFloor(tls: boolean): string | undefined {
+  if (!tls) return undefined;
+  const probe = ['-E', '-include', 'openssl/ssl.h', '-x', 'c', '/dev/null'];
+  const { status } = spawnSync('cc', probe, { stdio: 'ignore' });
+  return status === 0 ? undefined : "OpenSSL's headers are missing (apt-get install libssl-dev)";
 }
 
 /** The least expensive complete client; the server bench uses it, too. */
 export const startFleet = startScript('fleet');
 
-function startScript(name: string) {
+function startScript(name: string, options: string[] = []) {
   return (load: Load) =>
     startProgram(
       new Program(process.execPath, [
         '--disable-warning=ExperimentalWarning',
         pathOf(`programs/${name}.ts`),
         JSON.stringify(load),
+        ...options,
       ]),
     );
+}
+
+/** With the default transports of socket.io-client: polling, then the upgrade to WebSocket. */
+function pollingFirst(name: string) {
+  const start = startScript(name);
+  return (load: Load) => start({ ...load, transports: ['polling', 'websocket'] });
 }
 
 async function startProgram(program: Program): Promise<Started> {
@@ -151,7 +188,7 @@ interface Script {
 }
 
 async function startArtillery(
-  { url }: Load,
+  load: Load,
   folder: string,
   ramp: Record<string, unknown>,
   script: Script,
@@ -161,7 +198,7 @@ async function startArtillery(
     { name: 'ramp', ...ramp },
     { name: 'held', pause: HOLD_SECONDS },
   ];
-  const config = { target: url, phases, ...script.config };
+  const config = { target: load.url, tls: trustOf(load), phases, ...script.config };
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ ...script, config }));
   const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
@@ -189,10 +226,11 @@ function artilleryStarted(program: Program, end: () => Promise<void>): Started {
 }
 
 async function startK6(load: Load, _worker: Worker, _folder: string): Promise<Started> {
-  const { url, connections, ratePerSec } = load;
+  const { url, caFile, connections, ratePerSec } = load;
   const script = pathOf('programs/k6.js');
   const program = new Program('k6', ['run', '--quiet', '--no-usage-report', '--address', '', script], {
     ...process.env,
+    ...(caFile && { SSL_CERT_FILE: caFile }),
     TARGET_URL: url,
     CONNECTIONS: String(connections),
     RATE_PER_SEC: String(ratePerSec),

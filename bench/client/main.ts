@@ -1,6 +1,6 @@
 /** `npm run bench:client`: what a connection and a message cost each load generator, beside the least possible. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { table } from '../../report/table.ts';
@@ -10,7 +10,8 @@ import { Worker } from '../worker.ts';
 import { GENERATORS, type Generator } from './generators.ts';
 import { measure } from './measure.ts';
 import type { Load } from './programs/program.ts';
-import { type ClientReport, chart, markdown, type Round, rowsOf, tableHead, tableRows } from './report.ts';
+import { TlsProxy } from './proxy.ts';
+import { type ClientReport, chart, markdown, pageName, type Round, rowsOf, tableHead, tableRows } from './report.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'artillery-engine-socketio-v3'];
@@ -26,6 +27,7 @@ const optionsSchema = z
       .transform((list) => list.split(','))
       .pipe(z.array(z.enum(names)))
       .optional(),
+    tls: z.boolean().default(false),
     publish: z.boolean().default(false),
   })
   .refine(({ connections, rate }) => connections % rate === 0, {
@@ -39,18 +41,20 @@ await runCommand({
   --rate <n>         connections per second, at least 100 (default 500)
   --repeat <n>       rounds; the table has medians (default 1)
   --only <names>     of ${names.join(', ')}
-  --publish          write docs/benchmarks/client.md, too`,
+  --tls              over TLS, which the stack's nginx terminates in front of the worker
+  --publish          write docs/benchmarks/client.md or client-tls.md, too`,
   schema: optionsSchema,
   run,
 });
 
 async function run({ options, command, signal }: Command<z.output<typeof optionsSchema>>): Promise<void> {
-  const { connections, rate, repeat, only, publish } = options;
+  const { connections, rate, repeat, only, tls, publish } = options;
   const startedAt = new Date().toISOString();
+  const loadBefore = loadavg()[0] as number;
   const absent: Record<string, string> = {};
   const generators = GENERATORS.filter(({ name, label, missing }) => {
     if (only && !only.includes(name)) return false;
-    const why = missing?.();
+    const why = missing?.(tls);
     if (why) absent[label] = why;
     return !why;
   });
@@ -58,13 +62,17 @@ async function run({ options, command, signal }: Command<z.output<typeof options
   const scratch = mkdtempSync(join(tmpdir(), 'bench-client-'));
   try {
     const worker = await Worker.start();
+    let proxy: TlsProxy | undefined;
     try {
+      proxy = tls ? await TlsProxy.start(worker.url, connections, join(scratch, 'nginx')) : undefined;
+      const { url, caFile } = proxy ?? { url: worker.url };
       for (let index = 0; index < repeat; index++) {
         console.log(`Round ${index + 1} of ${repeat}`);
-        const load = { url: worker.url, connections, ratePerSec: rate };
+        const load = { url, caFile, connections, ratePerSec: rate };
         rounds.push(await runRound(generators, worker, load, join(scratch, `${index}`), absent, signal));
       }
     } finally {
+      await proxy?.close();
       await worker.close();
     }
   } finally {
@@ -77,22 +85,24 @@ async function run({ options, command, signal }: Command<z.output<typeof options
   const report: ClientReport = {
     startedAt,
     command,
+    tls,
     connections,
     ratePerSec: rate,
     broadcasts: PLAN.count,
     bytes: PLAN.bytes,
     machine,
+    loadBefore,
     rounds,
     absent,
-    rows: rowsOf(rounds, generators),
+    rows: rowsOf(rounds, generators, tls),
   };
-  console.log(`\n${table(tableHead(), tableRows(report.rows), '').join('\n')}\n`);
+  console.log(`\n${table(tableHead(tls), tableRows(report.rows, tls), '').join('\n')}\n`);
   for (const [label, why] of Object.entries(absent)) console.log(`not measured: ${label}, ${why}`);
   const folder = join('results', `bench-client-${startedAt.replace(/[:.]/g, '-').slice(0, 19)}`);
   write(report, folder, 'chart.svg', 'report.md');
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(report, null, 2)}\n`);
   console.log(`Written to ${folder}`);
-  if (publish) write(report, join('docs', 'benchmarks'), 'client.svg', 'client.md');
+  if (publish) write(report, join('docs', 'benchmarks'), `${pageName(report)}.svg`, `${pageName(report)}.md`);
 }
 
 async function runRound(
@@ -122,8 +132,8 @@ async function runRound(
   return round;
 }
 
-function write(report: ClientReport, folder: string, chartName: string, pageName: string): void {
+function write(report: ClientReport, folder: string, chartName: string, documentName: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, chartName), chart(report.rows));
-  writeFileSync(join(folder, pageName), markdown(report, `./${chartName}`));
+  writeFileSync(join(folder, documentName), markdown(report, `./${chartName}`));
 }

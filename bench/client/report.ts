@@ -11,11 +11,14 @@ export type Round = Record<string, Measured>;
 export interface ClientReport {
   startedAt: string;
   command: string;
+  tls: boolean;
   connections: number;
   ratePerSec: number;
   broadcasts: number;
   bytes: number;
   machine: Machine;
+  /** The system's load average of the minute before: what other programs did. */
+  loadBefore: number;
   rounds: Round[];
   /** Generators that were left out or failed, and why. */
   absent: Record<string, string>;
@@ -42,28 +45,36 @@ type FigureName = keyof typeof FIGURES;
 const figureNames = Object.keys(FIGURES) as FigureName[];
 
 const FLOOR = 'floor';
-/** The floor has 24 bytes of memory per connection, less than the kernel rounds, so a multiple is meaningless. */
-const WITH_MULTIPLES: FigureName[] = ['cpuPerConnectionUs', 'cpuPerMessageUs'];
+const TLS_NOTES = [
+  '  It uses the OpenSSL of the system, and Node its own, so the two can offer different key exchanges.',
+  '- **TLS**: the nginx of the stack, as with `TLS=on`. Every connection makes a full handshake and checks the',
+  '  certificate. nginx chooses cipher and key exchange, so the others have the same handshake as the floor, except that',
+  '  they may offer more. [Where the cost goes](./cost.md) explains the differences.',
+];
+/** Without TLS, the floor has 24 bytes per connection, less than the kernel rounds: a multiple would be meaningless. */
+function hasMultiple(name: FigureName, tls: boolean): boolean {
+  return tls || name !== 'memoryPerConnectionBytes';
+}
 
 /** @returns a row for each generator with at least one measurement */
-export function rowsOf(rounds: Round[], generators: { name: string; label: string }[]): Row[] {
+export function rowsOf(rounds: Round[], generators: { name: string; label: string }[], tls: boolean): Row[] {
   return generators
     .filter(({ name }) => rounds.some((round) => round[name]))
     .map(({ name, label }) => ({
       name,
       label,
       figures: Object.fromEntries(
-        figureNames.map((figure) => [figure, figureOf(rounds, name, figure)]),
+        figureNames.map((figure) => [figure, figureOf(rounds, name, figure, hasMultiple(figure, tls))]),
       ) as Row['figures'],
     }));
 }
 
-function figureOf(rounds: Round[], name: string, figure: FigureName): Figure {
+function figureOf(rounds: Round[], name: string, figure: FigureName, withMultiple: boolean): Figure {
   const values = rounds.flatMap((round) => round[name]?.[figure] ?? []);
   const ratios = rounds.flatMap((round) => {
     const own = round[name]?.[figure];
     const floor = round[FLOOR]?.[figure];
-    return own !== undefined && floor !== undefined && WITH_MULTIPLES.includes(figure) ? own / floor : [];
+    return own !== undefined && floor !== undefined && withMultiple ? own / floor : [];
   });
   return { ...(spreadOf(values) as Spread), timesFloor: spreadOf(ratios) };
 }
@@ -72,17 +83,17 @@ function headOf(name: FigureName): string {
   return `${FIGURES[name].title} (${FIGURES[name].unit})`;
 }
 
-export function tableHead(): string[] {
-  return ['', ...figureNames.flatMap((name) => [headOf(name), ...(WITH_MULTIPLES.includes(name) ? ['× floor'] : [])])];
+export function tableHead(tls: boolean): string[] {
+  return ['', ...figureNames.flatMap((name) => [headOf(name), ...(hasMultiple(name, tls) ? ['× floor'] : [])])];
 }
 
-export function tableRows(rows: Row[]): string[][] {
+export function tableRows(rows: Row[], tls: boolean): string[][] {
   return rows.map(({ label, figures }) => [
     label,
     ...figureNames.flatMap((name) => {
       const { timesFloor, ...value } = figures[name];
       const text = withSpread(value, FIGURES[name].text);
-      if (!WITH_MULTIPLES.includes(name)) return [text];
+      if (!hasMultiple(name, tls)) return [text];
       return [text, timesFloor ? withSpread(timesFloor, (times) => decimals(times, 2)) : '–'];
     }),
   ]);
@@ -104,24 +115,30 @@ export function chart(rows: Row[]): string {
   );
 }
 
+/** @returns the name of the published page, without extension */
+export function pageName({ tls }: ClientReport): string {
+  return tls ? 'client-tls' : 'client';
+}
+
 /** @param chartPath of the SVG, for the link in the document */
 export function markdown(report: ClientReport, chartPath: string): string {
-  const { connections, ratePerSec, broadcasts, bytes, rounds, absent } = report;
+  const { tls, connections, ratePerSec, broadcasts, bytes, rounds, absent } = report;
   const row = (cells: string[]) => `| ${cells.join(' | ')} |`;
   return [
-    '# What a connection and a message cost the generator',
+    `# What a connection and a message cost the generator${tls ? ' over TLS' : ''}`,
     '',
-    '<!-- Written by `npm run bench:client -- --publish`; do not edit. -->',
+    `<!-- Written by \`npm run bench:client -- ${tls ? '--tls ' : ''}--publish\`; do not edit. -->`,
     '',
     `Each generator in turn opens ${integer(connections)} connections at ${integer(ratePerSec)}/s to the same Socket.IO`,
-    `worker (no proxy), joins one room, and receives ${broadcasts} broadcasts of ${integer(bytes)} characters.`,
+    `worker (${tls ? 'behind nginx, which terminates TLS' : 'no proxy'}), joins one room, and receives ${broadcasts} broadcasts of`,
+    `${integer(bytes)} characters.`,
     `${rounds.length === 1 ? 'One round' : `${rounds.length} rounds; median (min–max)`}.`,
     '',
     `![CPU and memory of each generator](${chartPath})`,
     '',
-    row(tableHead()),
-    row(tableHead().map((_, column) => (column === 0 ? '---' : '---:'))),
-    ...tableRows(report.rows).map(row),
+    row(tableHead(tls)),
+    row(tableHead(tls).map((_, column) => (column === 0 ? '---' : '---:'))),
+    ...tableRows(report.rows, tls).map(row),
     '',
     ...Object.entries(absent).map(([label, why]) => `Not measured: ${label}, ${why}.\n`),
     '- **CPU per connection**: user and system time of all generator processes from the start of the ramp until all',
@@ -130,10 +147,12 @@ export function markdown(report: ClientReport, chartPath: string): string {
     '  connections × broadcasts. Both windows contain one Engine.IO ping of every connection.',
     '- **Memory per connection**: proportional set size of all processes with all connections, after settling and without',
     '  a forced garbage collection, less that before the ramp. Kernel buffers, which are the same for all, are not',
-    '  included. The floor keeps 24 bytes per connection, so multiples of it would be meaningless.',
+    `  included.${tls ? '' : ' The floor keeps 24 bytes per connection, so multiples of it would be meaningless.'}`,
     '- **Floor**: `bench/client/floor.c`, a single thread with epoll that counts broadcasts by sequence number.',
+    ...(tls ? TLS_NOTES : []),
     '',
     ...machineLines(report.machine),
+    `- Load average of the minute before: ${decimals(report.loadBefore, 1)}. Other programs make each figure larger.`,
     `- Command: \`${report.command}\`, ${report.startedAt.slice(0, 10)}`,
     '',
   ].join('\n');

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../protocol/events.ts';
-import { fitLine } from '../../report/statistics.ts';
+import { fitLine } from '../../report/statistics/statistics.ts';
 import { type BroadcastPlan, publish } from '../broadcasts.ts';
 import type { Started } from '../client/generator.ts';
 import { startFleet } from '../client/generators.ts';

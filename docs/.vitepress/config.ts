@@ -7,7 +7,7 @@ import { renderHtml } from '../../report/html/report.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
 
 /** Pages whose wide tables and charts need the space of the page's outline. */
-const WIDE = /^(reports|studies)\/|^benchmarks\/(growth|client|server)\.md$/;
+const WIDE = /^(reports|studies)\/|^benchmarks\/(growth|client|client-tls|server)\.md$/;
 
 /** The benchmark pages exist once `npm run bench:client -- --publish` or `bench:server` has written them. */
 function ifWritten(link: string, text: string) {
@@ -52,7 +52,9 @@ export default defineConfig({
         items: [
           { text: 'Getting started', link: '/guide/getting-started' },
           { text: 'Your own server', link: '/guide/own-server' },
+          { text: 'Other servers and proxies', link: '/guide/neighbours' },
           { text: 'Writing scenarios', link: '/guide/writing-scenarios' },
+          { text: 'Writing a study', link: '/studies/writing' },
           { text: 'Watching a run', link: '/guide/live' },
           { text: 'The stack', link: '/guide/stack' },
         ],
@@ -70,6 +72,7 @@ export default defineConfig({
         text: 'Costs',
         items: [
           ...ifWritten('/benchmarks/client', 'Load generators'),
+          ...ifWritten('/benchmarks/client-tls', 'Load generators over TLS'),
           ...ifWritten('/benchmarks/server', 'Server tunings'),
           { text: 'Where the cost goes', link: '/benchmarks/cost' },
           { text: 'What Redis keeps', link: '/benchmarks/redis' },
@@ -81,6 +84,7 @@ export default defineConfig({
           { text: 'Overview', link: '/method' },
           { text: 'Connections', link: '/method/connections' },
           { text: 'Delivery', link: '/method/delivery' },
+          { text: "An event of the server's own", link: '/method/own-event' },
           { text: 'Latency', link: '/method/latency' },
           { text: 'Memory', link: '/method/memory' },
           { text: 'CPU', link: '/method/cpu' },

@@ -1,7 +1,7 @@
 /** What the page on growth shows, from all reports. */
 import { decimals, integer } from '../../report/format.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown-figures.ts';
+import { optional } from '../../report/markdown/figures.ts';
 import { isUsable } from '../../report/measured-figures.ts';
 import { type Report, readReports } from '../reports/reports.ts';
 import { findings, panels } from './growth.ts';

@@ -1,5 +1,7 @@
 /** The same figures at every size that has a report: what the page on growth draws, tabulates and says. */
-import type { Result, Slope } from '../../protocol/result.ts';
+
+import type { Slope } from '../../protocol/result/memory.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { COLORS, layerStyle } from '../../report/charts/palette.ts';
 import { decimals, milliseconds } from '../../report/format.ts';
 import type { Report } from '../reports/reports.ts';

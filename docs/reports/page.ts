@@ -1,5 +1,5 @@
 /** A report's page: the Markdown that a run leaves, with the charts of its report.html above the tables. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../../report/charts/broadcasts.ts';
 import type { Chart } from '../../report/charts/draw.ts';
 import { memoryFit } from '../../report/charts/memory-fit.ts';
@@ -7,7 +7,7 @@ import { connectionsOverTime, cpuOverTime, memoryOverTime } from '../../report/c
 import { oneWayPercentiles } from '../../report/charts/percentiles.ts';
 import { figure, multiples } from '../../report/html/section.ts';
 import { layerTitle, mainLayers } from '../../report/layers.ts';
-import { renderMarkdown } from '../../report/markdown.ts';
+import { renderMarkdown } from '../../report/markdown/markdown.ts';
 
 const RAM = 'RAM vs Connections (MB)';
 

@@ -1,7 +1,7 @@
 /** The results that the site shows: `docs/reports/<size>/result.json`, put there by `add.ts`. */
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { readResult } from '../../report/read.ts';
 
 export interface Report {

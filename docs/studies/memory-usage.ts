@@ -1,10 +1,10 @@
 /** Socket.IO's page on memory usage beside our runs: is memory linear in the connections, and does it come back? */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { memoryOverTime } from '../../report/charts/over-time.ts';
 import { decimals, integer, kilobytes, megabytes } from '../../report/format.ts';
 import type { Html } from '../../report/html/html.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown-figures.ts';
+import { optional } from '../../report/markdown/figures.ts';
 
 /** Its charts go up to here. */
 const ITS_CONNECTIONS = 10_000;

@@ -1,9 +1,9 @@
 /** Raccoon's table, with what its memory is for each connection of a pod. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { decimals, integer, kilobytes } from '../../report/format.ts';
 import type { Html } from '../../report/html/html.ts';
 import { dataTable } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown-figures.ts';
+import { optional } from '../../report/markdown/figures.ts';
 import { RACCOON } from './published.ts';
 
 const KB_OF_MB = 1024;

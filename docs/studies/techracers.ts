@@ -1,9 +1,11 @@
 /** The Techracers study beside our runs: memory by layer, CPU, and how long a broadcast takes. */
-import type { Result, Summary } from '../../protocol/result.ts';
+
+import type { Summary } from '../../protocol/result/parts.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { decimals, integer, kilobytes, milliseconds } from '../../report/format.ts';
 import type { Html } from '../../report/html/html.ts';
 import { dataTable } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown-figures.ts';
+import { optional } from '../../report/markdown/figures.ts';
 import { TECHRACERS } from './published.ts';
 
 const KB_OF_MB = 1024;

@@ -1,9 +1,9 @@
 /** `baseline save | check`: saves a result, and compares later ones with it, for CI. */
 import type { Command } from 'commander';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
-import { type Comparison, compare, type RunSet } from '../../report/compare.ts';
-import { renderComparisonConsole } from '../../report/compare-console.ts';
+import { type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
+import { renderComparisonConsole } from '../../report/compare/console.ts';
 import { isUsable } from '../../report/measured-figures.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CapacityError } from '../../protocol/errors.ts';
-import { compare } from '../../report/compare.ts';
-import { renderComparisonConsole } from '../../report/compare-console.ts';
+import { compare } from '../../report/compare/compare.ts';
+import { renderComparisonConsole } from '../../report/compare/console.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import { readRunSet } from './run-sets.ts';
 

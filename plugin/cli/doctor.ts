@@ -1,6 +1,6 @@
 /** `doctor <scenario.yml>`: whether this machine and stack can hold the connections of a scenario. */
 import type { Command } from 'commander';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { diagnose } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { printDiagnosis } from '../doctor/print.ts';

@@ -1,23 +1,39 @@
-/** `init`: writes a first scenario for the user's own server, from options or by asking. */
+/** `init`: writes a first scenario for the user's own server, from options or by asking, and from what the server sends. */
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
+import { emissionSchema } from '../script/delivery-options.ts';
 import { addHelp, printJson, withJson } from './command.ts';
+import { lookAt } from './look.ts';
 import { type Starter, starterScenario } from './starter-scenario.ts';
 
 const DEFAULT_CONTROL_PORT = 3200;
 
 const name = z.string().trim().min(1);
+const emission = z
+  .string()
+  .transform((text) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      return undefined;
+    }
+  })
+  .pipe(z.unknown().refine(Array.isArray, 'expected JSON: ["<event>", <argument>, …]').pipe(emissionSchema));
+
 const optionsSchema = z.object({
   url: z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as https://staging.example.com' }),
   instrumented: z.boolean().default(false),
   control: z.array(z.url({ protocol: /^https?$/, error: 'expected URLs such as http://10.0.0.11:3200' })).optional(),
   room: name.default('capacity'),
   join: name.optional(),
+  emit: emission.optional(),
+  publish: emission.optional(),
   event: name.optional(),
+  listen: z.coerce.number('expected seconds').min(0).max(600).default(3),
   connections: z.coerce.number().int().min(8, 'expected 8 or more').max(1_000_000).default(1000),
 });
 
@@ -42,7 +58,10 @@ export function addInit(program: Command): void {
     )
     .option('--room <name>', 'the room that all clients join (default: capacity)')
     .option('--join <event>', 'if the server is not instrumented: the event that a client emits to join the room')
-    .option('--event <event>', 'if the server is not instrumented: the event that it sends to everybody in the room')
+    .option('--emit <json>', 'or all that a client emits to join: ["<event>", <argument>, …]')
+    .option('--publish <json>', 'what makes such a server send to everybody; "$id" in it stands for an id of the run')
+    .option('--event <event>', 'the event that such a server sends to everybody')
+    .option('--listen <seconds>', 'how long to look at what such a server sends; 0 to not connect to it (default: 3)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'overwrites an existing file')
     .action(init);
@@ -50,15 +69,26 @@ export function addInit(program: Command): void {
     examples: {
       init: 'asks for everything',
       'init --url https://staging.example.com --instrumented --connections 5000': 'a server that calls instrument(io)',
-      'init --url http://localhost:3000 --join subscribe --room news --event headline': 'any other server',
+      'init --url http://localhost:3000 --join subscribe --room news': 'any other server, which sends by itself',
+      'init --url http://localhost:3000 --publish \'["say", {"id": "$id"}]\'': 'or upon an event of a client',
     },
-    exitCodes: { 0: 'written', 2: 'an option is wrong, or the file already exists' },
+    exitCodes: {
+      0: 'written',
+      2: 'an option is wrong or missing, the server cannot be reached, or the file already exists',
+    },
   });
 }
 
 async function init({ out, force, json, ...given }: Options): Promise<void> {
-  const answers = process.stdin.isTTY && process.stdout.isTTY && !json ? await ask(given) : given;
-  const starter = starterOf(answers);
+  const isInteractive = process.stdin.isTTY && process.stdout.isTTY && !json;
+  const { listen: seconds, ...starter } = starterOf(isInteractive ? await ask(given) : given);
+  const say = json ? console.error : console.log;
+  if (!starter.controlUrls && seconds > 0) {
+    say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
+    Object.assign(starter, await lookAt(starter, seconds));
+    if (!starter.delivery && !isInteractive) requireAnEvent(starter, given);
+    say(starter.finding);
+  }
   try {
     writeFileSync(out, starterScenario(starter), { flag: force ? 'w' : 'wx' });
   } catch (cause) {
@@ -71,21 +101,42 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
 }
 
 /** @throws CapacityError BAD_OPTION */
-function starterOf(answers: Answers): Starter {
+function starterOf(answers: Answers): Starter & { listen: number } {
   const parsed = optionsSchema.safeParse(answers);
-  if (!parsed.success) {
-    const problems = formatProblems(problemsOf(parsed.error, [], Object.keys(optionsSchema.shape)));
-    throw new CapacityError('BAD_OPTION', `some options are invalid\n${problems}`, 'npx socketio-capacity init --help');
+  const problems = parsed.success ? [] : problemsOf(parsed.error, [], Object.keys(optionsSchema.shape));
+  if (answers.join !== undefined && answers.emit !== undefined) {
+    problems.push({ path: 'emit', message: 'give it or --join, not both' });
   }
-  const { url, instrumented, control, room, join, event, connections } = parsed.data;
+  if (!parsed.success || problems.length > 0) {
+    const message = `some options are invalid or missing\n${formatProblems(problems)}`;
+    const missing = answers.url === undefined ? 'without a terminal, give at least --url <url>; see ' : '';
+    throw new CapacityError('BAD_OPTION', message, `${missing}npx socketio-capacity init --help`);
+  }
+  const { url, instrumented, control, room, join, emit, publish, event, connections, listen } = parsed.data;
   const withControl = instrumented || control !== undefined;
+  const own = join === undefined ? emit : { event: join, args: [room] };
   return {
     url: new URL(url).href,
     connections,
-    join: withControl ? { event: 'join_room', room } : join === undefined ? undefined : { event: join, room },
+    join: withControl ? { event: 'join_room', args: [room] } : own,
     controlUrls: withControl ? (control ?? [defaultControl(url)]) : undefined,
     event,
+    publish,
+    delivery: undefined,
+    finding: undefined,
+    listen,
   };
+}
+
+/** @throws CapacityError EVENT_NOT_FOUND where nothing but connections could be measured, and nobody asked for that */
+function requireAnEvent({ finding }: Starter, { join, emit, publish, event }: Answers): void {
+  if ([join, emit, publish, event].some((one) => one !== undefined)) return;
+  const fix = [
+    'give what a client emits to get events: --emit \'["subscribe", "news"]\';',
+    'what makes the server send to everybody: --publish \'["say", {"id": "$id"}]\';',
+    'or a longer time: --listen 30. To measure connections only: --listen 0',
+  ];
+  throw new CapacityError('EVENT_NOT_FOUND', `there is no event to count. ${finding}`, fix.join('\n  '));
 }
 
 function defaultControl(url: string): string {
@@ -109,9 +160,10 @@ async function ask(given: Answers): Promise<Answers> {
     if (answers.instrumented || answers.control) {
       await question('room', 'Room for the run (capacity)');
     } else {
-      await question('join', 'Event that a client emits to join a room (none)');
-      if (answers.join !== undefined) await question('room', 'Room, which is the argument of that event (capacity)');
-      await question('event', 'Event that the server sends to everybody in the room (none)');
+      if (answers.join === undefined) {
+        await question('emit', 'What a client emits to get messages, as ["subscribe", "news"] (nothing)');
+      }
+      await question('publish', 'What makes it send to everybody, as ["say", {"id": "$id"}] (it sends by itself)');
     }
     return answers;
   } finally {

@@ -1,7 +1,7 @@
 /** What `npx socketio-capacity` runs. */
 import { CommanderError } from 'commander';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { createProgram } from './program.ts';
 
 try {

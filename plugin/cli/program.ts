@@ -7,6 +7,7 @@ import { addInit } from './init.ts';
 import { addRepeat } from './repeat.ts';
 import { addReport } from './report.ts';
 import { addStack } from './stack.ts';
+import { addStudy } from './study.ts';
 
 /** A program that throws where commander would end the process. */
 export function createProgram(): Command {
@@ -21,6 +22,7 @@ export function createProgram(): Command {
     .showHelpAfterError('(see --help)')
     .showSuggestionAfterError()
     .exitOverride();
-  for (const add of [addInit, addDoctor, addRepeat, addCompare, addBaseline, addReport, addStack]) add(program);
+  for (const add of [addInit, addDoctor, addRepeat, addStudy, addCompare, addBaseline, addReport, addStack])
+    add(program);
   return program;
 }

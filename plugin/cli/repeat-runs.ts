@@ -1,17 +1,16 @@
 /** Runs a scenario several times, one run after the other, and writes the spread of the figures to repeat.json. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { execa } from 'execa';
+import { rmdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { figureSpreads } from '../../report/measured-figures.ts';
-import { readResult } from '../../report/read.ts';
 import { runId, scenarioName } from '../run/measurements.ts';
-import { resolveArtillery } from './artillery.ts';
+import { newFolder } from '../run/record/new-folder.ts';
+import { replace } from '../run/record/replace.ts';
+import { artilleryScript, type ChildRun, runAsChild, wasMeasured } from './child-run.ts';
 
-export interface RepeatOptions {
+interface RepeatOptions {
   /** Path of the scenario. */
   scenario: string;
   times: number;
@@ -26,23 +25,19 @@ export interface RepeatOptions {
   onRun(index: number): void;
 }
 
-const RESULT = 'result.json';
-/** Exit codes after which another run makes sense. */
-const MEASURED: number[] = [0, EXIT_CODES.worse, EXIT_CODES.suspect, EXIT_CODES.invalid];
-
 /**
  * @returns the series so far, whose last run may have been refused, crashed or stopped; and the results
  * @throws CapacityError ARTILLERY_MISSING, RESULTS_UNWRITABLE
  */
 export async function repeat(options: RepeatOptions): Promise<{ path: string; series: Repeat; results: Result[] }> {
-  const { scenario, times, signal } = options;
-  const artillery = join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
+  const { scenario, times, artilleryArgs: args, stdout, signal } = options;
+  const artillery = artilleryScript();
+  const stdio: ChildRun['stdio'] = ['inherit', stdout, 'inherit'];
   const startedAt = new Date();
-  const id = `${runId(startedAt, scenarioName(scenario))}-x${times}`;
-  const folder = join(options.results, id);
+  const folder = makeFolder(options.results, `${runId(startedAt, scenarioName(scenario))}-x${times}`);
   const series: Repeat = {
     schemaVersion: 1,
-    id,
+    id: basename(folder),
     scenario: scenarioName(scenario),
     startedAt: startedAt.toISOString(),
     endedAt: startedAt.toISOString(),
@@ -52,51 +47,29 @@ export async function repeat(options: RepeatOptions): Promise<{ path: string; se
   };
   const results: Result[] = [];
   const path = join(folder, 'repeat.json');
-  while (series.runs.length < times && !signal.aborted && MEASURED.includes(series.runs.at(-1)?.exitCode ?? 0)) {
+  while (series.runs.length < times && !signal.aborted && wasMeasured(series.runs.at(-1)?.exitCode ?? 0)) {
     options.onRun(series.runs.length);
-    makeFolder(folder);
-    const known = runsIn(folder);
-    const exitCode = await runArtillery(artillery, folder, options);
-    const name = runsIn(folder).find((found) => !known.includes(found));
-    const result = name === undefined ? undefined : readResult(join(folder, name));
-    if (result) results.push(result);
-    series.runs.push({
+    const {
       exitCode,
-      result: name === undefined ? null : join(name, RESULT),
-      status: result?.verdict.status ?? null,
+      path: found,
+      result,
+    } = await runAsChild({
+      artillery,
+      scenario,
+      folder,
+      args,
+      env: {},
+      stdio,
+      signal,
     });
+    if (result) results.push(result);
+    series.runs.push({ exitCode, result: found ?? null, status: result?.verdict.status ?? null });
     series.endedAt = new Date().toISOString();
     series.figures = figureSpreads(results);
     if (results.length > 0) write(path, series);
   }
   if (results.length === 0) removeEmpty(folder);
   return { path, series, results };
-}
-
-/** @returns its exit code; 128 or more if a signal killed it, as in a shell */
-async function runArtillery(
-  artillery: string,
-  folder: string,
-  { scenario, artilleryArgs, stdout, signal }: RepeatOptions,
-): Promise<number> {
-  const child = execa(process.execPath, [artillery, 'run', ...artilleryArgs, scenario], {
-    stdio: ['inherit', stdout, 'inherit'],
-    env: { CAPACITY_RESULTS: folder },
-    reject: false,
-  });
-  // On Ctrl-C, the terminal sends the signal to Artillery as well, which acts on the first one only.
-  const stop = () => child.kill('SIGINT');
-  signal.addEventListener('abort', stop);
-  const { exitCode } = await child;
-  signal.removeEventListener('abort', stop);
-  return exitCode ?? 128;
-}
-
-/** Runs with a result. `latest` is a link to one of them. A refused run removes its folder. */
-function runsIn(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  const entries = readdirSync(folder, { withFileTypes: true });
-  return entries.flatMap(({ name }) => (name !== 'latest' && existsSync(join(folder, name, RESULT)) ? [name] : []));
 }
 
 /** Keeps what a crashed run has left. */
@@ -108,18 +81,17 @@ function removeEmpty(folder: string): void {
   }
 }
 
-function makeFolder(folder: string): void {
+/** @returns the path of a folder of its own, also for a series that starts in the same second as another */
+function makeFolder(results: string, name: string): string {
   try {
-    mkdirSync(folder, { recursive: true });
+    return newFolder(results, name);
   } catch (cause) {
     const fix = 'choose a folder that you can write to: --results <folder>';
-    throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
+    throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${join(results, name)}`, fix, { cause });
   }
 }
 
-/** Atomically: readers see either the old file or the new one. */
 function write(path: string, series: Repeat): void {
-  const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, `${JSON.stringify(repeatSchema.parse(series), null, 1)}\n`);
-  renameSync(temporary, path);
+  const text = `${JSON.stringify(repeatSchema.parse(series), null, 1)}\n`;
+  replace(path, (temporary) => writeFileSync(temporary, text));
 }

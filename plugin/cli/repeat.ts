@@ -1,17 +1,16 @@
 /** `repeat <scenario> --times n`: how much the figures of a scenario vary from run to run. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { worstExitCode } from '../../protocol/exit-codes.ts';
-import { renderSpread } from '../../report/compare-console.ts';
+import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
+import { renderSpread } from '../../report/compare/console.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import { repeat } from './repeat-runs.ts';
+import { STOPPED, untilStopped } from './until-stopped.ts';
 
 interface Options {
   times: number;
   results: string;
   json?: boolean;
 }
-
-const STOPPED = 130;
 
 export function addRepeat(program: Command): void {
   const command = program
@@ -44,10 +43,7 @@ export function addRepeat(program: Command): void {
 }
 
 async function run(scenario: string, artilleryArgs: string[], { times, results, json }: Options): Promise<void> {
-  const abort = new AbortController();
-  const stop = () => abort.abort();
-  process.on('SIGINT', stop).on('SIGTERM', stop);
-  try {
+  await untilStopped(async (signal) => {
     const {
       path,
       series,
@@ -58,16 +54,14 @@ async function run(scenario: string, artilleryArgs: string[], { times, results, 
       results,
       artilleryArgs,
       stdout: json ? 2 : 1,
-      signal: abort.signal,
+      signal,
       onRun: (index) => console.error(`\nRun ${index + 1} of ${times}`),
     });
     const codes = series.runs.map(({ exitCode }) => exitCode);
-    process.exitCode = abort.signal.aborted ? STOPPED : worstExitCode(codes);
+    process.exitCode = signal.aborted ? STOPPED : worstExitCode(codes);
     if (json) printJson(series);
     else if (found.length > 0) console.log(`\n${renderSpread(series, screen())}\n\nSeries: ${path}`);
-  } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-  }
+  });
 }
 
 function parseTimes(text: string): number {

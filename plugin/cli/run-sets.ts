@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { repeatSchema } from '../../protocol/repeat.ts';
-import type { RunSet } from '../../report/compare.ts';
+import type { RunSet } from '../../report/compare/compare.ts';
 import { readResult } from '../../report/read.ts';
 
 const REPEAT = 'repeat.json';

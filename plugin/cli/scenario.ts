@@ -1,4 +1,5 @@
-/** Reads a scenario as `artillery run` would, without running it. */
+/** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
+import { resolve } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Script } from '../script/script.ts';
 import { resolveArtillery } from './artillery.ts';
@@ -15,23 +16,32 @@ interface Flags {
   environment: string | undefined;
 }
 
+/** As Artillery reads a scenario's text. @throws if it is not YAML; CapacityError ARTILLERY_MISSING */
+export async function parseYaml(text: string): Promise<unknown> {
+  return (await artilleryUtil()).parseScript(text);
+}
+
 /**
  * @param environment one of `config.environments`
  * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE
  */
 export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
-  // Artillery's templates read the run's id from it.
-  Object.assign(globalThis, { artillery: { testRunId: 'doctor' } });
-  const util = (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
+  const util = await artilleryUtil();
   const flags = { environment };
   try {
     const script = await util.parseScript(await util.readScript(path));
     if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
     const merged = await util.checkConfig(script, path, flags);
-    return await util.resolveConfigTemplates(merged, flags, path, path);
+    return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
   } catch (cause) {
     throw new CapacityError('SCENARIO_UNREADABLE', `${path} cannot be read`, 'name an Artillery scenario, as YAML', {
       cause,
     });
   }
+}
+
+async function artilleryUtil(): Promise<ArtilleryUtil> {
+  // Artillery's templates read the run's id from it.
+  Object.assign(globalThis, { artillery: { testRunId: 'doctor' } });
+  return (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
 }

@@ -2,17 +2,23 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { NOT_UP } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { NOT_UP } from '../../protocol/exit-codes.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
 import { addHelp, printJson, withJson } from './command.ts';
 
-const optionsSchema = z.object({
-  connections: z.coerce.number().int().min(1),
-  workers: z.coerce.number().int().min(1).max(256).optional(),
-  port: z.coerce.number().int().min(0).max(65_535),
-  profile: z.enum(['full', 'embedded']),
-});
+const optionsSchema = z
+  .object({
+    connections: z.coerce.number().int().min(1),
+    workers: z.coerce.number().int().min(1).max(256).optional(),
+    port: z.coerce.number().int().min(0).max(65_535),
+    profile: z.enum(['full', 'embedded']),
+    tls: z.boolean().default(false),
+  })
+  .refine(({ profile, tls }) => !(tls && profile === 'embedded'), {
+    path: ['tls'],
+    error: 'needs nginx, which the embedded profile does not have',
+  });
 
 interface Output {
   json?: boolean;
@@ -30,6 +36,7 @@ export function addStack(program: Command): void {
     .option('--workers <n>', 'Socket.IO workers (default: chosen by cores and open-file limit)')
     .option('--port <n>', 'port of the target; 0 for a free one', '8080')
     .option('--profile <name>', 'full, or embedded (one worker, no nginx, no Redis)', 'full')
+    .option('--tls', 'clients speak TLS with nginx')
     .action(up);
   addHelp(withJson(startup), {
     examples: { 'stack up --connections 32000': 'before several runs of that size' },
@@ -52,7 +59,7 @@ export function addStack(program: Command): void {
   });
 }
 
-async function up({ json, ...given }: Output & Record<string, string>): Promise<void> {
+async function up({ json, ...given }: Output & Record<string, unknown>): Promise<void> {
   const options = parseOptions(given);
   const stateDir = defaultStateDir();
   const { state } = await startStack({ ...options, redisUrl: process.env.REDIS_URL, stateDir, persistent: true });
@@ -118,7 +125,7 @@ function withoutPassword(url: string): string {
   return `${protocol}//${host}`;
 }
 
-function parseOptions(given: Record<string, string>): z.infer<typeof optionsSchema> {
+function parseOptions(given: Record<string, unknown>): z.infer<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(given);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`);

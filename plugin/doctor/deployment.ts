@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLoopback } from '../../protocol/loopback.ts';
 import { type Plan, planStack } from '../../server/stack/plan.ts';
+import { listens } from '../../server/stack/ports.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
 import type { Settings } from '../script/settings.ts';
 import type { Machine } from './machine.ts';
@@ -16,8 +17,8 @@ export interface Deployment {
   workers: number | null;
   /** Connections for which the stack that is up was planned. */
   plannedFor: number | null;
-  /** Whether a run would start nginx, and Redis. */
-  starts: { nginx: boolean; redis: boolean };
+  /** Which of these a run would start. */
+  starts: { nginx: boolean; redis: boolean; pm2: boolean };
   /** nginx's, in seconds. */
   proxyReadTimeoutSeconds: number;
   /** Of the workers: how often they ping, and how long they wait for the answer. */
@@ -39,16 +40,16 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
       timeoutMs: Number(process.env.CAPACITY_PING_TIMEOUT_MS || 20_000),
     },
   };
-  const nothing = { starts: { nginx: false, redis: false }, plannedFor: null };
-  const { origin, hostname } = new URL(config.target);
-  if (config.control || !isLoopback(hostname)) {
-    return { ...facts, ...nothing, kind: 'external', profile: null, workers: null };
-  }
+  const nothing = { starts: { nginx: false, redis: false, pm2: false }, plannedFor: null };
+  const external: Deployment = { ...facts, ...nothing, kind: 'external', profile: null, workers: null };
+  const { origin, hostname, port } = new URL(config.target);
+  if (config.control || !isLoopback(hostname)) return external;
   const found = await findStack(defaultStateDir());
   if (found.status === 'up' && found.stack.state.target === origin) {
     const { profile, workers, connections } = found.stack.state;
     return { ...facts, ...nothing, kind: 'up', profile, workers: workers.length, plannedFor: connections };
   }
+  if (await listens(hostname, Number(port) || 80)) return external;
   const { profile, workers = null, redisUrl } = config;
   const full = profile === 'full';
   return {
@@ -57,7 +58,7 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
     profile,
     workers: full ? workers : 1,
     plannedFor: null,
-    starts: { nginx: full, redis: full && redisUrl === undefined },
+    starts: { nginx: full, redis: full && redisUrl === undefined, pm2: true },
   };
 }
 

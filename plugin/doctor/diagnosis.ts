@@ -3,6 +3,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { integer } from '../../report/format.ts';
 import type { Settings } from '../script/settings.ts';
 import { findLimits, type Limit } from './limits.ts';
+import type { Program } from './machine.ts';
 import { readSituation, type Situation } from './situation.ts';
 import { findWarnings, type Warning } from './warnings.ts';
 
@@ -18,13 +19,13 @@ export interface Diagnosis {
   limits: Limit[];
   warnings: Warning[];
   /** Programs that the run would start but that are not installed. */
-  missing: string[];
+  missing: Program[];
 }
 
 export function diagnose(situation: Situation): Diagnosis {
   const { connections } = situation.load;
-  const { nginx, redis } = situation.deployment.starts;
-  const programs = [...(nginx ? ['nginx' as const] : []), ...(redis ? ['redis-server' as const] : [])];
+  const { nginx, redis, pm2 } = situation.deployment.starts;
+  const starts: Record<Program, boolean> = { nginx, 'redis-server': redis, pm2 };
   const limits = findLimits(situation);
   const lowest = limits.find(({ max }) => max !== null);
   const highest = lowest?.max ?? null;
@@ -35,7 +36,7 @@ export function diagnose(situation: Situation): Diagnosis {
     bottleneck: lowest?.name ?? null,
     limits,
     warnings: findWarnings(situation),
-    missing: programs.filter((program) => situation.machine.missing.includes(program)),
+    missing: situation.machine.missing.filter((program) => starts[program]),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Every limit: how many connections it allows, and how to raise it. Pure. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/generator.ts';
 import { integer } from '../../report/format.ts';
-import { RESERVED_FILES } from '../../server/stack/plan.ts';
+import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
 import {
   conntrackEntries,
   endsPerConnection,
@@ -27,13 +27,17 @@ export interface Limit {
 const SEARCH_END = 100_000_000;
 const MB = 2 ** 20;
 
-/** @returns all limits, lowest first */
+/**
+ * Each check counts TCP connections; a connection that holds two of them counts twice, for its memory as well.
+ * @returns all limits, lowest first
+ */
 export function findLimits(situation: Situation): Limit[] {
-  const { connections } = situation.load;
+  const { connections, sockets } = situation.load;
   return limitChecks(situation)
     .map(({ name, fits, raise }) => {
-      const max = highest(fits, connections);
-      return { name, max, raise: max === null ? null : raise(max < connections ? connections : 2 * max) };
+      const max = highest((n) => fits(n * sockets), connections);
+      const wanted = max !== null && max < connections ? connections : 2 * (max ?? 0);
+      return { name, max, raise: max === null ? null : raise(wanted * sockets) };
     })
     .sort((a, b) => (a.max ?? SEARCH_END) - (b.max ?? SEARCH_END));
 }
@@ -148,17 +152,6 @@ function nginxConnections(situation: Situation): LimitCheck {
     // A stack that a run starts is planned for the number. Only a very low open-file limit leaves no room for uneven hashing.
     raise: (n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
-}
-
-/**
- * The kernel distributes connections to nginx's workers by hash: the fullest gets about three standard deviations more
- * than the mean.
- * @returns connections at which the fullest of `workers` has `each`
- */
-export function perWorkerCapacity(each: number, workers: number): number {
-  if (workers === 1) return Math.floor(each);
-  const root = (Math.sqrt(9 + 4 * each) - 3) / 2;
-  return Math.floor(workers * root * root);
 }
 
 function workersAt({ deployment, machine }: Situation, connections: number): number {

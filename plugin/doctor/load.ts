@@ -1,6 +1,6 @@
 /** The load of a scenario on the machine and on the target. */
 
-import type { ClientKind } from '../../protocol/connection.ts';
+import { type ClientKind, SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
 import type { Settings } from '../script/settings.ts';
 
@@ -16,11 +16,13 @@ export interface Load {
   client: ClientKind | 'external';
   /** The target is on this machine. */
   local: boolean;
+  /** TCP connections of each connection. */
+  sockets: number;
   /** Source addresses from the scenario. */
   localAddresses: string[];
 }
 
-export function readLoad({ target, load, broadcasts, engineOptions }: Settings): Load {
+export function readLoad({ target, load, broadcasts, connection, engineOptions }: Settings): Load {
   const { count, bytes, interval } = broadcasts;
   return {
     target,
@@ -29,6 +31,7 @@ export function readLoad({ target, load, broadcasts, engineOptions }: Settings):
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
     client: engineOptions?.client ?? 'external',
     local: isLoopback(new URL(target).hostname),
+    sockets: SOCKETS_PER_CONNECTION[transportsName(connection.transports)],
     localAddresses: engineOptions?.localAddresses ?? [],
   };
 }

@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { availableParallelism, cpus } from 'node:os';
 import { openFileLimits } from '../../protocol/open-files.ts';
+import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
+
+/** What a run starts and npm may not have installed. */
+export type Program = Tool | 'pm2';
 
 export interface Machine {
   /** Open files of one process. Node raises its soft limit to the hard one, which its children inherit. */
@@ -28,7 +32,7 @@ export interface Machine {
   /** Whether all of 127.0.0.0/8 is usable, as on Linux. */
   manyLoopbackAddresses: boolean;
   /** Programs of the stack that are not installed. */
-  missing: Tool[];
+  missing: Program[];
 }
 
 /** IANA's range, which macOS uses. */
@@ -57,7 +61,7 @@ export async function readMachine(): Promise<Machine> {
     // As Artillery 2.0.34 counts them.
     artilleryWorkers: Math.max(1, cpus().length - 1),
     manyLoopbackAddresses,
-    missing: TOOLS.filter((tool) => findTool(tool) === undefined),
+    missing: [...TOOLS.filter((tool) => findTool(tool) === undefined), ...(hasPm2() ? [] : ['pm2' as const])],
   };
 }
 

@@ -2,9 +2,12 @@
 import { decimals, integer, spaced, wrap } from '../../report/format.ts';
 import { table } from '../../report/table.ts';
 import type { Diagnosis } from './diagnosis.ts';
+import type { Program } from './machine.ts';
 import type { Situation } from './situation.ts';
 
 const INDENT = '  ';
+const TOOL = 'npm run setup, or PROFILE=embedded';
+const INSTALL: Record<Program, string> = { nginx: TOOL, 'redis-server': TOOL, pm2: 'npm install pm2' };
 
 /** @param width columns of the terminal */
 export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width: number): string {
@@ -26,7 +29,7 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
       ...wrap(`${INDENT}${INDENT}fix: ${raise}`, width, INDENT + INDENT),
     ]),
     '',
-    ...missing.map((program) => `${program} is not installed: npm run setup, or PROFILE=embedded`),
+    ...missing.map((program) => `${program} is not installed: ${INSTALL[program]}`),
     closing(diagnosis),
   ].join('\n');
 }

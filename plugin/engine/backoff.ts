@@ -1,3 +1,4 @@
+import { FleetError } from '../fleet/fleet-error.ts';
 import type { Backoff } from '../script/engine-options.ts';
 
 /**
@@ -7,4 +8,20 @@ import type { Backoff } from '../script/engine-options.ts';
 export function backoffDelayMs({ delayMs, maxDelayMs, jitter }: Backoff, attempt: number): number {
   const fullMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
   return fullMs * (1 - jitter + jitter * Math.random());
+}
+
+/** A server that asks for more is not asked again in this run. */
+const MAX_RETRY_AFTER_MS = 300_000;
+
+/**
+ * @param refusal of the attempt before; what its `Retry-After` asks for is the shortest delay
+ * @returns undefined if the server wants to be left alone for longer than a run can wait
+ */
+export function retryDelayMs(backoff: Backoff, attempt: number, refusal: unknown): number | undefined {
+  const { retryAfterMs = 0 } = refusal instanceof FleetError ? refusal : {};
+  if (retryAfterMs > MAX_RETRY_AFTER_MS) return undefined;
+  // On top of it: not all who were refused together come back together.
+  return retryAfterMs === 0
+    ? backoffDelayMs(backoff, attempt)
+    : retryAfterMs + Math.random() * backoff.delayMs * backoff.jitter;
 }

@@ -9,6 +9,7 @@ import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
+import { countFailure } from './tally.ts';
 
 /** Shorter batches would wake the engine too often; longer ones would open connections after the virtual user has ended. */
 const MIN_AHEAD_MS = 10;
@@ -105,10 +106,9 @@ export class ConnectionGroup {
   }
 
   #fail(error: unknown): void {
-    const { code } = toFlowError(error);
-    const { failures } = this.#engine.tally;
-    failures[code] = (failures[code] ?? 0) + 1;
-    this.#engine.meter.error(code);
+    const failure = toFlowError(error);
+    countFailure(this.#engine.tally, failure);
+    this.#engine.meter.error(failure.code);
   }
 }
 

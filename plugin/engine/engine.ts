@@ -1,5 +1,7 @@
 /** The engine that Artillery loads, one per worker thread. Starts the fleet, then compiles each scenario to a function. */
+
 import { openThreadCarrier } from '../../protocol/carrier.ts';
+import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
 import { thisHost } from '../../protocol/host.ts';
@@ -10,14 +12,16 @@ import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/messages.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/engine-options.ts';
 import { mostConnections } from '../script/flow.ts';
+import { hasHttpSteps } from '../script/http-steps.ts';
 import { usersAtOnce } from '../script/load.ts';
 import { mostArrivalsOf, phasesOfShare } from '../script/phases.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
-import { flowsOf, plannedBroadcasts } from '../script/settings.ts';
+import { flowsOf, plannedBroadcasts, plannedDelivery } from '../script/settings.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
 import type { EngineContext, FleetLike } from './engine-context.ts';
 import { FlowError } from './flow-error.ts';
+import { loadHttpEngine } from './http-engine.ts';
 import { Meter } from './meter.ts';
 import { RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
@@ -26,6 +30,9 @@ import { Signals } from './signals.ts';
 import { STEPS } from './steps/index.ts';
 import { newTally } from './tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
+
+const NO_RESULT =
+  'This run has no result, no report and no verdict. To get them from any Socket.IO server, add the plugin: config.plugins: { socketio-capacity: {} }';
 
 /** Dependencies that tests replace. */
 interface EngineDependencies {
@@ -48,7 +55,7 @@ export default class CapacityEngine {
     this.#dependencies = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...dependencies };
     if (this.#hasHook) return;
     this.#followPhases(events);
-    events.on('done', () => this.#failIfAllFailed());
+    events.on('done', () => this.#reportFailures());
   }
 
   /**
@@ -62,6 +69,7 @@ export default class CapacityEngine {
     try {
       this.#context = await this.#start();
       link?.ready(this.#context);
+      if (this.#context && !link && this.#share.worker === 1) runtime.warn(NO_RESULT);
     } catch (error) {
       const { code, message, fix } = asCapacityError(error);
       if (link) link.failed(code, message, fix);
@@ -72,8 +80,9 @@ export default class CapacityEngine {
   }
 
   /** For Artillery, failed virtual users do not fail a run, and without the hook there is no verdict either. */
-  #failIfAllFailed(): void {
-    const { started = 0, succeeded = 0, failures = {} } = this.#context?.tally ?? {};
+  #reportFailures(): void {
+    const { started = 0, succeeded = 0, failures = {}, examples = {} } = this.#context?.tally ?? {};
+    for (const [code, text] of Object.entries(examples)) this.#dependencies.runtime.warn(`First ${code}: ${text}`);
     if (started === 0 || succeeded > 0) return;
     const causes = Object.entries(failures).map(([cause, count]) => `${cause} ${count}`);
     const message = `all ${started} virtual users failed: ${causes.join(', ')}`;
@@ -117,14 +126,18 @@ export default class CapacityEngine {
         'correct the lines above',
       );
     }
-    if (!script.scenarios?.some((scenario) => usesOurEngine(scenario, script))) return undefined;
+    const ours = script.scenarios?.filter((scenario) => usesOurEngine(scenario, script)) ?? [];
+    if (ours.length === 0) return undefined;
     const parsed = parseEngineOptions(script);
     if ('problems' in parsed) return undefined; // reported above
     const { options: config } = parsed;
-    const connections = expectedConnections(script);
+    const connections =
+      expectedConnections(script) * SOCKETS_PER_CONNECTION[transportsName(config.connection.transports)];
     const processes = fleetProcesses(connections, openFileLimits().soft);
+    const http = ours.some(hasHttpSteps) ? await loadHttpEngine(script) : undefined;
     return {
       config,
+      http,
       fleet: await this.#dependencies.startFleet(this.#fleetSettings(config, connections), processes),
       helpers: this.#helpers,
       processor: (script.config.processor ?? {}) as Record<string, unknown>,
@@ -135,8 +148,14 @@ export default class CapacityEngine {
     };
   }
 
-  #fleetSettings(config: EngineOptions, connections: number): FleetSettings {
+  /** Which of Artillery's workers this is. */
+  get #share(): { worker: number; workers: number } {
     const { worker = 1, totalWorkers: workers = 1 } = this.#script.config.phases?.[0] ?? {};
+    return { worker, workers };
+  }
+
+  #fleetSettings(config: EngineOptions, connections: number): FleetSettings {
+    const { worker, workers } = this.#share;
     return {
       client: config.client,
       defaults: config.connection,
@@ -144,6 +163,7 @@ export default class CapacityEngine {
       // Only the hook reads the ledger, and a third-party server need not support acknowledgements.
       ledger: this.#hasHook,
       broadcasts: plannedBroadcasts(this.#script, process.env),
+      ...ownEventOf(this.#script),
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };
@@ -167,6 +187,13 @@ export function expectedConnections(script: Script): number {
   const flows = flowsOf(script, STEPS);
   const { count } = mostConnections(flows.map(({ connections }) => connections));
   return count * usersAtOnce(phasesOfShare(script.config.phases ?? []), flows, mostArrivalsOf);
+}
+
+function ownEventOf(script: Script): Pick<FleetSettings, 'ownEvent'> {
+  const delivery = plannedDelivery(script);
+  if (!delivery) return {};
+  const { event, id, sentAt, bytes, join } = delivery;
+  return { ownEvent: { event, id, sentAt, bytes, join } };
 }
 
 /** For the main thread, and after a failed start, where there is no fleet to run on. */

@@ -7,6 +7,10 @@ export interface AwaitedEvent {
   event: string;
 }
 
+export function isSame(one: AwaitedEvent, other: AwaitedEvent): boolean {
+  return one.namespace === other.namespace && one.event === other.event;
+}
+
 /** Newer events displace older ones: a flow that never reaches its `waitFor` must not fill the memory. */
 const CAPACITY = 16;
 
@@ -20,6 +24,8 @@ export class Mailbox {
   readonly #kept: unknown[][] = [];
   #listener: ((args: unknown[]) => void) | undefined;
   readonly #onOverflow: () => void;
+  /** Lets the connection drop its events from now on. */
+  close: () => void = () => {};
 
   constructor(namespace: string, event: string, onOverflow: () => void) {
     this.namespace = namespace;
@@ -56,7 +62,7 @@ export function openMailboxes(
 ): Mailbox[] {
   return events.map(({ namespace, event }) => {
     const mailbox = new Mailbox(namespace, event, onOverflow);
-    connection.on(namespace, event, (args) => mailbox.put(args));
+    mailbox.close = connection.on(namespace, event, (args) => mailbox.put(args));
     return mailbox;
   });
 }

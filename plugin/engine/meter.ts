@@ -1,4 +1,4 @@
-import type { FailureCode } from '../../protocol/failure-codes.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { METRICS, type MetricName } from './metrics.ts';
 import type { ScenarioEvents } from './types.ts';
 

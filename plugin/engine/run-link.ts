@@ -1,6 +1,6 @@
 /** The engine's end of the link to the run, which is in the main thread. */
 import type { Carrier } from '../../protocol/carrier.ts';
-import type { ErrorCode } from '../../protocol/error-codes.ts';
+import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
@@ -76,6 +76,10 @@ export class RunLink {
         const rows = (await reported?.fleet.freeze(message.broadcasts)) ?? [];
         return this.#send({ type: 'frozen', requestId: message.requestId, rows });
       }
+      case 'sight': {
+        const sightings = (await reported?.fleet.sight(message.watch)) ?? [];
+        return this.#send({ type: 'sighted', requestId: message.requestId, sightings });
+      }
       case 'close':
         await this.#options.close();
         this.#send({ type: 'closed', requestId: message.requestId });
@@ -97,6 +101,7 @@ export class RunLink {
 
 async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
   const { attemptFailures: _, ...merged } = reported ? await reported.fleet.snapshot() : NO_FLEET;
-  const { retries, reconnects, failures } = reported?.tally ?? newTally();
-  return { ...merged, engineLoop: eventLoop.read(), retries, reconnects, failures: { ...failures } };
+  const { retries, reconnects, failures, examples } = reported?.tally ?? newTally();
+  const failed = { failures: { ...failures }, failureExamples: { ...examples } };
+  return { ...merged, engineLoop: eventLoop.read(), retries, reconnects, ...failed };
 }

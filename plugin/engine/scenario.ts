@@ -1,9 +1,13 @@
 /** Compiles a scenario into the function that Artillery calls for each virtual user. */
+import { scenarioOptionsSchema } from '../script/connect-options.ts';
 import { verbOf } from '../script/flow.ts';
+import { hasHttpSteps } from '../script/http-steps.ts';
 import type { Scenario } from '../script/script.ts';
+import { compileConnectionChanges } from './connection-changes.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, toFlowError } from './flow-error.ts';
-import type { AwaitedEvent } from './mailbox.ts';
+import type { HttpEngine } from './http-engine.ts';
+import { type AwaitedEvent, isSame } from './mailbox.ts';
 import { Session } from './session.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
@@ -14,7 +18,10 @@ import { runSteps, type Step } from './virtual-user.ts';
 
 interface CompiledFlow {
   steps: Step[];
+  /** All that a step waits for. */
   awaited: AwaitedEvent[];
+  /** If it has HTTP steps. */
+  http: HttpEngine | undefined;
 }
 
 /**
@@ -41,16 +48,45 @@ function compileFlow(scenario: Scenario, engine: EngineContext): CompiledFlow {
     awaited,
     template: (value) => compileTemplate(value, engine.helpers),
     namespace: (name) => namespacePath(engine.config.baseNamespace, name),
+    connectionChanges: compileConnectionChanges(
+      engine.config.connection,
+      scenarioOptionsSchema.parse(scenario.socketio ?? {}),
+      engine.helpers,
+    ),
+    requestHooks: {
+      beforeRequest: [scenario.beforeRequest ?? []].flat(),
+      afterResponse: [scenario.afterResponse ?? []].flat(),
+      onError: [scenario.onError ?? []].flat(),
+    },
     steps: (specs) => specs.map((spec) => compileStep(spec, build)),
   };
   const hook = (names: string | string[] | undefined) =>
     [names ?? []].flat().map((name) => compileFunction(name, engine));
+  const flow = (scenario.flow ?? []).flat().map((spec) => {
+    const first = awaited.length;
+    return { step: compileStep(spec, build), awaits: awaited.slice(first) };
+  });
   const steps = [
     ...hook(scenario.beforeScenario),
-    ...build.steps((scenario.flow ?? []).flat()),
+    ...flow.map(({ step, awaits }, index) => {
+      const later = flow.slice(index + 1).flatMap((next) => next.awaits);
+      return thenForget(
+        step,
+        distinct(awaits).filter((one) => !later.some((other) => isSame(one, other))),
+      );
+    }),
     ...hook(scenario.afterScenario),
   ];
-  return { steps, awaited: distinct(awaited) };
+  return { steps, awaited: distinct(awaited), http: hasHttpSteps(scenario) ? engine.http : undefined };
+}
+
+/** After the last step that waits for them, events need not leave the fleet process any more. */
+function thenForget(step: Step, events: AwaitedEvent[]): Step {
+  if (events.length === 0) return step;
+  return async (user) => {
+    await step(user);
+    user.session.forget(events);
+  };
 }
 
 function compileStep(spec: unknown, build: Build): Step {
@@ -70,6 +106,7 @@ async function play(
   const session = new Session(engine, flow.awaited);
   let failure: FlowError | null = null;
   tally.started++;
+  flow.http?.setInitialContext(context);
   try {
     await runSteps(flow.steps, { context, session, events });
   } catch (error) {
@@ -89,6 +126,5 @@ function namespacePath(base: string, name: string): string {
 }
 
 function distinct(awaited: AwaitedEvent[]): AwaitedEvent[] {
-  const byKey = new Map(awaited.map((one) => [`${one.namespace} ${one.event}`, one]));
-  return [...byKey.values()];
+  return awaited.filter((one, index) => awaited.findIndex((other) => isSame(one, other)) === index);
 }

@@ -1,14 +1,16 @@
 /** One virtual user's connections: opened by the first step that needs one, restored if configured, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock.ts';
-import type { FailureCode } from '../../protocol/failure-codes.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import type { FleetConnection } from '../fleet/remote-connection.ts';
-import { backoffDelayMs } from './backoff.ts';
+import { retryDelayMs } from './backoff.ts';
+import { openOptions } from './connection-changes.ts';
 import { ConnectionGroup } from './connection-group.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
-import { type AwaitedEvent, type Mailbox, openMailboxes } from './mailbox.ts';
+import { type AwaitedEvent, isSame, type Mailbox, openMailboxes } from './mailbox.ts';
+import { countFailure, keepExample } from './tally.ts';
 import { Wait } from './wait.ts';
 
 /** One namespace of the virtual user, and the connection that carries it. */
@@ -42,13 +44,14 @@ export class Session {
   /** Set if the virtual user holds more than one connection. */
   group: ConnectionGroup | undefined;
   readonly #engine: EngineContext;
-  readonly #awaited: AwaitedEvent[];
+  /** What the rest of the flow waits for. */
+  #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
   #mailboxes: Mailbox[] | undefined;
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  constructor(engine: EngineContext, awaited: AwaitedEvent[]) {
+  constructor(engine: EngineContext, awaited: readonly AwaitedEvent[]) {
     this.#engine = engine;
     this.#awaited = awaited;
   }
@@ -76,11 +79,11 @@ export class Session {
     return entry.connection;
   }
 
-  /** Emits the event in the options; if the namespace is not up yet, it goes with the `open` command and is sent then. */
-  async send(namespace: string, options: OpenOptions & { emit: Emission }): Promise<void> {
+  /** If the namespace is not up yet, the event goes with the `open` command and is sent then. */
+  async send(namespace: string, emit: Emission, overrides: OpenOptions['overrides']): Promise<void> {
     const isKnown = this.#namespaces.some((entry) => entry.namespace === namespace);
-    const connection = await this.use(namespace, options);
-    if (isKnown) connection.emit(namespace, options.emit.event, options.emit.args);
+    const connection = await this.use(namespace, openOptions(overrides, emit));
+    if (isKnown) connection.emit(namespace, emit.event, emit.args);
   }
 
   /** Opens a new connection for the namespace, and closes the one that carried it before. */
@@ -125,14 +128,22 @@ export class Session {
     return wait;
   }
 
+  /** The flow will not wait for these events again. */
+  forget(events: readonly AwaitedEvent[]): void {
+    const isForgotten = (one: AwaitedEvent) => events.some((event) => isSame(one, event));
+    this.#awaited = this.#awaited.filter((one) => !isForgotten(one));
+    for (const mailbox of this.#mailboxes ?? []) if (isForgotten(mailbox)) mailbox.close();
+    this.#mailboxes = this.#mailboxes?.filter((mailbox) => !isForgotten(mailbox));
+  }
+
   /** Counts only the first failure of a virtual user. */
-  countFailure({ code }: FlowError): void {
+  countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     const { tally, meter } = this.#engine;
     tally.failed++;
-    tally.failures[code] = (tally.failures[code] ?? 0) + 1;
-    meter.error(code);
+    countFailure(tally, error);
+    meter.error(error.code);
   }
 
   /** Closes all connections; the fleet paces it. The virtual user can connect again. */
@@ -177,8 +188,11 @@ export class Session {
         tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
         entry.up = true;
       } catch (error) {
-        if (!config.retry || attempt > config.retry.attempts) throw toFlowError(error);
-        await sleep(backoffDelayMs(config.retry, attempt));
+        const failure = toFlowError(error);
+        const delayMs = config.retry && attempt <= config.retry.attempts && retryDelayMs(config.retry, attempt, error);
+        if (typeof delayMs !== 'number') throw failure;
+        keepExample(tally, failure);
+        await sleep(delayMs);
         tally.retries++;
         meter.count('retry');
       }
@@ -222,8 +236,11 @@ export class Session {
 
   async #restore(entry: NamespaceEntry, reason: string): Promise<void> {
     const { meter, config, tally } = this.#engine;
+    let refusal: unknown;
     for (let attempt = 1; config.reconnection && attempt <= config.reconnection.attempts; attempt++) {
-      await sleep(backoffDelayMs(config.reconnection, attempt), undefined, { ref: false });
+      const delayMs = retryDelayMs(config.reconnection, attempt, refusal);
+      if (delayMs === undefined) break;
+      await sleep(delayMs, undefined, { ref: false });
       if (!this.#namespaces.includes(entry)) return;
       try {
         if (attempt > 1) {
@@ -237,8 +254,8 @@ export class Session {
         meter.count('reconnect');
         this.#endIfEnded(entry);
         return;
-      } catch {
-        // the fleet counts failed attempts by cause
+      } catch (error) {
+        refusal = error; // the fleet counts failed attempts by cause
       }
     }
     // The flow can have replaced the connection meanwhile.

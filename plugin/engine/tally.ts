@@ -1,4 +1,8 @@
 /** Counts of what the engine, not the fleet, decides on: virtual users, retries, reconnections, failures. */
+import { printable } from '../../protocol/printable.ts';
+import { FleetError } from '../fleet/fleet-error.ts';
+import type { FlowError } from './flow-error.ts';
+
 export interface Tally {
   started: number;
   ended: number;
@@ -12,7 +16,12 @@ export interface Tally {
   reconnects: number;
   /** Virtual users that failed, by error code. */
   failures: Record<string, number>;
+  /** What was said at the first failure of each code, and at the first attempt that was repeated. */
+  examples: Record<string, string>;
 }
+
+/** Enough for a status line, two headers and the start of a body. */
+const MAX_EXAMPLE_LENGTH = 300;
 
 export function newTally(): Tally {
   return {
@@ -25,5 +34,18 @@ export function newTally(): Tally {
     retries: 0,
     reconnects: 0,
     failures: {},
+    examples: {},
   };
+}
+
+export function countFailure(tally: Tally, error: FlowError): void {
+  tally.failures[error.code] = (tally.failures[error.code] ?? 0) + 1;
+  keepExample(tally, error);
+}
+
+/** Of an error that says no more than its code there is nothing to keep. */
+export function keepExample({ examples }: Tally, { code, message, cause }: FlowError): void {
+  if (examples[code] !== undefined || message === code || message === '') return;
+  const data = cause instanceof FleetError && cause.data !== undefined ? ` ${JSON.stringify(cause.data)}` : '';
+  examples[code] = printable(message + data, MAX_EXAMPLE_LENGTH);
 }

@@ -1,3 +1,4 @@
+import { isTemplate } from '../script/is-template.ts';
 import type { Helpers, UserContext } from './types.ts';
 
 export type Template = (context: UserContext) => unknown;
@@ -9,8 +10,4 @@ export type Template = (context: UserContext) => unknown;
 export function compileTemplate(value: unknown, helpers: Helpers): Template {
   if (!isTemplate(value)) return () => value;
   return (context) => helpers.template(value, context);
-}
-
-export function isTemplate(value: unknown): boolean {
-  return JSON.stringify(value)?.includes('{{') ?? false;
 }

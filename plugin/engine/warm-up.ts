@@ -21,16 +21,19 @@ export async function warmUp(fleet: FleetLike, order: WarmUpOrder): Promise<stri
   return failure && `${failure.code}: ${failure.message}`;
 }
 
-async function openAndClose(fleet: FleetLike, clientKey: string): Promise<void> {
+async function openAndClose(fleet: FleetLike, clientKey: string | undefined): Promise<void> {
   const connection = fleet.connection();
-  const payload: JoinRoom = { clientKey };
   const opened = connection.open('/');
-  const joined = connection.emitWithAck('/', EVENTS.joinRoom, [payload], ANSWER_TIMEOUT_MS);
-  joined.catch(() => {}); // if it does not open, `opened` reports why
+  const joined = clientKey === undefined ? undefined : join(connection, { clientKey });
+  joined?.catch(() => {}); // if it does not open, `opened` reports why
   try {
     await opened;
     await joined;
   } finally {
     await connection.close();
   }
+}
+
+function join(connection: ReturnType<FleetLike['connection']>, payload: JoinRoom): Promise<unknown> {
+  return connection.emitWithAck('/', EVENTS.joinRoom, [payload], ANSWER_TIMEOUT_MS);
 }

@@ -3,8 +3,9 @@
  * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
 
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ConnectionOptions } from '../../protocol/connection.ts';
-import type { FailureCode } from '../../protocol/failure-codes.ts';
+import type { TransportCounts } from '../../protocol/link.ts';
 
 export type { TlsOptions } from '../../protocol/connection.ts';
 
@@ -13,13 +14,19 @@ export interface ClientOptions extends ConnectionOptions {
   localPort?: () => number;
 }
 
+/** `upgraded`: began with polling, and is WebSocket now. */
+export type TransportState = keyof TransportCounts;
+
 /** Microseconds from `connect()` to the end of each stage; undefined for a stage that the transport does not have. */
 export interface ConnectTimings {
   tcpUs?: number;
+  tlsUs?: number;
   upgradeUs?: number;
   openUs?: number;
   /** To the Socket.IO CONNECT answer of the first namespace. */
   namespaceUs: number;
+  /** TLS resumed the session of an earlier connection. */
+  tlsResumed?: boolean;
 }
 
 /** The payload of the broadcast that is being reported; valid only during the report. */
@@ -27,6 +34,32 @@ export interface BroadcastCopy {
   hasSize(characters: number): boolean;
   /** CRC-32 of its text. */
   checksum(): number;
+}
+
+/** A copy of an event of the server's own; valid only during the report. */
+export interface OwnEventCopy extends BroadcastCopy {
+  /** When it was sent, in whatever way the server writes it; undefined if it does not. */
+  sentAt(): unknown;
+  /** Length of the event's JSON. */
+  bytes(): number;
+}
+
+/** The event whose copies the ledger counts, decoded: the contract's broadcast, or one of the server's own. */
+export interface CountedEvent {
+  readonly name: string;
+  report(sink: ClientSink, client: Client, args: unknown[], receivedAtUs: number): void;
+}
+
+/** Reads copies of the counted event from the bytes of their packets; one for all connections of a process. */
+export interface InPlaceReader {
+  /** How the JSON of the event begins. */
+  readonly head: Uint8Array;
+  /**
+   * Reports a copy to the sink.
+   * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+   * @returns false if it is another event, or has to be decoded
+   */
+  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean;
 }
 
 /**
@@ -38,8 +71,12 @@ export interface ClientSink<C = Client> {
   onOpen(client: C, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void;
   /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
   onRefused(client: C, namespace: string, message: string, data: unknown): void;
-  /** The attempt failed before any namespace was connected. */
-  onFailed(client: C, cause: FailureCode, message: string): void;
+  /** The attempt failed before any namespace was connected. `retryAfterMs` is how long the server asks to stay away. */
+  onFailed(client: C, cause: FailureCode, message: string, retryAfterMs?: number): void;
+  /** A polling connection goes on over WebSocket. @param tookUs since the Engine.IO handshake */
+  onUpgraded(client: C, tookUs: number): void;
+  /** It stays on polling, although the server has offered WebSocket. */
+  onUpgradeFailed(client: C, cause: FailureCode, message: string): void;
   /** A `broadcast` of the wire contract. */
   onBroadcast(
     client: C,
@@ -49,13 +86,18 @@ export interface ClientSink<C = Client> {
     receivedAtUs: number,
     copy: BroadcastCopy,
   ): void;
-  /** An event named `broadcast` whose payload is none of the wire contract. */
-  onUnreadable(client: C): void;
+  /** An event of the server's own that the ledger counts. */
+  onOwnEvent(client: C, id: string, receivedAtUs: number, copy: OwnEventCopy): void;
+  /** The counted event, with a payload that is none of the wire contract, or has no id. @param example what arrived */
+  onUnreadable(client: C, example?: string): void;
   /** An event whose name is in `client.interest`. */
   onEvent(client: C, namespace: string, event: string, args: unknown[]): void;
   /** An event whose name is not in `client.interest`; its payload was not parsed. */
   onIgnored(client: C): void;
+  /** As the server sent it: nothing may have been sent with this id. */
   onAck(client: C, namespace: string, ackId: number, args: unknown[]): void;
+  /** An acknowledgement that the client itself knows to be of nothing that was sent. */
+  onUnknownAck(client: C): void;
   /**
    * An open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
    * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
@@ -71,6 +113,10 @@ export interface Client {
   readonly slot: number;
   /** Names of events to parse and report. Undefined if there are none, which is the common case. */
   interest: Set<string> | undefined;
+  /** While it is open. */
+  readonly transport: TransportState;
+  /** It polls, and `onUpgraded` or `onUpgradeFailed` will follow. */
+  readonly isUpgrading: boolean;
   /** Opens the transport if needed, then the namespace. */
   connect(namespace: string): void;
   /** @param ackId requests an acknowledgement, which `onAck` reports; unique per client. Binary args are Uint8Arrays. */

@@ -1,7 +1,7 @@
 /** Broadcasts that are not read in place: the official client's, and those that are written in an unusual way. */
 import { crc32 } from 'node:zlib';
-import { isBroadcast } from '../../protocol/events.ts';
-import type { BroadcastCopy, Client, ClientSink } from './client.ts';
+import { EVENTS, isBroadcast } from '../../protocol/events.ts';
+import type { BroadcastCopy, CountedEvent } from './client.ts';
 
 class DecodedPayload implements BroadcastCopy {
   readonly #data: unknown;
@@ -19,11 +19,14 @@ class DecodedPayload implements BroadcastCopy {
   }
 }
 
-/** @param value first argument of the event */
-export function reportBroadcast(sink: ClientSink, client: Client, value: unknown, receivedAtUs: number): void {
-  if (!isBroadcast(value)) sink.onUnreadable(client);
-  else {
-    const { seq, sentAtUs, worker, data } = value;
-    sink.onBroadcast(client, seq, sentAtUs, worker, receivedAtUs, new DecodedPayload(data));
-  }
-}
+/** The broadcast of the wire contract. */
+export const contractEvent: CountedEvent = {
+  name: EVENTS.broadcast,
+  report(sink, client, [value], receivedAtUs) {
+    if (!isBroadcast(value)) sink.onUnreadable(client);
+    else {
+      const { seq, sentAtUs, worker, data } = value;
+      sink.onBroadcast(client, seq, sentAtUs, worker, receivedAtUs, new DecodedPayload(data));
+    }
+  },
+};

@@ -1,15 +1,18 @@
-import type { FailureCode } from '../../protocol/failure-codes.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
 /** Why a connection's request failed. */
 export class FleetError extends Error {
   readonly code: FailureCode;
   /** Payload of a CONNECT_ERROR. */
   readonly data: unknown;
+  /** How long the server asks to stay away. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: FailureCode, message: string, data?: unknown) {
+  constructor(code: FailureCode, message: string, data?: unknown, retryAfterMs?: number) {
     super(message);
     this.name = 'FleetError';
     this.code = code;
     this.data = data;
+    this.retryAfterMs = retryAfterMs;
   }
 }

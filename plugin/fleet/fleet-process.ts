@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { endChild } from '../../protocol/end-child.ts';
-import type { FailureCode } from '../../protocol/failure-codes.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from './messages.ts';
 import { Outbox } from './outbox.ts';
@@ -40,7 +40,7 @@ export class FleetProcess {
   death: { atUs: number; joined: number } | undefined;
   /** Connections assigned to it. */
   connections = 0;
-  status: Status = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0, reached: 0 };
+  status: Status = { connecting: 0, connected: 0, upgrading: 0, joining: 0, joined: 0, received: 0, reached: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
   readonly #child: ChildProcess;
@@ -52,7 +52,7 @@ export class FleetProcess {
 
   constructor(settings: FleetSettings, index: number, processes: number) {
     this.index = index;
-    this.#child = fork(fileURLToPath(new URL(`./process${moduleSuffix}`, import.meta.url)), {
+    this.#child = fork(fileURLToPath(new URL(`./process/main${moduleSuffix}`, import.meta.url)), {
       serialization: 'advanced',
       // Connections live long, so a larger young generation would only cost memory.
       execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
@@ -167,7 +167,7 @@ export class FleetProcess {
     if (!this.alive) return;
     this.alive = false;
     this.death = { atUs: monotonicUs(), joined: this.status.joined };
-    this.status = { ...this.status, connecting: 0, connected: 0, joining: 0, joined: 0 };
+    this.status = { ...this.status, connecting: 0, connected: 0, upgrading: 0, joining: 0, joined: 0 };
     for (const requestId of [...this.#pending.keys()]) {
       this.#take(requestId)?.reject(new FleetError('fleet_dead', 'the fleet process has died'));
     }

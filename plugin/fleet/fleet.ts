@@ -2,7 +2,7 @@
  * The engine's side of the fleet: starts the processes that hold the connections, spreads connections over them and
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
-import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
 import { Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import { FleetProcess, type RequestLimits } from './fleet-process.ts';
@@ -82,8 +82,11 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Pick<FleetStatus, 'connecting' | 'connected' | 'joining' | 'joined' | 'received' | 'reached'> {
-    const sum = { connecting: 0, connected: 0, joining: 0, joined: 0, received: 0, reached: 0 };
+  status(): Pick<
+    FleetStatus,
+    'connecting' | 'connected' | 'upgrading' | 'joining' | 'joined' | 'received' | 'reached'
+  > {
+    const sum = { connecting: 0, connected: 0, upgrading: 0, joining: 0, joined: 0, received: 0, reached: 0 };
     for (const { status } of this.#processes) {
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += status[key];
     }
@@ -137,6 +140,18 @@ export class Fleet {
       }),
     );
     return answers.flat();
+  }
+
+  /** @param watch whether ids of the own event that appear from now on are counted */
+  async sight(watch: boolean): Promise<Sightings[]> {
+    const answers = await Promise.all(
+      this.#processes.map((child) =>
+        child
+          .request((requestId) => ({ op: 'sight', requestId, watch }), false, this.#answerLimits)
+          .catch(() => undefined),
+      ),
+    );
+    return answers.flatMap((answer) => (answer?.op === 'sighted' ? [answer.sightings] : []));
   }
 
   /** Ends all processes, with what they hold. Idempotent. */

@@ -5,7 +5,10 @@ import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
-export type MergedSnapshot = Omit<FleetSnapshot, 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'> & {
+export type MergedSnapshot = Omit<
+  FleetSnapshot,
+  'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures' | 'failureExamples'
+> & {
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
 };
@@ -35,6 +38,12 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
     connected: entries.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
     attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
     disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(entries)]),
+    transports: {
+      websocket: sum((one) => one.transports.websocket),
+      upgraded: sum((one) => one.transports.upgraded),
+      polling: sum((one) => one.transports.polling),
+    },
+    upgradeFailures: sumCounts(snapshots.map((one) => one.upgradeFailures)),
     perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
     perSessionPrefix: sumCounts(snapshots.map((one) => one.perSessionPrefix)),
     connectUs: Object.fromEntries(
@@ -43,6 +52,7 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
         encodeHistogram(mergeHistograms(snapshots.map((one) => decodeHistogram(one.connectUs[stage])))),
       ]),
     ) as FleetSnapshot['connectUs'],
+    tlsResumed: sum((one) => one.tlsResumed),
     openings: addOpenings(snapshots.map((one) => one.openings)),
     receipts: {
       received: sum((one) => one.receipts.received),
@@ -53,6 +63,7 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       open: sum((one) => one.receipts.open),
     },
     ignoredEvents: sum((one) => one.ignoredEvents),
+    unknownAcks: sum((one) => one.unknownAcks),
     receivedBytes: sum((one) => one.receivedBytes),
     sentBytes: sum((one) => one.sentBytes),
   };

@@ -3,10 +3,12 @@
  * Both sides send arrays: everything that one turn of the event loop produced travels as one message, and items that
  * can wait travel with later ones.
  */
+
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
-import type { FailureCode } from '../../protocol/failure-codes.ts';
-import type { FleetSnapshot, FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FleetSnapshot, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
+import type { OwnEventPlan } from './own-event.ts';
 
 /** The same for all connections of a run. */
 export interface FleetSettings {
@@ -18,6 +20,8 @@ export interface FleetSettings {
   ledger: boolean;
   /** The run's broadcasts; undefined without a run. */
   broadcasts?: BroadcastPlan;
+  /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
+  ownEvent?: OwnEventPlan;
   /** Disconnects per second when many connections leave together. */
   disconnectRatePerSec: number;
   /** Index of this fleet among those of the run: one for each Artillery worker, all on the same addresses. */
@@ -30,6 +34,8 @@ export interface BroadcastPlan {
   count: number;
   /** Characters of payload; undefined where they are not known. */
   bytes: number | undefined;
+  /** Each connection can get another payload. */
+  contentVaries?: boolean;
 }
 
 /** Sent to a fleet process before any command, and not as its arguments: `ps` would show secret headers and keys. */
@@ -70,12 +76,20 @@ export type FleetCommand =
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
+  | { op: 'sight'; requestId: number; watch: boolean }
   | { op: 'exit' };
 
 export type FleetAnswer =
   | { op: 'ready'; pid: number }
   | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
-  | { op: 'failed'; requestId: number; cause: FailureCode; message: string; data?: unknown }
+  | {
+      op: 'failed';
+      requestId: number;
+      cause: FailureCode;
+      message: string;
+      data?: unknown;
+      retryAfterMs?: number | undefined;
+    }
   | { op: 'acked'; requestId: number; args: unknown[] }
   /** The server refused something that nobody waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
@@ -86,6 +100,7 @@ export type FleetAnswer =
       op: 'status';
       connecting: number;
       connected: number;
+      upgrading: number;
       joining: number;
       joined: number;
       received: number;
@@ -93,12 +108,13 @@ export type FleetAnswer =
     }
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
-  | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] };
+  | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
+  | { op: 'sighted'; requestId: number; sightings: Sightings };
 
 /** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
-  'processes' | 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures'
+  'processes' | 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures' | 'failureExamples'
 > & {
   health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive' | 'answers'>;
   /** Attempts that failed, by cause (each attempt, repeats included). */

@@ -172,6 +172,6 @@ export class RemoteConnection implements FleetConnection {
 }
 
 function failureOf(answer: FleetAnswer): FleetError {
-  if (answer.op === 'failed') return new FleetError(answer.cause, answer.message, answer.data);
+  if (answer.op === 'failed') return new FleetError(answer.cause, answer.message, answer.data, answer.retryAfterMs);
   return new FleetError('fleet_protocol', `unexpected answer ${answer.op}`);
 }

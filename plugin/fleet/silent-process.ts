@@ -1,6 +1,7 @@
 /** Ledger rows for a fleet process that has died or does not answer. */
 import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 import type { FleetProcess } from './fleet-process.ts';
 
 const NO_LATENCIES = encodeHistogram(createHistogram());
@@ -20,17 +21,9 @@ export function rowsOfSilentProcess(
     .map(({ seq }) => ({
       process: index,
       seq,
+      ...NO_COPIES,
       expected: joined,
-      received: 0,
-      lostConnected: 0,
       lostDisconnected: joined,
-      duplicates: 0,
-      reordered: 0,
-      unexpected: 0,
-      notMember: 0,
-      wrongSize: 0,
-      wrongContent: 0,
-      early: 0,
       earlyByUs: 0,
       latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
       firstUs: 0,

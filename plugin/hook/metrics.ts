@@ -1,6 +1,7 @@
 /** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them. */
 import type { Metric } from '../../protocol/metric.ts';
-import type { Result, Summary } from '../../protocol/result.ts';
+import type { Summary } from '../../protocol/result/parts.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { valueAt } from '../../report/figures.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
@@ -8,7 +9,7 @@ import type { ArtilleryStats } from './artillery.ts';
 interface RunMetric extends Metric {
   /** A counter is one number at the end of the run, a summary the distribution of many. */
   kind: 'counter' | 'summary';
-  /** Its place in the result document: keys separated by dots. */
+  /** Its place in the result document: keys separated by dots. Of counts by reason, the metric is the sum. */
   path: string;
 }
 
@@ -40,10 +41,30 @@ const COUNTERS: RunMetric[] = [
   ),
   number('connections.failed', 'virtual users', 'connections.failed', 'virtual users that failed'),
   number(
+    'connections.skipped',
+    'virtual users',
+    'connections.skipped',
+    'virtual users beyond `maxVusers`, not started',
+  ),
+  number('connections.held', 'connections', 'connections.held', 'connections open after all broadcasts'),
+  number('connections.lost', 'connections', 'connections.lost', 'open connections that ended before their release'),
+  number(
+    'connections.unknown_acks',
+    'acknowledgements',
+    'connections.unknownAcks',
+    'acknowledgements of nothing that was sent, and repeated ones',
+  ),
+  number(
     'connections.rate',
     'connections/s',
     'connections.achievedRatePerSec',
     'connections made per second, pauses left out',
+  ),
+  number(
+    'socketio.delivery.coverage_of_target',
+    '0 to 1',
+    'delivery.coverageOfTarget',
+    'received ÷ what the target would have received',
   ),
   number('socketio.delivery.coverage', '0 to 1', 'delivery.coverage', 'received ÷ expected'),
   receipts('expected', 'expected', 'receipts expected'),
@@ -53,6 +74,13 @@ const COUNTERS: RunMetric[] = [
   receipts('duplicates', 'duplicates', "receipts after a connection's first"),
   receipts('reordered', 'reordered', 'first receipts by connections that had already received a later broadcast'),
   receipts('unexpected', 'unexpected', 'receipts by connections whose join was not acknowledged before the send'),
+  receipts('not_member', 'notMember', 'receipts by connections that never asked to join the room'),
+  receipts('wrong_size', 'wrongSize', 'copies whose payload has another length'),
+  receipts('wrong_content', 'wrongContent', 'copies whose payload has other characters, among those compared'),
+  receipts('early', 'early', 'receipts before the send'),
+  receipts('late', 'late', 'receipts after the ledger was finalized'),
+  receipts('unreadable', 'unreadable', 'copies without a payload of the wire contract'),
+  receipts('never_ordered', 'neverOrdered', 'copies with a number that the run did not send'),
 ];
 
 const SUMMARIES: RunMetric[] = [
@@ -92,9 +120,15 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
   for (const { name, kind, path } of runMetrics(layers)) {
     const value = valueAt(result, path);
     if (value === null || value === undefined) continue;
-    if (kind === 'counter') stats.counters[name] = Math.round((value as number) * 10_000) / 10_000;
+    if (kind === 'counter') stats.counters[name] = Math.round(totalOf(value as Count) * 10_000) / 10_000;
     else stats.summaries[name] = aggregationsOf(value as Summary);
   }
+}
+
+type Count = number | Record<string, number>;
+
+function totalOf(count: Count): number {
+  return typeof count === 'number' ? count : Object.values(count).reduce((total, one) => total + one, 0);
 }
 
 /**

@@ -2,8 +2,9 @@
  * The plugin that Artillery loads: in the main thread, where it controls the run, and once more in every worker thread,
  * where it only adjusts the script.
  */
+
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { describeError } from '../../protocol/errors.ts';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
 import type { Script } from '../script/script.ts';
 import { readWorkerSettings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, isArtilleryWorker } from './artillery.ts';

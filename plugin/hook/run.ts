@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { openThreadCarrier } from '../../protocol/carrier.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
-import type { Result } from '../../protocol/result.ts';
-import type { Reason } from '../../protocol/verdict-reasons.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { STEPS } from '../engine/steps/index.ts';
@@ -19,7 +19,7 @@ import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { EngineLink } from '../run/link.ts';
 import { type Measurements, newMeasurements, scenarioName } from '../run/measurements.ts';
-import { RunRecord } from '../run/record.ts';
+import { RunRecord } from '../run/record/record.ts';
 import { openResources } from '../run/resources.ts';
 import { succeed, within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
@@ -87,7 +87,12 @@ export class Run {
         strict,
       }));
     });
+    // Artillery's totals come only at the end, and a run that is stopped has none.
+    events.on('stats', ({ counters }) => {
+      this.#measurements.skippedUsers += counters['vusers.skipped'] ?? 0;
+    });
     events.on('done', (stats) => {
+      this.#measurements.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
       if (this.#prepared) addMetrics(stats, this.#result(this.#prepared));
     });
     // Artillery creates the plugins before it is ready for a shutdown.
@@ -239,6 +244,7 @@ export class Run {
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
     await within(this.#queue, STOP_TIMEOUT_MS);
+    await succeed(() => conductor.stopped(), STOP_TIMEOUT_MS);
     if (measurements.snapshots.length === 0)
       measurements.snapshots = (await within(link.snapshots(), STOP_TIMEOUT_MS)) ?? [];
     if (measurements.workersAtEnd.length === 0) {

@@ -1,6 +1,6 @@
 /** What a run prints. `--quiet` suppresses everything except errors. */
-import type { Result } from '../../protocol/result.ts';
-import { renderConsole } from '../../report/console.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { renderConsole } from '../../report/console/console.ts';
 import { LiveLine } from '../live/terminal-line.ts';
 import { terminalSchema } from '../script/plugin-options.ts';
 import { artillery } from './artillery.ts';

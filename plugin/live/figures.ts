@@ -16,7 +16,7 @@ export interface LiveFigures {
   broadcasts: {
     planned: number;
     sent: number;
-    /** Receipts; null if the engine keeps no ledger. */
+    /** Receipts; null if the engine keeps no ledger, or nobody knows yet. */
     expected: number | null;
     received: number | null;
   };
@@ -29,18 +29,18 @@ export interface LiveFigures {
   loops: LiveLoop[];
 }
 
-export interface LiveBroadcast {
+interface LiveBroadcast {
   seq: number;
   worker: string;
-  /** Without the probe and the reference receiver. */
-  members: number;
+  /** Without the probe and the reference receiver; null where the server counts nobody. */
+  members: number | null;
   sendDelayMs: number;
   /** Latency at the reference receiver; null until it has received the broadcast. */
   sentinelMs: number | null;
 }
 
 /** Event loop of a Socket.IO worker, or of the thread that conducts the run, over the last second. */
-export interface LiveLoop {
+interface LiveLoop {
   name: string;
   /** 0 to 1. */
   utilization: number;
@@ -80,7 +80,7 @@ export class LiveReader {
       broadcasts: {
         planned: broadcasts.planned,
         sent: broadcasts.sent,
-        expected: ledger ? measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements), 0) : null,
+        expected: ledger && !measurements.ownEvent ? this.#expected() : null,
         received: ledger ? broadcasts.delivered : null,
       },
       lastBroadcasts: this.#lastBroadcasts(),
@@ -92,6 +92,11 @@ export class LiveReader {
 
   close(): void {
     this.#delay.disable();
+  }
+
+  #expected(): number {
+    const { measurements } = this.#context;
+    return measurements.sent.reduce((sum, one) => sum + (otherReceivers(one, measurements) ?? 0), 0);
   }
 
   #lastBroadcasts(): LiveBroadcast[] {

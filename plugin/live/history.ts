@@ -2,7 +2,7 @@
 import type { LiveFigures } from './figures.ts';
 
 /** One point of each chart. */
-export interface LivePoint {
+interface LivePoint {
   seconds: number;
   connections: number;
   ratePerSec: number;

@@ -14,8 +14,10 @@ export function liveFacts(
   { measurements, config, link, population }: RunContext,
 ): () => LiveFacts {
   const startedMs = performance.now();
-  const { count, interval } = config.broadcasts;
-  const planSeconds = totalSeconds(config.phases) + config.hold + count * interval + MEASURING_SECONDS;
+  const { delivery, broadcasts } = config;
+  const count = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
+  const seconds = delivery?.seconds ?? count * broadcasts.interval;
+  const planSeconds = totalSeconds(config.phases) + config.hold + seconds + MEASURING_SECONDS;
   let last = { connections: 0, atMs: startedMs };
   let ratePerSec = 0;
   return () => {

@@ -14,7 +14,7 @@ import type { LiveFigures } from './figures.ts';
 import { LiveHistory } from './history.ts';
 import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus.ts';
 
-export interface LiveViewOptions {
+interface LiveViewOptions {
   /** 0 for a free one. */
   port: number;
   /** Read once per second, one reading at a time; closed with the view. */

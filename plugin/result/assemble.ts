@@ -1,10 +1,10 @@
 /** Measurements to result document; nothing is measured here. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/capacity.ts';
 import type { Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
-import { ENGINE } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
+import { absentSections } from './absent.ts';
 import { connectionFigures } from './connections.ts';
 import { cpuFigures } from './cpu.ts';
 import { batchRows, deliveryFigures } from './delivery.ts';
@@ -12,6 +12,7 @@ import { generatorFigures } from './generator.ts';
 import { latencyFigures } from './latency.ts';
 import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory.ts';
+import { doubtMiscounted } from './miscounted.ts';
 import { evaluate } from './verdict.ts';
 
 export function assembleResult(
@@ -22,8 +23,10 @@ export function assembleResult(
 ): Result {
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
+  const absent = absentSections(measurements);
   const measured: Omit<Result, 'verdict' | 'capacity'> = {
     schemaVersion: 1,
+    absent,
     run: {
       id: measurements.id,
       scenario: measurements.scenario,
@@ -32,12 +35,12 @@ export function assembleResult(
       target: measurements.target,
       profile: measurements.profile,
       engine: measurements.engine,
-      complete: measurements.aborted === undefined && measurements.workersAtEnd.length > 0,
+      complete: measurements.aborted === undefined && measurements.stages.at(-1)?.name === 'done',
     },
     connections: connectionFigures(measurements),
-    delivery: measurements.engine === ENGINE ? deliveryFigures(measurements, batches, config) : null,
+    delivery: absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null,
     latency: latencyFigures(measurements),
-    memory: memoryFigures(measurements, sampler),
+    memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers),
     generator: generatorFigures(measurements),
     machine: machineFigures(measurements, sampler, environment.cpuCount),

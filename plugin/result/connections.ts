@@ -1,7 +1,7 @@
 /** How the connections were made: how many, how fast, how long each took. */
 import { summaryMs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES } from '../../protocol/link.ts';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { ENGINE } from '../script/script.ts';
@@ -27,6 +27,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     peak: measurements.peakConnections,
     failed: sum(Object.values(failures)),
     failures,
+    failureExamples: Object.assign({}, ...snapshots.map((snapshot) => snapshot.failureExamples).toReversed()),
     asked: sum(snapshots.map(({ accounts }) => accounts.asked)),
     opened: sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended)))),
     held:
@@ -34,6 +35,8 @@ export function connectionFigures(measurements: Measurements): Result['connectio
         ? sum(snapshots.map(({ accounts }) => accounts.alive))
         : null,
     lost: lostOf(snapshots),
+    skipped: measurements.skippedUsers,
+    unknownAcks: sum(snapshots.map(({ unknownAcks }) => unknownAcks)),
     retries: sum(snapshots.map(({ retries }) => retries)),
     disconnects: sumCounts(snapshots.map(({ disconnects }) => disconnects)),
     configuredRatePerSec: measurements.configuredRatePerSec,
@@ -41,10 +44,27 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     rampSeconds: rate?.seconds ?? null,
     connectMs: total,
     stagesMs,
+    tlsHandshakes: tlsHandshakes(stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))),
+    transports: transportFigures(measurements),
     perWorker: sumCounts([
       ...snapshots.map(({ perWorker }) => perWorker),
       ...snapshots.map(({ perSessionPrefix }) => namesOf(measurements, perSessionPrefix)),
     ]),
+  };
+}
+
+function tlsHandshakes(all: number, resumed: number): Result['connections']['tlsHandshakes'] {
+  return all === 0 ? null : { full: all - resumed, resumed };
+}
+
+function transportFigures({ engine, transports, snapshots }: Measurements): Result['connections']['transports'] {
+  if (engine !== ENGINE || snapshots.length === 0) return null;
+  return {
+    configured: transports,
+    websocket: sum(snapshots.map((snapshot) => snapshot.transports.websocket)),
+    upgraded: sum(snapshots.map((snapshot) => snapshot.transports.upgraded)),
+    polling: sum(snapshots.map((snapshot) => snapshot.transports.polling)),
+    upgradeFailures: sumCounts(snapshots.map(({ upgradeFailures }) => upgradeFailures)),
   };
 }
 

@@ -1,6 +1,8 @@
 /** Who got each broadcast. */
+import { EVENTS } from '../../protocol/events.ts';
 import type { ReceiptTotals } from '../../protocol/link.ts';
-import { type Batch, RECEIPT_COUNTS, type ReceiptCount, type Result } from '../../protocol/result.ts';
+import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../protocol/result/delivery.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Settings } from '../script/settings.ts';
@@ -18,20 +20,33 @@ export function deliveryFigures(
   config: Settings,
 ): NonNullable<Result['delivery']> {
   const receipts = totals(batches);
+  const { ownEvent, frozen } = measurements;
   const counted = (key: keyof ReceiptTotals) => sum(measurements.snapshots.map((snapshot) => snapshot.receipts[key]));
   return {
-    payloadBytes: config.broadcasts.bytes,
+    ...sourceOf(measurements, config),
     broadcasts: batches.length,
     ...receipts,
     late: counted('late'),
     unreadable: counted('unreadable'),
     // Once the run has finalized its own broadcasts, any other row was never ordered.
-    neverOrdered: counted('neverOrdered') + (measurements.frozen.length > 0 ? counted('open') : 0),
+    neverOrdered: ownEvent ? 0 : counted('neverOrdered') + (frozen.length > 0 ? counted('open') : 0),
+    outside: ownEvent ? counted('neverOrdered') + counted('open') : 0,
     frames: counted('received') + counted('unreadable'),
     coverage: receipts.expected > 0 ? receipts.received / receipts.expected : null,
     coverageOfTarget: ofTarget(measurements, receipts.received),
     batches,
   };
+}
+
+function sourceOf(
+  { ownEvent }: Measurements,
+  { broadcasts }: Settings,
+): Pick<NonNullable<Result['delivery']>, 'source' | 'event' | 'publisher' | 'payloadBytes'> {
+  if (!ownEvent) {
+    return { source: 'contract', event: EVENTS.broadcast, publisher: 'worker', payloadBytes: broadcasts.bytes };
+  }
+  const { event, publisher, bytes } = ownEvent;
+  return { source: 'own event', event, publisher: publisher === 'run' ? 'run' : null, payloadBytes: bytes };
 }
 
 export function batchRows(measurements: Measurements): Batch[] {

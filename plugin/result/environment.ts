@@ -5,10 +5,11 @@ import { readFileSync } from 'node:fs';
 import { cpus, release, type as systemType, totalmem } from 'node:os';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { openFileLimits } from '../../protocol/open-files.ts';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Target } from '../run/target.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
+import { serverDescription } from './server-description.ts';
 
 type Environment = Result['environment'];
 
@@ -41,6 +42,7 @@ export function describeEnvironment(
         webSocketEngine: server.webSocketEngine,
       }),
     },
+    server: serverDescription(workers),
     kernel: `${systemType()} ${release()}`,
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cpuCount: cpus().length,
@@ -93,6 +95,7 @@ export function settingsOf(
     redis: redisUrl !== undefined,
     profile,
     target: url,
+    transports: settings.connection.transports,
     engineOptions: publicOptions(script.config.engines?.[ENGINE]),
     flow: script.scenarios,
   };

@@ -1,5 +1,5 @@
 /** The event loops of the load generator, one row each. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 
 /** Rows of a window and part are numbered across all engines: no two loops share a number. */

@@ -2,7 +2,7 @@
  * Memory that grows while the number of connections stays the same. The plateaus come one after the other, so a leak in time
  * would be taken for the cost of connections.
  */
-import { fitLine } from '../../report/statistics.ts';
+import { fitLine } from '../../report/statistics/statistics.ts';
 import type { Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { sampled } from './peaks.ts';
@@ -10,7 +10,7 @@ import { sampled } from './peaks.ts';
 /** As a share of what the connections seem to cost. */
 const MAX_SHARE = 0.2;
 
-type Measured = Pick<Measurements, 'stages' | 'plateaus' | 'afterBroadcasts'>;
+type Measured = Pick<Measurements, 'control' | 'stages' | 'plateaus' | 'afterBroadcasts'>;
 
 /**
  * A figure grows if it rises in the samples of the idle time, and a collection after the broadcasts does not take this back:
@@ -21,14 +21,15 @@ export function growingFigures(
   measured: Measured,
   { layers, samples }: Pick<Sampler, 'layers' | 'samples'>,
 ): Set<string> {
-  const { stages, plateaus, afterBroadcasts } = measured;
+  const { control, stages, plateaus, afterBroadcasts } = measured;
   const at = (name: string) => stages.find((stage) => stage.name === name)?.t;
   const [baseline, hold, broadcasts] = [at('baseline'), at('hold'), at('broadcasts')];
   const end = stages.find(({ name }) => name === 'disconnect' || name === 'end of the run')?.t;
   const [first, last] = [plateaus[0], plateaus.at(-1)];
   const growing = new Set<string>();
   if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
-  if (!first || !last || !afterBroadcasts) return growing;
+  // Garbage that nobody collects looks the same.
+  if (!control || !first || !last || !afterBroadcasts) return growing;
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
   for (const { id, figures } of layers) {
     for (const { id: figure, sampleKey } of figures) {

@@ -1,9 +1,10 @@
 /** How far the latencies of other broadcasts, sent in the same way, can be from these. */
 import { recordedUs } from '../../protocol/histogram.ts';
 import type { FrozenBroadcast } from '../../protocol/link.ts';
-import type { Interval, Result } from '../../protocol/result.ts';
-import { type Cluster, clusterIntervals } from '../../report/bootstrap.ts';
-import { median } from '../../report/statistics.ts';
+import type { Interval } from '../../protocol/result/parts.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { type Cluster, clusterIntervals } from '../../report/statistics/quantile-intervals.ts';
+import { median } from '../../report/statistics/statistics.ts';
 import { merged } from './sums.ts';
 
 type Figures = Pick<Result['latency'], 'intervals' | 'slowFirst'>;

@@ -1,13 +1,15 @@
 /** How long the broadcasts took. */
 import { encodeHistogram, mergeHistograms, summaryMs } from '../../protocol/histogram.ts';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { intervalFigures, reachedBroadcasts } from './intervals.ts';
 import { sentinelFigures } from './sentinel.ts';
 import { histogramOf, merged, summaryOfEach } from './sums.ts';
 
 export function latencyFigures(measurements: Measurements): Result['latency'] {
-  const { frozen, sent, roundTripsUs, clocks, workersAtStart } = measurements;
+  const { frozen, sent, roundTripsUs, clocks, workersAtStart, ownEvent } = measurements;
+  // Nobody knows which worker holds a connection, and the server does not say when it meant to send.
+  const known = { workers: ownEvent === undefined, schedule: ownEvent?.publisher !== 'server' };
   const local = merged(frozen.map(({ latencyUs }) => latencyUs.local));
   const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
@@ -16,12 +18,15 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const underLoad = halves(roundTripsUs.underLoad);
   const single = halves(roundTripsUs.single);
   return {
+    from: ownEvent?.latencyFrom ?? 'server',
     oneWayMs: summaryMs(oneWay, broadcasts.length),
-    localMs: summaryMs(local, broadcasts.length),
-    crossWorkerMs: summaryMs(cross, broadcasts.length),
+    localMs: known.workers ? summaryMs(local, broadcasts.length) : null,
+    crossWorkerMs: known.workers ? summaryMs(cross, broadcasts.length) : null,
     completionMs: summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
     ...intervalFigures(broadcasts),
-    sendDelayMs: summaryOfEach(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs)),
+    sendDelayMs: known.schedule
+      ? summaryOfEach(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
+      : null,
     ...sentinelFigures(measurements),
     roundTripHalfMs: {
       underLoad: summaryMs(underLoad, underLoad.totalCount),

@@ -1,5 +1,5 @@
 /** How much CPU and memory the generator's machine had left. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { CpuWindow, Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 

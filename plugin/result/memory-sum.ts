@@ -1,5 +1,7 @@
 /** Whether the layers add up to what the whole machine uses. */
-import type { Result, Slope } from '../../protocol/result.ts';
+
+import type { Slope } from '../../protocol/result/memory.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Layer } from '../samplers/index.ts';
 
 const WHOLE = 'systemHeld';

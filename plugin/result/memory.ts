@@ -1,10 +1,13 @@
 /** What the connections cost in memory: at rest, and in service. */
-import type { Result, Slope } from '../../protocol/result.ts';
+
+import type { Slope } from '../../protocol/result/memory.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { inServicePoints } from '../../report/in-service.ts';
-import { fitLine, type Point } from '../../report/statistics.ts';
-import { doubtOf } from '../../report/straightness.ts';
+import { fitLine, type Point } from '../../report/statistics/statistics.ts';
+import { type Doubt, doubtOf } from '../../report/statistics/straightness.ts';
 import type { LayerBytes, Measurements } from '../run/measurements.ts';
 import { describeLayers, type Sampler } from '../samplers/index.ts';
+import { fallenFigures } from './fallen.ts';
 import { growingFigures } from './growth.ts';
 import { memorySum } from './memory-sum.ts';
 import { peaksOf } from './peaks.ts';
@@ -13,12 +16,12 @@ type Sampled = Pick<Sampler, 'layers' | 'samples'>;
 type Memory = Result['memory'];
 
 export function memoryFigures(measurements: Measurements, sampled: Sampled): Memory {
-  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, absentLayers } = measurements;
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, origins } = measurements;
   const baseline = plateaus[0]?.layers ?? {};
   const readings = plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]);
   const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
   const { bytes: peakBytes, derived } = peaksOf(measurements, sampled, [...readings, ...last], sampled.samples);
-  const growing = growingFigures(measurements, sampled);
+  const doubts = doubtsOfRun(measurements, sampled);
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
     const naive =
@@ -26,25 +29,50 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
         ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / measurements.peakConnections
         : 0;
     const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
-    const slope = slopeOf(points, growing.has(layer));
+    const slope = slopeOf(points, doubts.get(layer));
     if (slope) perConnectionBytes[layer] = { ...slope, naive };
   }
   return {
     layers: describeLayers(sampled.layers),
+    collected: measurements.control,
     perConnectionBytes,
-    inService: inServiceFigures(measurements, sampled, growing),
+    inService: inServiceFigures(measurements, sampled, doubts),
     sum: memorySum(perConnectionBytes, sampled.layers),
     peakBytes,
     derivedPeaks: derived,
-    residualBytes: afterDisconnect ? difference(afterDisconnect, baseline) : {},
+    // What garbage is there by then would look like something that connections have left.
+    residualBytes: afterDisconnect && measurements.control ? difference(afterDisconnect, baseline) : {},
     afterBroadcastsBytes: afterBroadcasts ?? {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
-    absent: absentLayers,
+    collectionsCounted: measurements.collectionsCounted,
+    sources: origins,
+    absent: absentFigures(measurements),
   };
 }
 
+/** By figure: what the run saw, and a line through the plateaus does not show. */
+function doubtsOfRun(measurements: Measurements, sampled: Sampled): Map<string, Doubt> {
+  const growing = [...growingFigures(measurements, sampled)];
+  return new Map<string, Doubt>([
+    ...growing.map((figure) => [figure, 'grows'] as const),
+    ...[...measurements.fallingAtBaseline, ...fallenFigures(measurements)].map(
+      (figure) => [figure, 'falling'] as const,
+    ),
+  ]);
+}
+
+const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it had confirmed';
+
+function absentFigures({ absentLayers, uncollected }: Measurements): Memory['absent'] {
+  return { ...absentLayers, ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])) };
+}
+
 /** Null where a plateau was not read before its collection. */
-function inServiceFigures(measurements: Measurements, sampled: Sampled, growing: Set<string>): Memory['inService'] {
+function inServiceFigures(
+  measurements: Measurements,
+  sampled: Sampled,
+  doubts: Map<string, Doubt>,
+): Memory['inService'] {
   const { plateaus, inServiceAfterBroadcasts } = measurements;
   const readings = plateaus.map(({ inService }) => inService).filter((reading) => reading !== undefined);
   if (readings.length === 0 || readings.length < plateaus.length) return null;
@@ -55,18 +83,19 @@ function inServiceFigures(measurements: Measurements, sampled: Sampled, growing:
     plateaus: plateaus.map(({ connections, inService }) => ({ connections, ...inService })),
   };
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
-  const slopes = inAll(readings).flatMap((layer) => {
-    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), growing.has(layer));
-    return slope ? [[layer, slope] as const] : [];
+  const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
+    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
+    // The slope leads to the peak, a single observation: nobody knows how much the next one will differ.
+    return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
   return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
 }
 
-function slopeOf(points: Point[], grows: boolean): Omit<Slope, 'naive'> | null {
+function slopeOf(points: Point[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
   const line = fitLine(points);
   if (!line) return null;
   const { slope, low95, high95, r2 } = line;
-  const doubt = grows ? 'grows' : doubtOf(points);
+  const doubt = doubtOfRun ?? doubtOf(points);
   return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
 }
 

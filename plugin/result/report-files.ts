@@ -2,12 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { renderSamplesCsv } from '../../report/csv.ts';
 import { renderHtml } from '../../report/html/report.ts';
 import { renderJunit } from '../../report/junit.ts';
-import { renderMarkdown } from '../../report/markdown.ts';
-import { replace } from '../run/replace.ts';
+import { renderMarkdown } from '../../report/markdown/markdown.ts';
+import { replace } from '../run/record/replace.ts';
 
 type ReportFile = [name: string, render: (result: Result) => string];
 

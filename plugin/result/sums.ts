@@ -7,7 +7,7 @@ import {
   recordUs,
   summaryMs,
 } from '../../protocol/histogram.ts';
-import type { Summary } from '../../protocol/result.ts';
+import type { Summary } from '../../protocol/result/parts.ts';
 
 export function merged(encoded: string[]): Histogram {
   return mergeHistograms(encoded.map(decodeHistogram));

@@ -1,6 +1,7 @@
 /** Whether the figures can be trusted, and if not, why. */
-import type { Result } from '../../protocol/result.ts';
-import { type Reason, VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
+
+import { type Reason, VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { ceilings } from './reasons/ceilings.ts';
 import { connectionProblems } from './reasons/connections.ts';
@@ -8,6 +9,7 @@ import { copyProblems } from './reasons/copies.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
 import { memoryProblems } from './reasons/memory.ts';
+import { ownEventProblems } from './reasons/own-event.ts';
 
 type Status = Result['verdict']['status'];
 
@@ -48,6 +50,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
     };
   }
   if (delivery) yield* ledgerProblems(delivery);
+  yield* ownEventProblems(measurements, result);
   yield* copyProblems(measurements, result);
   yield* clockProblems(result.latency);
   yield* generatorProblems(measurements, result);
@@ -55,8 +58,9 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   yield* ceilings(measurements, result);
   yield* plateauProblems(measurements);
   yield* memoryProblems(result.memory);
+  // Both in the order of the control URLs; names can be the same.
   const restarted = measurements.workersAtEnd.filter(
-    ({ worker, pid }) => measurements.workersAtStart.find((before) => before.worker === worker)?.pid !== pid,
+    ({ pid }, index) => measurements.workersAtStart[index]?.pid !== pid,
   );
   if (restarted.length > 0) {
     yield {
@@ -84,7 +88,7 @@ function* clockProblems({ clocks, oneWayMs }: Result['latency']): Generator<Reas
   }
 }
 
-function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generator<Reason> {
+function* ledgerProblems({ batches, source }: NonNullable<Result['delivery']>): Generator<Reason> {
   const open = batches.filter(
     (batch) => batch.expected !== batch.received + batch.lostConnected + batch.lostDisconnected,
   );
@@ -98,7 +102,10 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
     yield {
       code: 'NOBODY_EXPECTED',
       message: 'no connection had joined the room of the broadcasts',
-      fix: "let the flow emit join_room with the plugin's `room` (default: capacity)",
+      fix:
+        source === 'contract'
+          ? "let the flow emit join_room with the plugin's `room` (default: capacity)"
+          : 'let the flow emit the event that `delivery.join` names, and the server acknowledge it',
     };
   }
   const duplicated = batches.filter(({ duplicates }) => duplicates > 0);
@@ -106,7 +113,10 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
     yield {
       code: 'DUPLICATE_RECEIPTS',
       message: `connections got ${duplicated.length} of ${batches.length} broadcasts more than once`,
-      fix: 'give the run its own room, which no other run or publisher uses',
+      fix:
+        source === 'contract'
+          ? 'give the run its own room, which no other run or publisher uses'
+          : 'does `delivery.id` tell one broadcast from another, and does nobody else publish with the same ids?',
     };
   }
   // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts.
@@ -127,9 +137,9 @@ function* ledgerProblems({ batches }: NonNullable<Result['delivery']>): Generato
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
 
-function* plateauProblems({ plateaus, aborted }: Measurements): Generator<Reason> {
+function* plateauProblems({ plateaus, aborted, memory }: Measurements): Generator<Reason> {
   const different = new Set(plateaus.map(({ connections }) => connections));
-  if (aborted || different.size === 0 || different.size >= MIN_PLATEAUS) return;
+  if (aborted || !memory || different.size === 0 || different.size >= MIN_PLATEAUS) return;
   yield {
     code: 'TOO_FEW_PLATEAUS',
     message: `memory was read at ${different.size} numbers of connections (${[...different].join(', ')}): the bytes per connection have no interval`,

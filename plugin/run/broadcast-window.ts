@@ -1,17 +1,19 @@
 /** The broadcasts at full target: published, drained, and their ledger finalized. */
+import type { Settings } from '../script/settings.ts';
+import { measureAfterBroadcasts } from './at-rest.ts';
 import { publish } from './broadcasts.ts';
 import { readClocks, toOurs } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { drain } from './drain.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { readAtRest, readInService } from './readings.ts';
+import type { Measurements } from './measurements.ts';
 import { clockDifference } from './round-trips.ts';
 import { pause } from './wait.ts';
-import { mark, windowSince } from './windows.ts';
+import { mark, type WindowContext, windowSince } from './windows.ts';
 
 /** @param onDrain called when the last broadcast is out */
 export async function measureBroadcasts(context: RunContext, onDrain: () => void): Promise<void> {
-  const { control, probe, record, sampler, config, measurements, link, ledger, here, signal } = context;
+  const { control, probe, record, config, measurements, link, ledger, here, signal } = context;
   const { room, broadcasts } = config;
   probe.onRoundTrip = (seq, us) => measurements.roundTripsUs.underLoad.push(us + clockDifference(context, seq));
   measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
@@ -44,7 +46,7 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
   await drain(context, reachedBefore);
   const delivered = ledger
     ? link.status.received - receivedBefore
-    : sum(measurements.sent.map((sent) => sent.expected));
+    : sum(measurements.sent.map(({ expected }) => expected ?? 0));
   measurements.cpu.broadcast = await windowSince(context, begin, delivered);
   await noteGenerator(context, 'broadcasts');
   await settleClocks(context);
@@ -54,11 +56,7 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
     const orders = measurements.sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room, sentAtUs, intendedAtUs }));
     measurements.frozen = await link.freeze(orders);
   }
-  if (signal.aborted) return;
-  const inService = await readInService(sampler);
-  measurements.inServiceAfterBroadcasts = inService;
-  measurements.afterBroadcasts = await readAtRest(control, sampler);
-  record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
+  await measureAfterBroadcasts(context);
 }
 
 /** It joins last, so that its worker serves it last: see `sentinel.ts`. */
@@ -115,7 +113,9 @@ async function settleClocks({ control, measurements, here, signal }: RunContext)
 const IDLE_PARTS = 10;
 
 /** The CPU that idle connections cost. */
-export async function measureIdle(context: RunContext): Promise<void> {
+export async function measureIdle(
+  context: WindowContext & { config: Pick<Settings, 'hold'>; measurements: Measurements; signal: AbortSignal },
+): Promise<void> {
   const { config, measurements, signal } = context;
   for (let part = 0; part < IDLE_PARTS && !signal.aborted; part++) {
     const begin = await mark(context);

@@ -6,7 +6,9 @@ import { toOurs, toWorkers, type WorkerClock } from './clocks.ts';
 import { pause } from './wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
-export interface SentBroadcast extends BroadcastSent {
+export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
+  /** Members of the room as the server counted them; null if it counts nobody. */
+  expected: number | null;
   intendedAtUs: number;
   /** `sentAtUs` as the publisher reported it, on its own clock. */
   stampedAtUs: number;
@@ -14,7 +16,7 @@ export interface SentBroadcast extends BroadcastSent {
   via: number;
 }
 
-export interface Schedule {
+interface Schedule {
   room: string;
   count: number;
   intervalMs: number;

@@ -3,12 +3,14 @@
  * live, and the deployment is the one that the run began with. Bytes per connection are only as good as these counts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
-import type { ReasonCode } from '../../protocol/verdict-reasons.ts';
 import { addWarning, type RunContext } from './context.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
 const AGREE_TIMEOUT_MS = 3000;
+/** Of this time, the generator's count must have stayed the same for as long as the line above says. */
+const STEADY_TIMEOUT_MS = 6000;
 const POLL_MS = 200;
 /** Statistics read this long apart differ, even if a worker rounds its uptime to seconds. */
 const STALE_AFTER_MS = 2000;
@@ -19,6 +21,8 @@ export class Checkpoints {
   #deployment: Record<string, string> = {};
   /** In the order of the control URLs. */
   #uptimes = { seconds: [] as number[], readAtMs: 0 };
+  /** At the last standstill. */
+  #metrics: { figures: string; connections: number } | undefined;
   /** Connections that existed before the run; they have their own reason, BASELINE_NOT_EMPTY. */
   #others = 0;
 
@@ -33,7 +37,7 @@ export class Checkpoints {
     this.#checkIdentities(workers);
     this.#uptimes = uptimesOf(workers);
     this.#deployment = await deployment();
-    this.#others = Math.max(0, sum(workers.map(({ connections }) => connections)) - this.#own());
+    this.#others = Math.max(0, connectionsOf(workers) - this.#own());
     return { workers, others: this.#others };
   }
 
@@ -43,23 +47,31 @@ export class Checkpoints {
     if (signal.aborted) return;
     const workers = await this.#agreement(when);
     this.#checkAge(workers, when);
-    await this.#checkDeployment(when);
+    await this.#checkMetrics(when);
+    await this.checkDeployment(when);
   }
 
   /** @returns the workers' statistics when both sides agree, or the last ones */
   async #agreement(when: string): Promise<WorkerStats[]> {
     const { control, population, ledger, signal } = this.#context;
-    const deadlineMs = performance.now() + AGREE_TIMEOUT_MS;
+    const beganMs = performance.now();
+    let steady = { held: population.connections(), sinceMs: beganMs };
     for (;;) {
       const workers = await control.stats();
-      const counted = sum(workers.map(({ connections }) => connections)) - this.#others - this.#own();
+      const counted = connectionsOf(workers) - this.#others - this.#own();
       const held = population.connections();
-      // Without a ledger, the workers' count is the only one there is.
-      if (!ledger || counted === held || signal.aborted) return workers;
-      if (performance.now() > deadlineMs) {
+      const nowMs = performance.now();
+      // Without a ledger, the workers' count is the only one there is; without workers, the fleet's.
+      if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
+      // There is nothing more to say, and the wait delays the run.
+      if (this.#reported.has('WORKERS_DISAGREE')) return workers;
+      if (held !== steady.held) steady = { held, sinceMs: nowMs };
+      if (nowMs - steady.sinceMs > AGREE_TIMEOUT_MS) {
         this.#disagreement(counted, held, when);
         return workers;
       }
+      // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
+      if (nowMs - beganMs > STEADY_TIMEOUT_MS) return workers;
       await delay(POLL_MS);
     }
   }
@@ -73,8 +85,7 @@ export class Checkpoints {
   }
 
   #checkIdentities(workers: WorkerStats[]): void {
-    const process = ({ host, pid }: WorkerStats) => JSON.stringify([host, pid]);
-    const alike = repeated(workers.map(process));
+    const alike = repeated(workers.map(processOf));
     if (alike > 0) {
       const message = `${alike} of ${workers.length} control URLs lead to the same process as another one`;
       this.#warn('WORKER_REPEATED', message, 'give the control URL of every worker, and each once');
@@ -96,12 +107,28 @@ export class Checkpoints {
     this.#warn('STATISTICS_STALE', `${when}, ${names} sent the same statistics as before`, 'see the worker logs');
   }
 
-  async #checkDeployment(when: string): Promise<void> {
+  /** Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's. */
+  async #checkMetrics(when: string): Promise<void> {
+    const { metrics, population } = this.#context;
+    const reading = await metrics?.read().catch(() => undefined);
+    if (!reading) return;
+    const [now, before] = [
+      { figures: JSON.stringify(reading.figures), connections: population.connections() },
+      this.#metrics,
+    ];
+    this.#metrics = now;
+    if (!before || before.connections === now.connections || before.figures !== now.figures) return;
+    const fix = 'read the metrics of the server itself: a cache or a gateway in between repeats old ones';
+    this.#warn('STATISTICS_STALE', `${when}, the metrics were the same as at ${before.connections}`, fix);
+  }
+
+  /** Its end is often why a run stopped early, so it is looked at then, too. */
+  async checkDeployment(when: string): Promise<void> {
     const now = await this.#context.deployment();
     const changed = Object.keys(this.#deployment).filter((part) => part in now && now[part] !== this.#deployment[part]);
     if (changed.length === 0) return;
-    this.#deployment = now;
-    const message = `${when}, ${changed.join(' and ')} had been replaced or reloaded since the run began`;
+    this.#deployment = { ...this.#deployment, ...now };
+    const message = `${when}, ${changed.join(' and ')} had been reloaded, replaced or stopped since the run began`;
     this.#warn('DEPLOYMENT_CHANGED', message, 'see its log, and leave the deployment alone during a run');
   }
 
@@ -112,10 +139,10 @@ export class Checkpoints {
     addWarning(this.#context, code, message, fix);
   }
 
-  /** The probe's and the sentinel's; control connections are not among those that workers count. */
+  /** The probe's, the sentinel's and the publishers'; control connections are not among those that workers count. */
   #own(): number {
-    const { probe, sentinel } = this.#context;
-    return Number(probe.connected) + Number(sentinel?.connected ?? false);
+    const { probe, sentinel, publishers } = this.#context;
+    return Number(probe.connected) + Number(sentinel?.connected ?? false) + (publishers?.connected ?? 0);
   }
 }
 
@@ -123,10 +150,16 @@ function uptimesOf(workers: WorkerStats[]): { seconds: number[]; readAtMs: numbe
   return { seconds: workers.map(({ uptimeSeconds }) => uptimeSeconds), readAtMs: performance.now() };
 }
 
-function repeated(values: string[]): number {
-  return values.length - new Set(values).size;
+function processOf({ host, pid }: WorkerStats): string {
+  return JSON.stringify([host, pid]);
 }
 
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+/** Of each process once, however many control URLs lead to it: that has its own reason, WORKER_REPEATED. */
+function connectionsOf(workers: WorkerStats[]): number {
+  const counts = new Map(workers.map((worker) => [processOf(worker), worker.connections]));
+  return [...counts.values()].reduce((total, count) => total + count, 0);
+}
+
+function repeated(values: string[]): number {
+  return values.length - new Set(values).size;
 }

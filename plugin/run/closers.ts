@@ -1,5 +1,5 @@
 /** Closes what a run has opened, in reverse order. */
-export type Closer = () => void | Promise<void>;
+type Closer = () => void | Promise<void>;
 
 export class Closers {
   readonly #closers: Closer[] = [];

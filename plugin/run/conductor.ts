@@ -5,15 +5,18 @@
  */
 
 import { arrivalsOf } from '../script/phases.ts';
+import { measureAtRest, measureSettled, without } from './at-rest.ts';
 import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
+import type { LayerBytes } from './measurements.ts';
+import { checkPath, measureOwnEvent } from './own-event/window.ts';
+import type { Arrivals } from './population.ts';
 import { addPhase, endRamp } from './ramps.ts';
-import { readAtRest, readInService } from './readings.ts';
+import { readInService } from './readings.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
-import { pause } from './wait.ts';
 import { warmUp } from './warm-up.ts';
 import { type Mark, mark, windowSince } from './windows.ts';
 
@@ -34,8 +37,6 @@ const SETTLE_TIMEOUT_MS = 30_000;
 const LEAVE_TIMEOUT_MS = 120_000;
 /** A population that the server reports is at most this old. */
 const NUMBER_AGE_MS = 1000;
-/** Time for the server to free what it frees after the last disconnect. */
-const RESIDUAL_SETTLE_MS = 1000;
 
 export class Conductor {
   /** Called at each change of `stage`. */
@@ -45,7 +46,7 @@ export class Conductor {
   #stage: Stage = 'warm-up';
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
-  #arrived = 0;
+  readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
   #rampBegin: Mark | undefined;
 
   constructor(context: RunContext) {
@@ -62,6 +63,7 @@ export class Conductor {
     const { control, measurements, sampler, population, here, signal } = this.#context;
     const { workers, others } = await this.#checkpoints.begin();
     measurements.workersAtStart = workers.map(({ worker, pid }) => ({ worker, pid }));
+    measurements.collectionsCounted = workers.every(({ collections }) => collections !== undefined);
     if (others > 0) {
       const message = `${others} connections existed before the run, so the baseline includes them`;
       addWarning(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
@@ -73,7 +75,7 @@ export class Conductor {
     if (signal.aborted) return;
     sampler.start();
     this.#enter('baseline');
-    await this.#plateau();
+    await this.#plateau((when) => this.#baseline(when));
     await measureSingleRoundTrips(this.#context);
   }
 
@@ -84,11 +86,13 @@ export class Conductor {
     if (arrivalsOf(phase) === 0) {
       this.#enter('plateau');
       await this.#endRamp();
-      if (this.#arrived > 0) await this.#plateau();
+      if (this.#arrivals.count > 0) await this.#plateau();
+      if (config.delivery) await checkPath(this.#context, config.delivery);
       return;
     }
     this.#enter('ramp');
-    this.#arrived += arrivalsOf(phase);
+    this.#arrivals.count += arrivalsOf(phase);
+    this.#arrivals.mayBeSkipped ||= phase.maxVusers !== undefined;
     addPhase(measurements.ramps, phase, config.load.perUser);
     if (this.#rampBegin) return;
     await resetGenerator(this.#context);
@@ -101,8 +105,12 @@ export class Conductor {
     await this.#endRamp();
     if (measurements.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
     if (config.hold > 0) await this.#during('hold', () => measureIdle(this.#context));
-    if (config.broadcasts.count > 0) {
-      await this.#during('broadcasts', () => measureBroadcasts(this.#context, () => this.#enter('drain')));
+    const { delivery, broadcasts } = config;
+    const onDrain = () => this.#enter('drain');
+    if (delivery && delivery.seconds > 0) {
+      await this.#during('broadcasts', () => measureOwnEvent(this.#context, delivery, onDrain));
+    } else if (!delivery && broadcasts.count > 0) {
+      await this.#during('broadcasts', () => measureBroadcasts(this.#context, onDrain));
     }
     await this.#checkRedis();
     await this.#checkpoints.check('after the broadcasts');
@@ -115,12 +123,21 @@ export class Conductor {
     this.#enter('done');
   }
 
+  /** After the run has been aborted: what may have stopped it. */
+  async stopped(): Promise<void> {
+    await this.#checkpoints.checkDeployment('when the run stopped');
+  }
+
   async #endRamp(): Promise<void> {
     const context = this.#context;
     const { population, measurements, signal } = context;
-    const settled = await population.settled(this.#arrived, SETTLE_TIMEOUT_MS, signal);
+    const settled = await population.settled(this.#arrivals, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      addWarning(context, 'NOT_SETTLED', `some of ${this.#arrived} virtual users did not connect and join in time`);
+      addWarning(
+        context,
+        'NOT_SETTLED',
+        `some of ${this.#arrivals.count} virtual users did not connect and join in time`,
+      );
     }
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
@@ -132,14 +149,15 @@ export class Conductor {
     await noteGenerator(context, 'ramp');
   }
 
-  async #plateau(): Promise<void> {
-    const { control, sampler, population, record, measurements, signal } = this.#context;
+  async #plateau(atRest = (when: string) => measureAtRest(this.#context, when)): Promise<void> {
+    const { sampler, population, record, measurements, signal } = this.#context;
     if (signal.aborted) return;
-    await this.#checkpoints.check(`at ${population.connections()} connections`);
+    const when = `at ${population.connections()} connections`;
+    await this.#checkpoints.check(when);
     const connections = population.connections();
     const inService = await readInService(sampler);
-    const layers = await readAtRest(control, sampler);
-    if (population.connections() !== connections) {
+    const layers = await atRest(when);
+    if (measurements.memory && population.connections() !== connections) {
       addWarning(
         this.#context,
         'PLATEAU_MOVED',
@@ -149,8 +167,17 @@ export class Conductor {
       return;
     }
     measurements.absentLayers = sampler.absent();
+    measurements.origins = sampler.origins();
     measurements.plateaus.push({ connections, layers, inService });
     record.append('plateau', { connections, layers, inService });
+  }
+
+  /** What is freed only after the baseline would make the connections look cheaper. */
+  async #baseline(when: string): Promise<LayerBytes> {
+    const so = 'the baseline is too high, and there is no memory per connection';
+    const { layers, falling } = await measureSettled(this.#context, when, so);
+    this.#context.measurements.fallingAtBaseline = falling;
+    return layers;
   }
 
   /** The counts of an engine that does not answer are missing from every figure. */
@@ -175,7 +202,7 @@ export class Conductor {
   }
 
   async #disconnect(): Promise<void> {
-    const { control, sampler, population, link, record, measurements, signal } = this.#context;
+    const { population, link, record, measurements, signal } = this.#context;
     this.released = true;
     link.tell({ type: 'release' });
     if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {
@@ -184,9 +211,10 @@ export class Conductor {
       addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is unknown`);
       return;
     }
-    await pause(RESIDUAL_SETTLE_MS, signal);
-    await this.#checkpoints.check('after all had left');
-    measurements.afterDisconnect = await readAtRest(control, sampler);
+    const when = 'after all had left';
+    await this.#checkpoints.check(when);
+    const { layers, falling } = await measureSettled(this.#context, when, 'there is no residual');
+    measurements.afterDisconnect = without(layers, falling);
     record.append('after-disconnect', { layers: measurements.afterDisconnect });
   }
 

@@ -3,28 +3,32 @@
  * closing them is their owner's business.
  */
 
-import type { ReasonCode } from '../../protocol/verdict-reasons.ts';
-import type { ControlClients, RedisReader, Sampler } from '../samplers/index.ts';
+import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { PrometheusReader, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
+import type { Control } from './control.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements.ts';
 import type { Population } from './population.ts';
 import type { Probe } from './receivers/probe.ts';
+import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
-import type { RunRecord } from './record.ts';
+import type { RunRecord } from './record/record.ts';
 
 export interface RunContext {
   config: Settings;
   /** Written as the run goes on. */
   measurements: Measurements;
   record: Pick<RunRecord, 'append'>;
-  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'tell' | 'unanswered'>;
-  control: Pick<ControlClients, 'stats' | 'gc' | 'time' | 'broadcast'>;
+  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'sight' | 'tell' | 'unanswered'>;
+  control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
   probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'>;
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
+  /** If connections of the run make the server broadcast an event of its own. */
+  publishers: Pick<Publishers, 'publish' | 'connected' | 'givesIds'> | undefined;
   /** How a connection to the target is made. */
   connection: ConnectionTarget;
   population: Omit<Population, 'close'>;
@@ -32,6 +36,8 @@ export interface RunContext {
   deployment(): Promise<Record<string, string>>;
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;
+  /** The server's own metrics, if the run reads them. */
+  metrics: Pick<PrometheusReader, 'read'> | undefined;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
   /** For each worker, whether it runs on this machine. */

@@ -29,5 +29,5 @@ export async function drain(context: RunContext, reachedBefore: number): Promise
 
 /** As the workers counted the members. */
 function expectedCopies({ measurements }: RunContext): number {
-  return measurements.sent.reduce((sum, one) => sum + otherReceivers(one, measurements), 0);
+  return measurements.sent.reduce((sum, one) => sum + (otherReceivers(one, measurements) ?? 0), 0);
 }

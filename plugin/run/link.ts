@@ -9,6 +9,7 @@ import type {
   FreezeOrder,
   FrozenBroadcast,
   RunMessage,
+  Sightings,
   WarmUpOrder,
 } from '../../protocol/link.ts';
 
@@ -22,7 +23,8 @@ const REPLY_TIMEOUT_MS = 20_000;
 /** Starting the fleet's processes takes a second or two. */
 const READY_TIMEOUT_MS = 60_000;
 
-const ZERO: FleetStatus = {
+/** Of an engine that has not reported. */
+export const NO_STATUS: FleetStatus = {
   started: 0,
   connecting: 0,
   connected: 0,
@@ -33,6 +35,7 @@ const ZERO: FleetStatus = {
   received: 0,
   reached: 0,
   joining: 0,
+  upgrading: 0,
 };
 
 export class EngineLink {
@@ -62,7 +65,7 @@ export class EngineLink {
 
   /** Sum over all engines. */
   get status(): FleetStatus {
-    const sum = { ...ZERO };
+    const sum = { ...NO_STATUS };
     for (const status of this.#statuses.values()) {
       for (const key of Object.keys(sum) as (keyof FleetStatus)[]) sum[key] += status[key];
     }
@@ -117,6 +120,12 @@ export class EngineLink {
     return replies.flatMap((reply) => (reply.type === 'frozen' ? reply.rows : []));
   }
 
+  /** @param watch whether ids of the own event that appear from now on are counted @returns one for each fleet process */
+  async sight(watch: boolean): Promise<Sightings[]> {
+    const replies = await this.#ask((requestId) => ({ type: 'sight', requestId, watch }));
+    return replies.flatMap((reply) => (reply.type === 'sighted' ? reply.sightings : []));
+  }
+
   /** Asks the engines to close everything they hold. Idempotent. */
   async close(): Promise<void> {
     await this.#ask((requestId) => ({ type: 'close', requestId }));
@@ -150,7 +159,7 @@ export class EngineLink {
   #receive(message: EngineMessage): void {
     const engine = keyOf(message.from);
     if (message.type === 'ready') {
-      this.#statuses.set(engine, { ...ZERO });
+      this.#statuses.set(engine, { ...NO_STATUS });
       this.#ready.resolve();
       if (this.#started) this.start();
     } else if (message.type === 'status') this.#statuses.set(engine, message.status);

@@ -1,8 +1,10 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import { basename } from 'node:path';
+import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
+import { type TransportsName, transportsName } from '../../protocol/connection.ts';
 import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
-import type { Result } from '../../protocol/result.ts';
-import type { Reason } from '../../protocol/verdict-reasons.ts';
+import type { LatencyFrom } from '../../protocol/result/latency.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
@@ -14,7 +16,7 @@ export type LayerBytes = Record<string, number>;
 /** Layer → CPU microseconds. */
 export type LayerCpu = Record<string, number>;
 
-export interface Plateau {
+interface Plateau {
   connections: number;
   /** At rest. */
   layers: LayerBytes;
@@ -51,9 +53,31 @@ export interface GeneratorLoop extends EventLoopHealth {
   process: number;
 }
 
-export interface WorkerIdentity {
+interface WorkerIdentity {
   worker: string;
   pid: number;
+}
+
+export interface OwnEventMeasured {
+  event: string;
+  /** Path of its id. */
+  idPath: string;
+  publisher: 'run' | 'server';
+  /** The publishers' ids come back. */
+  givesIds: boolean;
+  latencyFrom: LatencyFrom;
+  /** Why the time in the payload is not used; undefined if it is, or if no option names it. */
+  sentAtUnusable: string | undefined;
+  /** Emitted by the run. */
+  published: number;
+  /** Ids of the run's broadcasts that arrived. */
+  seen: number;
+  /** Of the JSON of one copy. */
+  bytes: number;
+  /** Of these, how many were too many for the ledgers. */
+  skipped: number;
+  /** Of a copy without an id. */
+  example: string | undefined;
 }
 
 export interface Measurements {
@@ -62,8 +86,14 @@ export interface Measurements {
   readonly scenario: string;
   readonly startedAt: Date;
   readonly engine: string;
+  /** How connections begin, unless a step says otherwise. */
+  readonly transports: TransportsName;
   target: string;
   profile: 'full' | 'embedded' | 'remote';
+  /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
+  control: boolean;
+  /** Something tells of the workers' memory. */
+  memory: boolean;
   /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */
   sharedHost: boolean;
   /** Connections that the scenario asks for. */
@@ -72,6 +102,8 @@ export interface Measurements {
   readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
   peakConnections: number;
+  /** Arrivals that Artillery did not start, because a phase's `maxVusers` were present. */
+  skippedUsers: number;
   ramps: Ramp[];
   plateaus: Plateau[];
   /** At full target, collected, when all broadcasts are through. */
@@ -80,6 +112,14 @@ export interface Measurements {
   inServiceAfterBroadcasts: LayerBytes | undefined;
   afterDisconnect: LayerBytes | undefined;
   absentLayers: Record<string, string>;
+  /** Figure → whose it is. */
+  origins: Record<string, string>;
+  /** Whether every worker counts its collections, so that those the run orders can be checked. */
+  collectionsCounted: boolean;
+  /** Figures that are not at rest, because a worker did not make a collection that it confirmed. */
+  uncollected: string[];
+  /** Figures that still fell when the baseline was read. */
+  fallingAtBaseline: string[];
   /** `idle` is the hold, in parts. */
   cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; broadcast: CpuWindow | undefined };
   /** On the sampler's time. */
@@ -90,6 +130,8 @@ export interface Measurements {
   /** Broadcasts that no worker sent, and why. */
   unsent: { seq: number; message: string }[];
   frozen: FrozenBroadcast[];
+  /** If an event of the server's own was counted in place of the contract's broadcasts. */
+  ownEvent: OwnEventMeasured | undefined;
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
   /** From its join on, just before the broadcasts. */
@@ -107,10 +149,25 @@ export interface Measurements {
   aborted: Reason | undefined;
 }
 
+export function newOwnEvent(
+  event: string,
+  idPath: string,
+  publisher: OwnEventMeasured['publisher'],
+  givesIds: boolean,
+): OwnEventMeasured {
+  const nothing = { published: 0, seen: 0, bytes: 0, skipped: 0, sentAtUnusable: undefined, example: undefined };
+  return { event, idPath, publisher, givesIds, latencyFrom: 'first receipt', ...nothing };
+}
+
 /** @param scenario as of `scenarioName` */
 export function newMeasurements(
   scenario: string,
-  { engine, target, load }: Pick<Settings, 'engine' | 'target' | 'load'>,
+  {
+    engine,
+    target,
+    load,
+    connection,
+  }: Pick<Settings, 'engine' | 'target' | 'load'> & { connection: Pick<Settings['connection'], 'transports'> },
 ): Measurements {
   const startedAt = new Date();
   return {
@@ -118,25 +175,34 @@ export function newMeasurements(
     scenario,
     startedAt,
     engine,
+    transports: transportsName(connection.transports),
     target,
     profile: 'remote',
+    control: true,
+    memory: true,
     sharedHost: true,
     targetConnections: load.connections,
     expectedAtOnce: load.stays ? load.connectionsAtOnce : null,
     configuredRatePerSec: load.ratePerSec,
     peakConnections: 0,
+    skippedUsers: 0,
     ramps: [],
     plateaus: [],
     afterBroadcasts: undefined,
     inServiceAfterBroadcasts: undefined,
     afterDisconnect: undefined,
     absentLayers: {},
+    origins: {},
+    collectionsCounted: false,
+    uncollected: [],
+    fallingAtBaseline: [],
     cpu: { ramps: [], idle: [], broadcast: undefined },
     stages: [],
     clocks: [],
     sent: [],
     unsent: [],
     frozen: [],
+    ownEvent: undefined,
     snapshots: [],
     generator: [],
     sentinel: undefined,

@@ -8,14 +8,21 @@ const SERVER_POLL_MS = 500;
 /** Longer than the fleet's and the engine's status intervals together. */
 const QUIET_MS = 1000;
 
+export interface Arrivals {
+  /** Of all phases so far. */
+  count: number;
+  /** Artillery skips arrivals beyond a phase's `maxVusers`, and tells how many only every ten seconds. */
+  mayBeSkipped: boolean;
+}
+
 export interface Population {
   /** Connected now, without the probe. */
   connections(): number;
   /**
-   * Waits until all of `arrivals` virtual users are connected and joined, or have failed.
+   * Waits until all virtual users are connected and joined, or have failed. Where some may be skipped, a quiet second must do.
    * @returns false if that has not happened after `timeoutMs`
    */
-  settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+  settled(arrivals: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   /** Waits until no connection is left. */
   gone(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   close(): void;
@@ -24,23 +31,30 @@ export interface Population {
 /** As the fleets count it. */
 export class FleetPopulation implements Population {
   readonly #link: Pick<EngineLink, 'status'>;
+  readonly #awaitsJoins: boolean;
 
-  constructor(link: Pick<EngineLink, 'status'>) {
+  /** @param awaitsJoins the server acknowledges `join_room`, which a server without a control port need not know */
+  constructor(link: Pick<EngineLink, 'status'>, awaitsJoins = true) {
     this.#link = link;
+    this.#awaitsJoins = awaitsJoins;
   }
 
   connections(): number {
     return this.#link.status.connected;
   }
 
-  settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+  settled({ count, mayBeSkipped }: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     let busyAtMs = performance.now();
+    let startedBefore = 0;
     const isSettled = () => {
-      const { started, connecting, connected, joining, toOpen, holding, failed } = this.#link.status;
-      const quiet = started >= arrivals && connecting === 0 && joining === 0 && toOpen === 0;
+      const { started, connecting, connected, joining, upgrading, toOpen, holding, failed } = this.#link.status;
+      const haveArrived = started >= count || (mayBeSkipped && started === startedBefore);
+      startedBefore = started;
+      const joined = joining === 0 || !this.#awaitsJoins;
+      const quiet = haveArrived && connecting + upgrading + toOpen === 0 && joined;
       if (!quiet) busyAtMs = performance.now();
       // A virtual user that holds has done all its steps; the fleet's processes report a little later than its engine.
-      const allHold = holding + failed >= arrivals && connected >= holding;
+      const allHold = holding + failed >= count && connected >= holding;
       // A flow without `hold` never reports that it is done; a quiet second must do.
       return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
     };
@@ -72,8 +86,15 @@ export class ServerPopulation implements Population {
     return this.#connections;
   }
 
-  settled(arrivals: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    return until(() => this.#connections >= arrivals, timeoutMs, signal);
+  settled({ count, mayBeSkipped }: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    let before = 0;
+    let changedAtMs = performance.now();
+    const isSettled = () => {
+      if (this.#connections !== before) changedAtMs = performance.now();
+      before = this.#connections;
+      return before >= count || (mayBeSkipped && performance.now() - changedAtMs >= QUIET_MS + SERVER_POLL_MS);
+    };
+    return until(isSettled, timeoutMs, signal);
   }
 
   gone(timeoutMs: number, signal: AbortSignal): Promise<boolean> {

@@ -1,21 +1,28 @@
 /** Opens what a run measures with, in the order in which a mistake is reported best: the target before everything else. */
+import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
-import { ControlClients, RedisReader, Sampler } from '../samplers/index.ts';
+import { formatJsonPath } from '../../protocol/json-path.ts';
+import { ControlClients, PrometheusReader, RedisReader, Sampler } from '../samplers/index.ts';
+import type { ConnectionTarget } from '../script/connection-target.ts';
 import { ENGINE } from '../script/script.ts';
-import type { Settings } from '../script/settings.ts';
+import type { Delivery, Settings } from '../script/settings.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
+import { NO_CONTROL, withoutControl } from './control.ts';
 import type { EngineLink } from './link.ts';
-import type { Measurements } from './measurements.ts';
+import { type Measurements, newOwnEvent } from './measurements.ts';
+import { tryDelivery } from './own-event/trial.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
-import { Probe } from './receivers/probe.ts';
+import { knock } from './receivers/official-client.ts';
+import { noProbe, Probe } from './receivers/probe.ts';
+import { Publishers } from './receivers/publishers.ts';
 import { Sentinel } from './receivers/sentinel.ts';
-import type { RunRecord } from './record.ts';
+import type { RunRecord } from './record/record.ts';
 import { singleRoom } from './round-trips.ts';
 import { openTarget, type Target } from './target.ts';
 
-export interface ResourceOptions {
+interface ResourceOptions {
   config: Settings;
   measurements: Measurements;
   record: RunRecord;
@@ -26,7 +33,7 @@ export interface ResourceOptions {
 }
 
 /** What a run has open, and what it found there. */
-export interface RunResources {
+interface RunResources {
   context: RunContext;
   target: Target;
   workers: WorkerStats[];
@@ -37,16 +44,17 @@ export interface RunResources {
  * @throws CapacityError of whatever cannot be opened, or the signal's reason
  */
 export async function openResources(options: ResourceOptions): Promise<RunResources> {
-  const { config, measurements, record, link, closers, signal, log } = options;
-  const opening = openTarget(config, measurements.targetConnections, log, signal);
+  const { measurements, record, link, closers, signal, log } = options;
+  const tcpConnections = measurements.targetConnections * SOCKETS_PER_CONNECTION[measurements.transports];
+  const opening = openTarget(options.config, tcpConnections, log, signal);
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
   const target = await opening;
-  measurements.target = target.url;
-  measurements.profile = target.profile;
+  const config = target.control ? options.config : withoutControl(options.config);
+  Object.assign(measurements, { target: target.url, profile: target.profile, control: target.control !== undefined });
   const connection = { ...config.connection, url: new URL(target.url).origin };
-  const probe = await Probe.connect(connection, signal);
-  closers.add(() => probe.close());
-  const control = await ControlClients.connect(target.control.urls, target.control.token);
+  const probe = target.control ? await Probe.connect(connection, signal) : await nobody(connection, signal, log);
+  if (probe instanceof Probe) closers.add(() => probe.close());
+  const control = target.control ? await ControlClients.connect(target.control.urls, target.control.token) : NO_CONTROL;
   closers.add(() => control.close());
   // A server that refuses the scenario's room ends the run here, before any load.
   await probe.join(singleRoom(config.room));
@@ -54,40 +62,87 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   if (redis) closers.add(() => redis.close());
   await redis?.ready();
 
+  const query = config.workerSources?.prometheus;
+  const metrics = query && (await PrometheusReader.open(query));
+
   // The engines' processes are part of the baseline.
   await link.ready(signal);
   const ledger = measurements.engine === ENGINE;
-  const sentinel = ledger ? await Sentinel.start(connection, signal) : undefined;
+  const publishers = config.delivery && (await openDelivery(config.delivery, connection, options));
+  const sentinel = ledger && target.control && !config.delivery ? await Sentinel.start(connection, signal) : undefined;
   if (sentinel) closers.add(() => sentinel.close());
   const fleetPids = (await link.snapshots()).flatMap(({ processes }) => processes.map(({ pid }) => pid));
-  const population = ledger ? new FleetPopulation(link) : new ServerPopulation(control, 1);
+  const population = ledger
+    ? new FleetPopulation(link, measurements.control || config.delivery !== undefined)
+    : new ServerPopulation(control, 1);
   closers.add(() => population.close());
   const workers = await control.stats();
   const here = workers.map(({ host }) => host.kernel === thisHost().kernel);
-  measurements.sharedHost = here.every(Boolean);
+  measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
+  measurements.memory = target.control !== undefined || config.workerSources !== undefined;
   const sampler = new Sampler({
     redis,
-    workers: control,
-    ownMachineOnly: !measurements.sharedHost,
+    prometheus: metrics,
+    workers: target.control && control,
+    notShared: whyNotShared(measurements),
     pids: async () => ({ ...(await target.pids(workers)), fleet: fleetPids, artillery: [process.pid] }),
     connections: () => population.connections(),
   });
   closers.add(() => sampler.close());
-  const deployment = () => identify(target, workers, redis);
+  const deployment = () => identify(target, redis, metrics);
   signal.throwIfAborted();
   const holds = ledger || config.external;
-  const measuring = { link, control, sampler, probe, sentinel, connection, population, redis, deployment };
+  const receivers = { probe, sentinel, publishers };
+  const measuring = { link, control, sampler, ...receivers, connection, population, redis, metrics, deployment };
   return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
 }
 
-/** Workers are identified by their own statistics. */
+function whyNotShared({ sharedHost, control }: Measurements): string | undefined {
+  if (sharedHost) return undefined;
+  if (!control) return 'it is not known whether the server runs on this machine';
+  return "the workers run on another machine, and the kernel of this one knows only the generator's end";
+}
+
+/**
+ * Connects the publishers, if there are any, and listens once for the event.
+ * @throws CapacityError DELIVERY_PATH_UNMATCHED, DELIVERY_ID_REPLACED, or TARGET_UNREACHABLE
+ */
+async function openDelivery(
+  delivery: Delivery,
+  connection: ConnectionTarget,
+  { measurements, closers, signal, log }: ResourceOptions,
+): Promise<Publishers | undefined> {
+  const { event, id, publish } = delivery;
+  const publishers = publish && (await Publishers.connect(connection, publish, measurements.id, signal));
+  if (publishers) closers.add(() => publishers.close());
+  const givesIds = publishers?.givesIds ?? false;
+  measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
+  const unknown = await tryDelivery(connection, delivery, publishers, signal);
+  if (unknown !== undefined) log(unknown);
+  return publishers;
+}
+
+/** Nobody publishes, so there is nothing to echo; but the target is to be a Socket.IO server before any load comes. */
+async function nobody(
+  connection: ConnectionTarget,
+  signal: AbortSignal,
+  log: (text: string) => void,
+): Promise<RunContext['probe']> {
+  const refusal = await knock(connection, signal);
+  if (refusal !== undefined) log(`The server refused a connection without a virtual user's own values: ${refusal}.`);
+  return noProbe();
+}
+
+/** Workers are identified by their own statistics. A Redis that does not answer has its own reason, REDIS_GONE. */
 async function identify(
   target: Target,
-  workers: WorkerStats[],
   redis: RedisReader | undefined,
+  metrics: PrometheusReader | undefined,
 ): Promise<Record<string, string>> {
-  const { pm2 = [], nginx = [] } = await target.pids(workers);
-  const { runId } = (await redis?.read()) ?? {};
-  const parts = { PM2: pm2.join(), nginx: nginx.toSorted((a, b) => a - b).join(), Redis: runId ?? '' };
-  return Object.fromEntries(Object.entries(parts).filter(([, identity]) => identity !== ''));
+  const [reading, reported] = await Promise.all([redis?.read(), metrics?.read().catch(() => undefined)]);
+  return {
+    ...target.identities(),
+    ...(reading && { Redis: reading.runId }),
+    ...(reported && { 'a process of which the metrics are': reported.identity }),
+  };
 }

@@ -1,32 +1,37 @@
 /** What is measured: our own stack that is already up, one that this run starts, or the user's own server. */
-import { connect } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
+import { listens } from '../../server/stack/ports.ts';
 import { defaultStateDir, findStack, type Stack, startStack } from '../../server/stack/stack.ts';
-import type { LayerPids } from '../samplers/index.ts';
+import { type LayerPids, ServerProcesses } from '../samplers/index.ts';
+import { ENGINE } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 
 export interface Target {
   url: string;
   profile: 'full' | 'embedded' | 'remote';
-  control: { urls: string[]; token: string };
+  /** Of the workers; undefined where nobody may ask them. */
+  control: { urls: string[]; token: string } | undefined;
   redisUrl: string | undefined;
   /** Processes of the deployment on this machine. */
   pids(workers: WorkerStats[]): Promise<LayerPids>;
+  /** Processes of each part of the deployment that is known, as `Stack.identities`. */
+  identities(): Record<string, string>;
+  /** The processes of the workers are known to run on this machine; otherwise only they themselves can tell. */
+  isHere: boolean;
   /** Takes down what the run started, and nothing else. Idempotent. */
   close(): Promise<void>;
 }
 
-const LISTEN_TIMEOUT_MS = 2000;
 const HANDSHAKE_TIMEOUT_MS = 3000;
 
 /**
- * @param connections that the scenario asks for: decides how large a stack is started
+ * @param connections over TCP that the scenario asks for: decides how large a stack is started
  * @param log gets a line for the user about whatever takes a while
  * @param signal ends the start of a stack; what was started until then is gone when this rejects
- * @throws CapacityError of the stack; PORT_TAKEN, CONTROL_MISSING or STACK_IN_USE
+ * @throws CapacityError of the stack; PORT_TAKEN, CONTROL_MISSING, WORKERS_NOT_FOUND or STACK_IN_USE
  */
 export async function openTarget(
   config: Settings,
@@ -37,32 +42,40 @@ export async function openTarget(
   const url = new URL(config.target);
   if (config.control) {
     logTokenInClear(config.control.urls, log);
-    return ownServer(config.target, config.control, config.redisUrl);
+    return ownServer(config);
   }
-  // Our own stack is on this machine and speaks plain HTTP.
-  if (!isLoopback(url.hostname) || !/^(http|ws):$/.test(url.protocol)) throw controlMissing(config.target);
+  // Both are of a server of the user's own.
+  if (config.delivery || config.workerSources) return fromOutside(config, log);
+  // A stack is on this machine, and its certificate is checked by nobody.
+  const speaksTls = /^(https|wss):$/.test(url.protocol);
+  if (!isLoopback(url.hostname) || speaksTls !== config.tls) return fromOutside(config, log);
   const stateDir = defaultStateDir();
   const found = await findStack(stateDir);
   const port = Number(url.port) || 80;
   if (found.status === 'up' && Number(new URL(found.stack.state.target).port) === port) {
     if (found.stack.state.ownerPid !== undefined) throw inUse(found.stack.state.ownerPid);
+    if (found.stack.state.target.startsWith('https:') !== config.tls) throw otherTls(config.tls);
     log(`Using the stack that is up at ${url.origin}; it stays up.`);
     return ofStack(found.stack, async () => {});
   }
-  if (await listens(url.hostname, port)) throw await taken(url, port);
+  if (await listens(url.hostname, port)) {
+    const answer = await handshake(url, config.connection.path);
+    if (answer !== undefined) throw taken(port, answer);
+    return fromOutside(config, log);
+  }
   if (found.status === 'stale') {
     log(`Cleaning up a stack left by a killed run (${found.reason}).`);
     await found.clean();
   }
-  const { profile, workers, redisUrl } = config;
+  const { profile, tls, workers, redisUrl } = config;
   log(describeStart(config));
-  const stack = await startStack({ profile, port, connections, workers, redisUrl, stateDir }, signal);
+  const stack = await startStack({ profile, port, tls, connections, workers, redisUrl, stateDir }, signal);
   return ofStack(stack, () => stack.close());
 }
 
-function describeStart({ profile, redisUrl }: Settings): string {
+function describeStart({ profile, redisUrl, tls }: Settings): string {
   if (profile === 'embedded') return 'Starting one Socket.IO worker with the in-memory adapter (profile: embedded).';
-  return `Starting ${redisUrl ? 'PM2 workers and nginx' : 'Redis, PM2 workers and nginx'}.`;
+  return `Starting ${redisUrl ? 'PM2 workers and nginx' : 'Redis, PM2 workers and nginx'}${tls ? ', which speaks TLS' : ''}.`;
 }
 
 function ofStack(stack: Stack, close: () => Promise<void>): Target {
@@ -81,11 +94,27 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
         redis: present(now.redisPid),
       };
     },
+    identities: () => stack.identities(),
+    isHere: true,
     close,
   };
 }
 
-function ownServer(url: string, control: Target['control'], redisUrl: string | undefined): Target {
+/**
+ * Somebody's Socket.IO server into which nothing was put: it is measured from outside.
+ * @throws CapacityError CONTROL_MISSING with an external engine: nobody would count the connections
+ */
+function fromOutside(config: Settings, log: (text: string) => void): Target {
+  if (config.engine !== ENGINE) throw controlMissing(config.target, config.engine);
+  const without = config.delivery ? 'nobody collects garbage' : 'nobody broadcasts for it, or collects garbage';
+  log(`No control port is known, so the run measures from outside: ${without}.`);
+  return ownServer(config);
+}
+
+/** @throws CapacityError WORKERS_NOT_FOUND */
+function ownServer({ target: url, control, redisUrl, workerSources: sources }: Settings): Target {
+  const { pids, match, cgroup } = sources ?? {};
+  const processes = (pids ?? match ?? cgroup) ? new ServerProcesses({ pids, match, cgroup }) : undefined;
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
   return {
@@ -94,7 +123,11 @@ function ownServer(url: string, control: Target['control'], redisUrl: string | u
     control,
     redisUrl,
     // A sum over only some of them would be too low.
-    pids: async (workers) => ({ worker: workers.every(isHere) ? workers.map(({ pid }) => pid) : [] }),
+    pids: async (workers) => ({
+      worker: processes?.pids() ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
+    }),
+    identities: (): Record<string, string> => (processes ? { "the server's processes": processes.identity() } : {}),
+    isHere: processes !== undefined,
     close: async () => {},
   };
 }
@@ -112,25 +145,7 @@ function logTokenInClear(urls: string[], log: (text: string) => void): void {
   );
 }
 
-/** Whether something accepts connections there already: then it is the user's, and the stack would be in its way. */
-function listens(hostname: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const host = hostname.replace(/^\[|\]$/g, '');
-    const socket = connect({ host, port, timeout: LISTEN_TIMEOUT_MS });
-    const done = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once('connect', () => done(true));
-    // A server that is too busy to accept still holds the port.
-    socket.once('timeout', () => done(true));
-    socket.once('error', () => done(false));
-  });
-}
-
-async function taken(url: URL, port: number): Promise<CapacityError> {
-  const answer = await handshake(url);
-  if (answer === undefined) return controlMissing(url.origin);
+function taken(port: number, answer: string): CapacityError {
   return new CapacityError(
     'PORT_TAKEN',
     `port ${port} is taken by a program that is not a Socket.IO server: ${answer}`,
@@ -139,8 +154,8 @@ async function taken(url: URL, port: number): Promise<CapacityError> {
 }
 
 /** @returns undefined from a Socket.IO server, else what it does instead of an Engine.IO handshake */
-async function handshake(url: URL): Promise<string | undefined> {
-  const address = `${url.origin.replace(/^ws/, 'http')}/socket.io/?EIO=4&transport=polling`;
+async function handshake(url: URL, path: string): Promise<string | undefined> {
+  const address = `${url.origin.replace(/^ws/, 'http')}${path}?EIO=4&transport=polling`;
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
     const body = await response.text();
@@ -156,12 +171,22 @@ function present(pid: number | undefined): number[] {
   return pid === undefined ? [] : [pid];
 }
 
-/** For a target without control URLs of its workers. */
-function controlMissing(url: string): CapacityError {
+function controlMissing(url: string, engine: string): CapacityError {
   return new CapacityError(
     'CONTROL_MISSING',
-    `no control port is known for the workers behind ${url}`,
-    'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}',
+    `no control port is known for the workers behind ${url}, and engine ${engine} does not count its connections for a run`,
+    'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}; or use engine socketio-capacity',
+  );
+}
+
+function otherTls(tls: boolean): CapacityError {
+  const [stack, fix] = tls
+    ? ['does not speak TLS', 'npx socketio-capacity stack up --tls']
+    : ['speaks TLS', 'set TLS=on'];
+  return new CapacityError(
+    'STACK_TLS',
+    `the stack that is up ${stack}`,
+    `take it down (npx socketio-capacity stack down), or ${fix}`,
   );
 }
 

@@ -21,8 +21,9 @@ const LEAVE_POLL_MS = 50;
 
 /** @returns when they are gone and collected; does nothing for `warmUp: 0` */
 export async function warmUp(context: RunContext): Promise<void> {
-  const { config, control, measurements, record, signal } = context;
-  const workers = measurements.workersAtStart.length;
+  const { config, control, record, signal } = context;
+  // Without a control port, nobody says how many there are.
+  const workers = control.size || 1;
   const count = config.warmUp * workers;
   if (count === 0) return;
   const startedMs = performance.now();
@@ -48,11 +49,12 @@ export async function warmUp(context: RunContext): Promise<void> {
 
 /** @throws Error of the first that fails, when all have left */
 async function comeAndGo(context: RunContext, count: number): Promise<void> {
-  const { ledger, link, config } = context;
+  const { ledger, link, config, control } = context;
   const before = await connections(context);
   const done = new AbortController();
   const signal = AbortSignal.any([context.signal, done.signal]);
-  const order = { connections: count, together: TOGETHER, room: roomOf(config.room) };
+  const room = control.size > 0 ? roomOf(config.room) : undefined;
+  const order = { connections: count, together: TOGETHER, room };
   const made = (ledger ? link.warmUp(order) : warmUpAlone(context, order)).finally(() => done.abort());
   // Both end before this rejects, even if one fails.
   const outcomes = await Promise.allSettled([made, broadcastUntil(context, signal)]);
@@ -66,7 +68,7 @@ function warmUpAlone({ connection, signal }: RunContext, { connections, together
     if (signal.aborted) return;
     const socket = await connectOfficial(connection, signal);
     try {
-      await joinRoom(socket, room);
+      if (room !== undefined) await joinRoom(socket, room);
     } finally {
       socket.disconnect();
     }
@@ -74,10 +76,11 @@ function warmUpAlone({ connection, signal }: RunContext, { connections, together
 }
 
 /** Each worker publishes; the members at that time receive them. */
-async function broadcastUntil({ control, config, measurements }: RunContext, signal: AbortSignal): Promise<void> {
+async function broadcastUntil({ control, config }: RunContext, signal: AbortSignal): Promise<void> {
+  if (control.size === 0) return;
   const order = { room: roomOf(config.room), bytes: config.broadcasts.bytes };
   for (let seq = 1; !signal.aborted; seq++) {
-    await control.broadcast({ ...order, seq }, seq % measurements.workersAtStart.length);
+    await control.broadcast({ ...order, seq }, seq % control.size);
     await pause(BROADCAST_INTERVAL_MS, signal);
   }
 }

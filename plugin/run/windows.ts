@@ -1,6 +1,7 @@
 /** Windows of the run in which CPU is measured. */
-import type { RunContext } from './context.ts';
+import type { Sampler } from '../samplers/index.ts';
 import type { CpuWindow, LayerCpu } from './measurements.ts';
+import type { Population } from './population.ts';
 
 /** Where a window began. */
 export interface Mark {
@@ -9,13 +10,20 @@ export interface Mark {
   atMs: number;
 }
 
-export async function mark({ sampler, population }: RunContext): Promise<Mark> {
+/** What reads CPU time, and counts the connections. */
+export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections'> };
+
+export async function mark({ sampler, population }: WindowContext): Promise<Mark> {
   const connections = population.connections();
   return { cpu: await sampler.cpu(), connections, atMs: performance.now() };
 }
 
 /** @param units connections made, or messages delivered, since `begin` */
-export async function windowSince({ sampler }: RunContext, begin: Mark, units: number): Promise<CpuWindow> {
+export async function windowSince(
+  { sampler }: Pick<WindowContext, 'sampler'>,
+  begin: Mark,
+  units: number,
+): Promise<CpuWindow> {
   const cpuUs = cpuBetween(begin.cpu, await sampler.cpu());
   return { seconds: (performance.now() - begin.atMs) / 1000, cpuUs, units };
 }

@@ -1,13 +1,9 @@
 /** CPU time of all layers: the total of each so far, and its share since the previous sample. */
 import { CpuTime } from './cpu-time.ts';
-import type { CpuReading } from './kernel.ts';
-import type { Layer } from './layers/layer.ts';
+import type { CpuUse, Layer } from './layers/layer.ts';
 import type { ProcessReading } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import type { Sources } from './sources.ts';
-
-/** With `idleUs` for a layer with its own cores, such as the whole machine. */
-type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 export interface CpuPoint {
   atMs: number;

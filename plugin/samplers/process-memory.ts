@@ -1,6 +1,9 @@
 /** Memory of a layer that consists of processes: their sum. */
 import type { ProcessReading } from './proc.ts';
 
+/** A source that the run does not have: whatever else was tried has a better reason. */
+export class NotInRun extends Error {}
+
 /** Process ids by layer; a layer without processes on this machine is missing or empty. */
 export type LayerPids = Record<string, number[]>;
 
@@ -17,7 +20,7 @@ export const PSS_UNREADABLE =
 
 /** @throws Error if a process is missing: a sum over only some processes would look like a saving */
 export function processMemory(pids: number[] | undefined, processes: Map<number, ProcessReading>): ProcessMemory {
-  if (pids === undefined || pids.length === 0) throw new Error('it has no process on this machine');
+  if (pids === undefined || pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
   const readings = pids.map((pid) => processes.get(pid)).filter((reading) => reading !== undefined);
   const gone = pids.length - readings.length;
   if (gone > 0) throw new Error(`${gone} of its ${pids.length} processes have ended`);

@@ -1,39 +1,57 @@
 /** One full reading of all layers. Figures that cannot be read are missing, and the reason is recorded. */
 import { describeError } from '../../protocol/errors.ts';
-import type { Layer } from './layers/layer.ts';
+import type { Figure, Layer } from './layers/layer.ts';
+import { NotInRun } from './process-memory.ts';
 import type { Sources } from './sources.ts';
 
 export interface Reading {
   /** By the ids of figures: `workerRss`, `kernelTcp`, … */
   bytes: Record<string, number>;
+  /** Whose figures they are, by their ids. */
+  sources: Record<string, string>;
   /** Why figures are missing, by their ids. */
   absent: Record<string, string>;
 }
 
-const NOT_HERE = "the workers run on another machine, and the kernel of this one knows only the generator's end";
-
 /**
- * @param ownMachineOnly the workers run on another machine, whose kernel figures this machine does not have
+ * @param notShared why the kernel of this machine tells nothing of the deployment
  * @returns figures in the order of the layers; never rejects
  */
 export async function takeReading(
   layers: readonly Layer[],
   sources: Sources,
-  ownMachineOnly: boolean,
+  notShared: string | undefined,
 ): Promise<Reading> {
-  const reading: Reading = { bytes: {}, absent: {} };
+  const reading: Reading = { bytes: {}, sources: {}, absent: {} };
+  const reject = async (): Promise<never> => {
+    throw new Error(notShared);
+  };
   const figures = layers.flatMap(({ belongsTo, figures }) =>
-    figures.map(({ id, read }) => ({ id, read: belongsTo === 'machine' && ownMachineOnly ? notHere : read })),
+    figures.map((figure) => (belongsTo === 'machine' && notShared ? { ...figure, read: reject } : figure)),
   );
-  const answers = await Promise.allSettled(figures.map(({ read }) => read(sources)));
+  const answers = await Promise.allSettled(figures.map((figure) => firstKnown(figure, sources)));
   for (const [index, { id }] of figures.entries()) {
-    const answer = answers[index] as PromiseSettledResult<number>;
-    if (answer.status === 'fulfilled') reading.bytes[id] = answer.value;
-    else reading.absent[id] = describeError(answer.reason).split('\n')[0] as string;
+    const answer = answers[index] as PromiseSettledResult<{ bytes: number; source: string }>;
+    if (answer.status === 'fulfilled') {
+      reading.bytes[id] = answer.value.bytes;
+      reading.sources[id] = answer.value.source;
+    } else reading.absent[id] = describeError(answer.reason).split('\n')[0] as string;
   }
   return reading;
 }
 
-async function notHere(): Promise<never> {
-  throw new Error(NOT_HERE);
+/** Rejects with the reason of the last source that the run has, or of the first one if it has none. */
+async function firstKnown(
+  { source, read, elsewhere = [] }: Pick<Figure, 'source' | 'read' | 'elsewhere'>,
+  sources: Sources,
+): Promise<{ bytes: number; source: string }> {
+  const reasons: unknown[] = [];
+  for (const one of [{ source, read }, ...elsewhere]) {
+    try {
+      return { bytes: await one.read(sources), source: one.source };
+    } catch (reason) {
+      reasons.push(reason);
+    }
+  }
+  throw reasons.findLast((reason) => !(reason instanceof NotInRun)) ?? reasons[0];
 }

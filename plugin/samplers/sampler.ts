@@ -15,8 +15,8 @@ export interface SamplerSources extends Readers {
   pids(): LayerPids | Promise<LayerPids>;
   /** Connected now. */
   connections(): number;
-  /** The deployment runs on another machine, whose kernel figures this machine does not have. */
-  ownMachineOnly?: boolean;
+  /** Why the kernel of this machine tells nothing of the deployment, if it does not run here. */
+  notShared?: string | undefined;
   /** Default 1000. */
   intervalMs?: number;
   /** Default: all layers. */
@@ -41,7 +41,7 @@ interface SamplerHealth {
   missed: number;
   /** The longest time between two rows. */
   longestGapMs: number;
-  /** Failed readings by source: `processes`, `redis`, or `row` for a whole row. */
+  /** Failed readings by source: `processes`, `redis`, `prometheus`, or `row` for a whole row. */
   failures: Record<string, number>;
 }
 
@@ -64,6 +64,7 @@ export class Sampler {
   #before: CpuPoint | undefined;
   #pssDueMs = 0;
   #absent: Record<string, string> = {};
+  #origins: Record<string, string> = {};
 
   /** Does not close the readers in `sources`: they belong to the caller. */
   constructor(sources: SamplerSources) {
@@ -89,9 +90,15 @@ export class Sampler {
   async reading(): Promise<Record<string, number>> {
     const pids = await this.#pids();
     const sources = openSources(pids, this.#readProcesses(pids, true), this.#sources);
-    const { bytes, absent } = await takeReading(this.layers, sources, this.#sources.ownMachineOnly ?? false);
+    const { bytes, absent, sources: origins } = await takeReading(this.layers, sources, this.#sources.notShared);
     this.#absent = absent;
+    this.#origins = origins;
     return bytes;
+  }
+
+  /** Whose figures the last `reading()` has. */
+  origins(): Record<string, string> {
+    return { ...this.#origins };
   }
 
   /** Figures that the last `reading()` could not read, and why. */
@@ -112,7 +119,8 @@ export class Sampler {
   }
 
   health(): SamplerHealth {
-    const failures = { ...this.#failures, redis: this.#sources.redis?.failures ?? 0 };
+    const { redis, prometheus } = this.#sources;
+    const failures = { ...this.#failures, redis: redis?.failures ?? 0, prometheus: prometheus?.failures ?? 0 };
     return {
       intervalMs: this.#intervalMs,
       taken: this.samples.length,
@@ -175,8 +183,9 @@ export class Sampler {
 
     const row: Record<string, number | LayerSample> = { t, connections };
     for (const [index, { id, isProcesses }] of this.layers.entries()) {
-      if (isProcesses && !pids[id]?.length) continue;
-      const sample: LayerSample = { ...(await sampled[index]), ...cpuPercent(id, before, now) };
+      const read = (await sampled[index]) ?? {};
+      if (isProcesses && Object.keys(read).length === 0) continue;
+      const sample: LayerSample = { ...read, ...cpuPercent(id, before, now) };
       if (isProcesses) this.#derivePss(sample, id, pids[id] ?? []);
       if (Object.keys(sample).length > 0) row[id] = sample;
     }

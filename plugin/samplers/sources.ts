@@ -2,14 +2,16 @@
 import type { WorkerStats } from '../../protocol/events.ts';
 import { type CpuReading, type MemoryReading, readCpu, readMemory, readSlabBytes, readTcpBytes } from './kernel.ts';
 import type { ProcessReading } from './proc.ts';
-import { type LayerPids, type ProcessMemory, processMemory } from './process-memory.ts';
+import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './process-memory.ts';
+import type { PrometheusReader, PrometheusReading } from './prometheus.ts';
 import type { RedisReader, RedisReading } from './redis.ts';
 import type { ControlClients } from './workers.ts';
 
 /** The connections that a run reads from. Their owner closes them. */
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'>;
-  workers?: Pick<ControlClients, 'stats'>;
+  workers?: Pick<ControlClients, 'stats'> | undefined;
+  prometheus?: Pick<PrometheusReader, 'read' | 'failures'> | undefined;
 }
 
 /**
@@ -21,6 +23,7 @@ export interface Sources {
   processes(layer: string): Promise<ProcessMemory>;
   redis(): Promise<RedisReading>;
   workers(): Promise<WorkerStats[]>;
+  prometheus(): Promise<PrometheusReading>;
   /** Of the generator's machine. */
   kernel: {
     tcpBytes(): Promise<number>;
@@ -34,18 +37,22 @@ export interface Sources {
 export function openSources(
   pids: LayerPids,
   processes: Promise<Map<number, ProcessReading>>,
-  { redis, workers }: Readers,
+  { redis, workers, prometheus }: Readers,
 ): Sources {
   return {
     processes: async (layer) => processMemory(pids[layer], await processes),
     redis: once(async () => {
       const reading = await redis?.read();
       if (reading) return reading;
-      throw new Error(redis ? `Redis did not answer: ${redis.lastFailure}` : 'no Redis in this run');
+      throw redis ? new Error(`Redis did not answer: ${redis.lastFailure}`) : new NotInRun('no Redis in this run');
     }),
     workers: once(async () => {
       if (workers) return workers.stats();
-      throw new Error('no control connection to the workers');
+      throw new NotInRun('no control connection to the workers');
+    }),
+    prometheus: once(async () => {
+      if (prometheus) return prometheus.read();
+      throw new NotInRun('no `workers.prometheus`');
     }),
     kernel: {
       tcpBytes: once(async () => readTcpBytes()),

@@ -56,6 +56,11 @@ export class ControlClients {
     }
   }
 
+  /** Workers. */
+  get size(): number {
+    return this.#workers.length;
+  }
+
   /** @returns in the order of the URLs */
   stats(): Promise<WorkerStats[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('stats')));

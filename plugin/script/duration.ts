@@ -29,3 +29,14 @@ export const durationSchema = z
     context.addIssue({ code: 'custom', message: `expected seconds, or a duration such as "500ms", not ${value}` });
     return z.NEVER;
   });
+
+/** Nobody waits that long for a connection or an answer: the number is meant in milliseconds. */
+const MILLISECONDS_FROM = 1000;
+
+/** Likewise, for the time to wait for a server; in other programs such times are in milliseconds. */
+export const timeoutSchema = z
+  .union([z.number(), z.string()], { error: 'expected seconds, or a duration such as "500ms"' })
+  .refine((value) => typeof value !== 'number' || value < MILLISECONDS_FROM, {
+    error: ({ input }) => `numbers are seconds: write ${Number(input) / 1000}, or "${input}ms"`,
+  })
+  .pipe(durationSchema);

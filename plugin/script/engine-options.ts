@@ -5,9 +5,12 @@ import {
   type ConnectionOptions,
   MAX_PAYLOAD_BYTES,
   type TlsOptions,
+  TRANSPORTS,
 } from '../../protocol/connection.ts';
 import { formatPath, type Problem, problemsOf } from '../../protocol/problems.ts';
-import { durationSchema } from './duration.ts';
+import { connectionShape, enginePath } from './connect-options.ts';
+import { timeoutSchema } from './duration.ts';
+import { findParser, folderOf, readTlsFiles } from './files.ts';
 import { ENGINE, type Script } from './script.ts';
 
 export interface Backoff {
@@ -33,43 +36,34 @@ export interface EngineOptions {
   thinkJitter: number | string | undefined;
 }
 
-const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
-const texts = z.record(z.string(), scalar);
-
-/** Options that a `connect` step can set, too. */
-export const connectionShape = {
-  auth: z.record(z.string(), z.unknown()).optional(),
-  query: texts.optional(),
-  extraHeaders: texts.optional(),
-  headers: texts.optional(),
-  path: z.string().optional(),
-  transports: z
-    .array(z.enum(['websocket', 'polling']))
-    .min(1)
-    .optional(),
-};
-
 const tlsSchema = z.strictObject({
   rejectUnauthorized: z.boolean().optional(),
   servername: z.string().optional(),
   ca: z.string().optional(),
   cert: z.string().optional(),
   key: z.string().optional(),
+  resume: z.boolean().optional(),
 });
 
 const backoffSchema = z.strictObject({
   attempts: z.int().positive().default(10),
-  delay: durationSchema.default(1000),
-  maxDelay: durationSchema.default(5000),
+  delay: timeoutSchema.default(1000),
+  maxDelay: timeoutSchema.default(5000),
   jitter: z.number().min(0).max(1).default(0.5),
 });
 
 export const optionsSchema = z.strictObject({
   ...connectionShape,
   client: z.enum(['light', 'official']).default('light'),
+  parser: z.string().optional(),
+  acknowledge: z
+    .union([z.literal(false), z.array(z.unknown())], {
+      error: 'expected false, or a list: the arguments of the answer',
+    })
+    .default([]),
   tls: tlsSchema.optional(),
-  timeout: durationSchema.optional(),
-  connectTimeout: durationSchema.default(20_000),
+  timeout: timeoutSchema.optional(),
+  connectTimeout: timeoutSchema.default(20_000),
   maxPayload: z.int().positive().default(MAX_PAYLOAD_BYTES),
   reconnection: z.union([z.boolean(), backoffSchema]).default(false),
   retry: z.union([z.boolean(), backoffSchema]).default(false),
@@ -87,7 +81,7 @@ const ELSEWHERE: Record<string, string> = {
   randomizationFactor: 'write reconnection: {jitter: …}',
   rejectUnauthorized: 'write tls: {rejectUnauthorized: …}',
   ackTimeout: 'write timeout: <seconds>',
-  parser: 'custom parsers are not supported',
+  parser: 'one parser serves all connections: write it in config.engines.socketio-capacity',
   leaveRate: 'write disconnectRate',
   forceNew: 'remove it: every virtual user has its own connection anyway',
 };
@@ -99,31 +93,36 @@ const ELSEWHERE: Record<string, string> = {
 export function parseEngineOptions(script: Script): { options: EngineOptions } | { problems: Problem[] } {
   const { config } = script;
   const problems: Problem[] = [];
+  const folder = folderOf(script);
   let merged: Record<string, unknown> = {};
+  let pem: TlsOptions = {};
+  let parser: string | undefined;
   for (const [path, value] of placesOf(script)) {
     if (value === undefined || value === null) continue;
     const parsed = optionsSchema.partial().safeParse(value);
-    if (!parsed.success) problems.push(...problemsOf(parsed.error, path, OPTION_NAMES).map(pointElsewhere));
-    else merged = { ...merged, ...value };
+    if (!parsed.success) problems.push(...optionProblems(parsed.error, path));
+    else {
+      merged = { ...merged, ...value };
+      pem = readTlsFiles(parsed.data.tls ?? pem, folder, [...path, 'tls'], problems);
+      if (parsed.data.parser) parser = findParser(parsed.data.parser, folder, [...path, 'parser'], problems);
+    }
   }
   const tls = tlsSchema.safeParse(config.tls ?? {});
   if (!tls.success) problems.push(...problemsOf(tls.error, ['config', 'tls'], Object.keys(tlsSchema.shape)));
-  const timeout = durationSchema.optional().safeParse(config.timeout);
+  const read = { tls: { ...readTlsFiles(tls.data ?? {}, folder, ['config', 'tls'], problems), ...pem }, parser };
+  const timeout = timeoutSchema.optional().safeParse(config.timeout);
   if (!timeout.success) problems.push(...problemsOf(timeout.error, ['config', 'timeout'], []));
   const target = parseTarget(config.target);
   if (!target) problems.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
   const options = optionsSchema.safeParse(merged);
-  if (options.success) {
-    const { client, transports } = options.data;
-    if (client === 'light' && transports?.some((transport) => transport !== 'websocket')) {
-      problems.push({
-        path: formatPath(['config', 'engines', ENGINE, 'transports']),
-        message: 'the light client supports only WebSocket: write client: official, or transports: [websocket]',
-      });
-    }
+  if (options.data?.client === 'official' && { ...tls.data, ...options.data.tls }.resume) {
+    problems.push({
+      path: formatPath(['config', 'engines', ENGINE, 'tls', 'resume']),
+      message: 'only the light client resumes TLS sessions: write client: light',
+    });
   }
   if (problems.length > 0 || !options.success || !tls.data || !target) return { problems };
-  return { options: resolve(options.data, tls.data, target, timeout.data, config.defaults?.think?.jitter) };
+  return { options: resolve(options.data, read, target, timeout.data, config.defaults?.think?.jitter) };
 }
 
 type Place = [path: string[], value: unknown];
@@ -141,8 +140,7 @@ function placesOf({ config }: Script): Place[] {
  *   options are in the same places, and are not ours to validate
  */
 export function withKnownOptions(script: Script): Script {
-  // The limits of the light client do not apply where it is not used.
-  const known: Record<string, unknown> = { client: 'official' };
+  const known: Record<string, unknown> = {};
   for (const [, value] of placesOf(script)) {
     for (const [key, one] of Object.entries((value as object | undefined) ?? {})) {
       if (connectionShape[key as keyof typeof connectionShape]?.safeParse(one).success) known[key] = one;
@@ -154,7 +152,7 @@ export function withKnownOptions(script: Script): Script {
 
 function resolve(
   options: z.infer<typeof optionsSchema>,
-  tls: TlsOptions,
+  { tls, parser }: Pick<ConnectionOptions, 'tls' | 'parser'>,
   target: URL,
   timeoutMs: number | undefined,
   thinkJitter: number | string | undefined,
@@ -163,12 +161,14 @@ function resolve(
     client: options.client,
     connection: {
       url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
-      path: options.path ?? '/socket.io/',
-      transports: options.transports ?? ['websocket'],
-      query: options.query ?? {},
+      path: enginePath(options.path ?? 'socket.io'),
+      transports: options.transports ?? TRANSPORTS.websocket,
+      query: { ...Object.fromEntries(target.searchParams), ...options.query },
       headers: { ...options.extraHeaders, ...options.headers },
       auth: options.auth,
-      tls: { ...tls, ...options.tls },
+      tls,
+      parser,
+      acknowledge: options.acknowledge === false ? undefined : options.acknowledge,
       connectTimeoutMs: options.connectTimeout,
       maxPayloadBytes: options.maxPayload,
       localAddress: options.localAddresses[0],
@@ -193,6 +193,11 @@ function parseTarget(target: unknown): URL | undefined {
   if (typeof target !== 'string' || !URL.canParse(target)) return undefined;
   const url = new URL(target);
   return /^(https?|wss?):$/.test(url.protocol) ? url : undefined;
+}
+
+/** Of options that the engine has, or a scenario. */
+export function optionProblems(error: z.ZodError, at: readonly (string | number)[]): Problem[] {
+  return problemsOf(error, at, OPTION_NAMES).map(pointElsewhere);
 }
 
 function pointElsewhere(problem: Problem): Problem {

@@ -1,5 +1,8 @@
 /** The plugin's options, and the environment variables that take precedence over them; settings.ts reads both. */
 import { z } from 'zod';
+import { TRANSPORTS, type Transport, type TransportsName } from '../../protocol/connection.ts';
+import { deliverySchema } from './delivery-options.ts';
+import { workerSourcesSchema } from './worker-sources.ts';
 
 const seconds = z.number().nonnegative();
 const positive = z.number().int().positive();
@@ -16,6 +19,7 @@ export const optionsSchema = z.strictObject({
       bytes: positive.default(1000),
     })
     .prefault({}),
+  delivery: deliverySchema.optional(),
   /** Idle seconds with all connections open, for the CPU cost of idle connections. */
   hold: seconds.default(10),
   /** Short connections per worker before the baseline, which is then that of a warm server; 0 for none. */
@@ -38,8 +42,11 @@ export const optionsSchema = z.strictObject({
   control: z.strictObject({ urls: z.array(z.url()).min(1), token: z.string().min(16) }).optional(),
   /** `full`: nginx, PM2 and Redis. `embedded`: one worker with the in-memory adapter, no proxy. */
   profile: z.enum(['full', 'embedded']).default('full'),
-  /** Socket.IO workers of a stack that the run starts; default: as many as cores and file descriptors ask for. */
-  workers: positive.optional(),
+  /**
+   * A number: Socket.IO workers of a stack that the run starts; default: as many as cores and file descriptors ask for.
+   * Otherwise the target is a server of your own, and this is what tells of its memory and CPU.
+   */
+  workers: z.union([positive, workerSourcesSchema]).optional(),
   /** Memory of the Socket.IO workers for which the capacity is computed. */
   memoryBudgetBytes: positive.default(2 * 1024 ** 3),
   /** A page on loopback that shows the run while it is running; port 0 takes a free one. */
@@ -54,6 +61,13 @@ export const environmentSchema = z.object({
   HOLD: z.coerce.number().nonnegative().optional(),
   BROADCASTS: z.coerce.number().int().nonnegative().optional(),
   PROFILE: z.enum(['full', 'embedded']).optional(),
+  /** In place of the engine's option `transports`. */
+  TRANSPORTS: z
+    .enum(Object.keys(TRANSPORTS) as TransportsName[])
+    .transform((name): readonly Transport[] => TRANSPORTS[name])
+    .optional(),
+  /** The stack of the run speaks TLS. */
+  TLS: z.stringbool({ error: 'must be on or off' }).optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
   /** In place of the option `live`: 0 for no page, 1 for one on a free port, or its port. */
   CAPACITY_LIVE: z.coerce.number().int().min(0).max(65_535).optional(),

@@ -1,5 +1,7 @@
 /** The parts of an Artillery script that this project reads. Artillery publishes no types for it. */
 
+import type { Transport } from '../../protocol/connection.ts';
+
 /** Key of the engine in `config.engines`, and the value of a scenario's `engine`. */
 export const ENGINE = 'socketio-capacity';
 /** Key of the plugin in `config.plugins`. */
@@ -20,6 +22,8 @@ export interface Script {
   scenarios?: Scenario[];
   before?: Scenario;
   after?: Scenario;
+  /** Absolute path of the scenario's file. */
+  _scriptPath?: string;
   /** The chosen key of `config.environments`, if any. */
   _environment?: string;
 }
@@ -44,9 +48,23 @@ export interface Scenario {
   flow?: unknown[];
   beforeScenario?: string | string[];
   afterScenario?: string | string[];
+  /** Connection options of this scenario's virtual users. */
+  socketio?: unknown;
+  /** Called for the scenario's HTTP requests. */
+  beforeRequest?: string | string[];
+  afterResponse?: string | string[];
+  onError?: string | string[];
 }
 
 /** @returns whether the scenario, or hook, runs on our engine */
 export function usesOurEngine(scenario: Scenario | undefined, script: Script): boolean {
   return scenario !== undefined && (scenario.engine ?? script.config.engine) === ENGINE;
+}
+
+/** @returns the script with the transports as an option of our engine; unchanged if there are none */
+export function withTransports(script: Script, transports: readonly Transport[] | undefined): Script {
+  if (transports === undefined) return script;
+  const { engines } = script.config;
+  const options = { ...(engines?.[ENGINE] as object | undefined), transports };
+  return { ...script, config: { ...script.config, engines: { ...engines, [ENGINE]: options } } };
 }

@@ -3,17 +3,22 @@
  * that the same file serves another target, rate, hold or number of broadcasts.
  */
 import { z } from 'zod';
+import type { Transport } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { isLoopback } from '../../protocol/loopback.ts';
 import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
+import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
 import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type StepTable } from './flow.ts';
 import { usersAtOnce } from './load.ts';
 import { atRate, configuredRatePerSec } from './load-profile.ts';
 import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
 import { type Environment, environmentSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
-import { ENGINE, PLUGIN, type Script, usesOurEngine } from './script.ts';
+import { ENGINE, PLUGIN, type Script, usesOurEngine, withTransports } from './script.ts';
 import { validateScript } from './validate.ts';
+import { type WorkerSources, workerSourcesSchema } from './worker-sources.ts';
 
 /** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
 const EXTERNAL_ENVIRONMENT = 'stock';
@@ -31,11 +36,25 @@ export interface Load {
   perUser: ConnectionsPerUser;
 }
 
-export interface Settings extends Omit<PluginOptions, 'live'> {
+/** The event of the server's own that is counted, and for how long. */
+export interface Delivery extends DeliveryOptions {
+  /** From the first intended send to after the last, or while the run listens. */
+  seconds: number;
+}
+
+export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'delivery'> {
+  /** Of a stack that the run starts. */
+  workers: number | undefined;
+  /** What tells of the memory and CPU of the workers, if not they themselves. */
+  workerSources: WorkerSources | undefined;
   target: string;
+  /** The run's own stack speaks TLS, with a certificate that nobody else vouches for. */
+  tls: boolean;
   /** In seconds, at the rate in `RATE` if it is set. */
   phases: Phase[];
   load: Load;
+  /** In place of the contract's broadcasts; undefined with those, and with none at all. */
+  delivery: Delivery | undefined;
   /** How the load connects, and the run's own receivers and checks. */
   connection: ConnectionTarget;
   redisUrl: string | undefined;
@@ -49,10 +68,19 @@ export interface Settings extends Omit<PluginOptions, 'live'> {
   external: boolean;
 }
 
-export type WorkerSettings = Pick<Settings, 'target' | 'engine' | 'external'>;
+export interface WorkerSettings extends Pick<Settings, 'target' | 'tls' | 'engine' | 'external'> {
+  /** Undefined if the script's own apply. */
+  transports: readonly Transport[] | undefined;
+}
 
-const NAMES = [optionsSchema, optionsSchema.shape.control.unwrap()].flatMap((schema) => Object.keys(schema.shape));
-const NESTED_NAMES = ['count', 'interval', 'bytes', 'quiet', 'deadline'];
+const NAMES = [
+  optionsSchema,
+  optionsSchema.shape.control.unwrap(),
+  workerSourcesSchema,
+  deliverySchema,
+  deliverySchema.shape.publish.unwrap(),
+].flatMap((schema) => Object.keys(schema.shape));
+const NESTED_NAMES = ['interval', 'quiet', 'deadline'];
 const FIX = 'correct the lines above';
 const targetSchema = z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://localhost:3000' });
 
@@ -75,34 +103,55 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   const options = parse(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN]);
   const phases = parse(phasesSchema, config.phases ?? [], ['config', 'phases']) as Phase[] | undefined;
   const variables = parse(environmentSchema, withoutEmpty(env), ['environment variable']);
-  const target = parse(targetSchema, variables?.TARGET ?? config.target, ['config', 'target']);
+  const given = parse(targetSchema, variables?.TARGET ?? config.target, ['config', 'target']);
+  const tls = variables?.TLS ?? false;
+  const target = given && (tls ? overTls(given) : given);
   const control = controlOf(options?.control, variables);
   if (control && !control.token) {
     problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for control' });
   }
-  const read = readEngineOptions({ ...script, config: { ...config, target } }, variables, steps);
-  if (problems.length > 0 || !options || !phases || !variables || !target) {
+  const profile = variables?.PROFILE ?? options?.profile;
+  if (tls && (control || profile === 'embedded' || (target && !isLoopback(new URL(target).hostname)))) {
+    const message =
+      'only for the nginx of the stack that a run starts; for a server of your own, write an https:// target';
+    problems.push({ path: formatPath(['environment variable', 'TLS']), message });
+  }
+  if (options?.delivery && variables && engineOf(script, variables).engine !== ENGINE) {
+    const path = formatPath(['config', 'plugins', PLUGIN, 'delivery']);
+    problems.push({ path, message: `only engine ${ENGINE} tells who received what` });
+  }
+  const asRun = withTransports(withTarget(script, target, tls), variables?.TRANSPORTS);
+  const read = readEngineOptions(asRun, variables, steps);
+  if (variables?.TRANSPORTS && !read.ours) {
+    const message = 'it concerns our own engine only; the others have options of their own';
+    problems.push({ path: formatPath(['environment variable', 'TRANSPORTS']), message });
+  }
+  if (problems.length > 0 || !options || !phases || !variables || !target || !profile) {
     throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
   }
   if (read.problems.length > 0) throw invalid('SCRIPT', 'the script has mistakes', read.problems);
-  const { RATE, HOLD, BROADCASTS, PROFILE, REDIS_URL, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
-  const { live, ...others } = options;
+  const { RATE, HOLD, BROADCASTS, REDIS_URL, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
+  const { live, workers, ...others } = options;
   const flows = flowsOf(script, steps);
   const atTheRate = RATE === undefined ? phases : atRate(phases, RATE);
   return {
     ...others,
     ...engineOf(script, variables),
+    workers: typeof workers === 'number' ? workers : undefined,
+    workerSources: typeof workers === 'object' ? workers : undefined,
     target,
+    tls,
     phases: atTheRate,
     load: loadOf(atTheRate, flows),
     connection: connectionTargetOf(read.options, flows[0]),
     engineOptions: read.ours ? read.options : undefined,
     redisUrl: REDIS_URL,
     livePort: livePort(live, CAPACITY_LIVE),
-    profile: PROFILE ?? options.profile,
+    profile,
     hold: HOLD ?? options.hold,
     results: CAPACITY_RESULTS ?? options.results,
     broadcasts: { ...options.broadcasts, count: BROADCASTS ?? options.broadcasts.count },
+    delivery: deliveryOf(options, BROADCASTS),
     control,
   };
 }
@@ -110,7 +159,22 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
 /** The settings for one of Artillery's workers, which has only its share of the phases. The main thread has validated them. */
 export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): WorkerSettings {
   const variables = environmentSchema.parse(withoutEmpty(env));
-  return { ...engineOf(script, variables), target: variables.TARGET ?? String(script.config.target) };
+  const target = variables.TARGET ?? String(script.config.target);
+  const { TLS: tls = false, TRANSPORTS: transports } = variables;
+  return { ...engineOf(script, variables), tls, target: tls ? overTls(target) : target, transports };
+}
+
+/** @returns the script with this target, and, if it is a stack over TLS, without a check of its certificate */
+export function withTarget(script: Script, target: string | undefined, tls: boolean): Script {
+  const { config } = script;
+  return {
+    ...script,
+    config: { ...config, target, ...(tls && { tls: { ...(config.tls as object), rejectUnauthorized: false } }) },
+  };
+}
+
+function overTls(target: string): string {
+  return target.replace(/^(http|ws):/, '$1s:');
 }
 
 /**
@@ -129,11 +193,29 @@ export function plannedBroadcasts(
   return { count: environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count, bytes };
 }
 
+/** @returns the event of the server's own that a run counts, for an engine in one of Artillery's workers */
+export function plannedDelivery(script: Script): DeliveryOptions | undefined {
+  const options = script.config.plugins?.[PLUGIN] as { delivery?: unknown } | null | undefined;
+  return options?.delivery === undefined ? undefined : deliverySchema.parse(options.delivery);
+}
+
+function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | undefined): Delivery | undefined {
+  if (!delivery) return undefined;
+  const { publish } = delivery;
+  if (!publish) return { ...delivery, seconds: (count ?? broadcasts.count) * broadcasts.interval };
+  const planned = { ...publish, count: count ?? publish.count };
+  return { ...delivery, publish: planned, seconds: planned.count * planned.every };
+}
+
 /** @returns the flows of scenarios on our engine, or of all scenarios if a third-party engine drives the load */
 export function flowsOf(script: Script, steps: StepTable): Flow[] {
   const scenarios = script.scenarios ?? [];
   const ours = scenarios.filter((scenario) => usesOurEngine(scenario, script));
-  return (ours.length > 0 ? ours : scenarios).map(({ flow }) => flowOf(flow ?? [], steps));
+  return (ours.length > 0 ? ours : scenarios).map(({ flow, socketio }) => {
+    const read = flowOf(flow ?? [], steps);
+    const { data: own = {} } = scenarioOptionsSchema.safeParse(socketio);
+    return { ...read, connection: { ...fixedChanges(own), ...read.connection } };
+  });
 }
 
 function loadOf(phases: Phase[], flows: Flow[]): Load {

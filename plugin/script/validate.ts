@@ -1,11 +1,12 @@
 /** Finds all mistakes in the parts of a script that our engine reads, before any load. Pure. */
 import { z } from 'zod';
 import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
-import { parseEngineOptions } from './engine-options.ts';
+import { scenarioOptionsSchema } from './connect-options.ts';
+import { optionProblems, parseEngineOptions } from './engine-options.ts';
 import { type StepTable, verbOf } from './flow.ts';
 import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
 
-const HTTP_VERBS = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
+const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
 
 /** All steps, and the names of all their options, to suggest one for an unknown name. */
 interface Known {
@@ -55,9 +56,11 @@ function hookProblems(script: Script): Problem[] {
 
 function scenarioProblems(scenario: Scenario, at: Path, script: Script, known: Known): Problem[] {
   const problems: Problem[] = [];
-  for (const hook of ['beforeScenario', 'afterScenario'] as const) {
+  for (const hook of FUNCTION_HOOKS) {
     for (const name of [scenario[hook] ?? []].flat()) problems.push(...functionProblems(name, [...at, hook], script));
   }
+  const options = scenarioOptionsSchema.optional().safeParse(scenario.socketio);
+  if (!options.success) problems.push(...optionProblems(options.error, [...at, 'socketio']));
   if (!Array.isArray(scenario.flow)) {
     return [...problems, { path: formatPath([...at, 'flow']), message: 'expected a list of steps' }];
   }
@@ -89,8 +92,9 @@ function stepProblems(step: unknown, at: Path, script: Script, known: Known): Pr
     problems.push(...stepsProblems(children, [...at, kind.childrenKey as string], script, known));
   }
   for (const key of kind.functionKeys ?? []) {
-    const name = fields[key];
-    if (typeof name === 'string') problems.push(...functionProblems(name, [...at, key], script));
+    for (const name of [fields[key]].flat()) {
+      if (typeof name === 'string') problems.push(...functionProblems(name, [...at, key], script));
+    }
   }
   return problems;
 }
@@ -100,7 +104,6 @@ function unknownStep(keys: string[], steps: StepTable): string {
   if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
   const [key] = keys;
   if (key === undefined) return 'expected a step such as {think: 1}, not {}';
-  if (HTTP_VERBS.has(key)) return `unknown step "${key}": for HTTP requests use a function step with fetch()`;
   return `unknown step "${key}"${didYouMean(key, Object.keys(steps))}`;
 }
 

@@ -1,5 +1,6 @@
 /** What became of each broadcast: when it arrived, and where it did not. */
-import type { Batch, Result } from '../../protocol/result.ts';
+import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { categoryAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
 import { COLORS } from './palette.ts';

@@ -1,5 +1,5 @@
 /** Charts of the samples: connections and their rate, memory and CPU of each layer. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../format.ts';
 import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../layers.ts';
 import type { Chart } from './draw.ts';

@@ -1,6 +1,6 @@
 /** Latency by percentile, on a scale where 99 % to 99.9 % takes as much room as 0 % to 90 %. */
 import { decodeHistogram, type Histogram, mergeHistograms } from '../../protocol/histogram.ts';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
 import { COLORS } from './palette.ts';
@@ -13,12 +13,19 @@ const STEP = 0.02;
 /** 50 % between the powers of ten. */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
 
+const CHART_TITLES: Record<Result['latency']['from'], string> = {
+  server: 'One-way latency of every receiver',
+  payload: 'One-way latency of every receiver',
+  publisher: 'From publish to receipt, of every receiver',
+  'first receipt': 'After the first receipt, of every receiver',
+};
+
 /** Of all receivers, and of those on the publisher's worker and on other workers. */
 export function oneWayPercentiles({ latency }: Result): Chart | null {
   const local = decoded(latency, 'oneWayLocal');
   const cross = decoded(latency, 'oneWayCrossWorker');
   const both = mergeHistograms([local, cross].filter((one) => one !== null));
-  return percentileChart('One-way latency of every receiver, by percentile', [
+  return percentileChart(`${CHART_TITLES[latency.from]}, by percentile`, [
     { name: 'Every receiver', color: COLORS.text, histogram: both },
     ...(local && cross
       ? ([

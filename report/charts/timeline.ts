@@ -1,5 +1,5 @@
 /** Curves over the time of a run, in panels below each other, with the stages of the run in the background. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, clock, clockStep, short, valueAxis } from './axes.ts';
 import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
 import { COLORS } from './palette.ts';

@@ -1,5 +1,5 @@
 /** A comparison of sets of runs as one HTML file: what is better, what is worse, and what else differs. */
-import type { Comparison, Difference } from '../compare.ts';
+import type { Comparison, Difference } from '../compare/compare.ts';
 import {
   ASPECTS,
   describeAnswer,
@@ -9,9 +9,9 @@ import {
   letter,
   meanOf,
   notes,
+  sumOfAnswers,
   titleOf,
-} from '../compare-text.ts';
-import { counted } from '../format.ts';
+} from '../compare/text.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { page } from './page.ts';
 import { dataTable, section } from './section.ts';
@@ -27,7 +27,7 @@ export function renderComparison(comparison: Comparison): string {
     title: 'Comparison · socketio-capacity',
     subtitle: sets.map((set, index) => `${letter(index)}: ${set.name}`).join(' · '),
     body: html`<div class="verdict ${toneOf(comparison)}">
-<h2>${others.map((index) => html`<span class="answer">${answerOf(comparison, index)}</span>`)}</h2>
+<h2>${others.map((index) => html`<span class="answer">${letter(index)}: ${sumOfAnswers(comparison, index)}</span>`)}</h2>
 ${sets.map((set, index) => html`<p>${letter(index)}: ${describeSet(set)}</p>`)}
 ${mismatches.length > 0 && html`<p><a href="#differing">${mismatches.length === 1 ? '1 condition differs' : `${mismatches.length} conditions differ`}</a>${notComparable && ', including the load or the machine'}.</p>`}
 </div>
@@ -41,19 +41,6 @@ function toneOf({ figures }: Comparison): 'worse' | 'better' | 'neutral' {
   const answers = figures.flatMap(({ differences }) => differences.map(({ answer }) => answer));
   if (answers.includes('worse')) return 'worse';
   return answers.includes('better') ? 'better' : 'neutral';
-}
-
-/** `B: 2 figures worse, 1 better`. */
-function answerOf({ figures }: Comparison, index: number): string {
-  const count = (answer: Difference['answer']) =>
-    figures.filter(({ differences }) => differences[index - 1]?.answer === answer).length;
-  const [worse, better] = [count('worse'), count('better')];
-  const parts = [
-    ...(worse > 0 ? [`${counted(worse, 'figure')} worse`] : []),
-    ...(better > 0 ? [`${counted(better, 'figure')} better`] : []),
-  ];
-  const none = count('no-difference') > 0 ? 'no difference seen' : 'cannot tell';
-  return `${letter(index)}: ${parts.join(', ') || none}`;
 }
 
 function differing({ sets, mismatches }: Comparison): Html | null {
@@ -81,7 +68,7 @@ function comparedTo({ figures }: Comparison, index: number): Html {
       meanOf(figure, b),
       differenceText(figure, difference),
       intervalText(figure, difference, a),
-      answer(difference),
+      answerMark(difference),
     ];
   });
   const title = `${letter(index)} against A`;
@@ -94,7 +81,7 @@ function comparedTo({ figures }: Comparison, index: number): Html {
 }
 
 /** With a sign besides the colour, for readers who cannot see it. */
-function answer(difference: Difference): Html {
+export function answerMark(difference: Difference): Html {
   const { label, note } = describeAnswer(difference);
   const mark = MARKS[difference.answer];
   return html`<span class="${difference.answer}">${mark && html`<span aria-hidden="true">${mark} </span>`}${label}</span>${note}`;

@@ -1,6 +1,6 @@
 /** How connections were made, how they are spread over the workers, and what failed. */
 
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { countBars } from '../charts/bars.ts';
 import { connectionsOverTime } from '../charts/over-time.ts';
 import { COLORS } from '../charts/palette.ts';
@@ -24,12 +24,27 @@ ${dataTable(
   ['', 'Value', 'Unit'],
   [
     ['Target', integer(made.target), 'connections'],
+    ...(made.transports
+      ? [
+          [term('transports', 'Began with WebSocket'), integer(made.transports.websocket), 'connections'],
+          ['Upgraded from polling', integer(made.transports.upgraded), 'connections'],
+          ['Stayed on polling', integer(made.transports.polling), 'connections'],
+          ['Failed upgrades', integer(sumOf(made.transports.upgradeFailures)), 'attempts'],
+        ]
+      : []),
     [term('connections'), integer(heldOf(made)), 'connections'],
     ['Peak', integer(made.peak), 'connections'],
     ['Failed', integer(made.failed), 'virtual users, including their additional connections'],
+    ['Skipped', integer(made.skipped), 'arrivals beyond maxVusers'],
     ['Retries', integer(made.retries), 'attempts'],
     ['Rate, configured', measured(made.configuredRatePerSec, oneDigit), 'per second'],
     [term('rate', 'Rate, achieved'), measured(made.achievedRatePerSec, oneDigit), 'per second'],
+    ...(made.tlsHandshakes
+      ? [
+          ['TLS handshakes, full', integer(made.tlsHandshakes.full), 'connections'],
+          ['TLS handshakes, resumed', integer(made.tlsHandshakes.resumed), 'connections'],
+        ]
+      : []),
     ['Ramps, in total', measured(made.rampSeconds, oneDigit), 'seconds'],
   ],
 )}
@@ -60,7 +75,7 @@ export function balance({ connections: { perWorker } }: Result): Html {
   });
 }
 
-export function errors({ connections: { failures, disconnects } }: Result): Html {
+export function errors({ connections: { failures, failureExamples, disconnects } }: Result): Html {
   const causes = (title: string, counts: Record<string, number>, none: string) => {
     const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
     const table = dataTable(
@@ -75,8 +90,13 @@ export function errors({ connections: { failures, disconnects } }: Result): Html
     title: 'Errors',
     lead: term('failures', 'Failures and disconnects by cause'),
     body: html`${causes('Failures by cause', failures, 'No virtual user failed.')}
+${Object.entries(failureExamples).map(([cause, text]) => html`<p class="note">First <code>${cause}</code>: ${text}</p>`)}
 ${causes('Disconnects by cause', disconnects, 'No connection ended before the run released it.')}`,
   });
+}
+
+function sumOf(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 function oneDigit(value: number): string {

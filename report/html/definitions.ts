@@ -38,6 +38,11 @@ export const DEFINITIONS = {
     anchor: 'connect-time',
     text: 'From a virtual user’s first attempt to the Socket.IO CONNECT answer, including retries. Only successful connections count.',
   },
+  transports: {
+    term: 'Transports',
+    anchor: 'transports',
+    text: 'How connections talk to the server: WebSocket from the start, upgraded to it from HTTP long-polling, as socket.io-client does by default, or polling. Every connection that opened is in exactly one of the three.',
+  },
   failures: {
     term: 'Failures and disconnects',
     anchor: 'failures',
@@ -111,7 +116,7 @@ export const DEFINITIONS = {
   residual: {
     term: 'Residual',
     anchor: 'residual',
-    text: 'Memory one second after the last connection has ended, minus the baseline. A positive residual is not necessarily a leak.',
+    text: 'Memory when the last connection has ended and nothing more is freed, minus the baseline. A positive residual is not necessarily a leak.',
   },
   cpu: {
     term: 'CPU cost',

@@ -1,32 +1,36 @@
 /** Whether every broadcast arrived, and when. */
 
-import type { Batch, Result } from '../../protocol/result.ts';
+import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { whyNoDelivery } from '../absent.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../charts/broadcasts.ts';
 import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.ts';
 import { integer, milliseconds, percentOf } from '../format.ts';
-import { broadcastNotes } from '../latency-notes.ts';
-import { otherCopies } from '../other-copies.ts';
+import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
+import { otherCopies, sourceNotes } from '../other-copies.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
-import { dataTable, figure, measured, section } from './section.ts';
+import { absentSection, dataTable, figure, measured, section } from './section.ts';
 import { summaryTable } from './summary-table.ts';
 
 export function latency(result: Result): Html {
-  const { latency: times } = result;
+  const { latency: times, absent } = result;
+  const title = 'Broadcast latency';
+  if (absent.latency !== undefined) return absentSection('latency', title, absent.latency);
   return section({
     id: 'latency',
-    title: 'Broadcast latency',
+    title,
     lead: html`${term('oneWay')} counts every receiver; the ${term('completion', 'time to reach everybody')} counts the last one of each broadcast.`,
     body: html`${figure(oneWayPercentiles(result), 'Not measured: no broadcast was received.')}
 ${summaryTable('One-way latency and completion', [
-  [term('oneWay'), times.oneWayMs],
+  [times.from === 'server' ? term('oneWay') : oneWayTitle(times), times.oneWayMs],
   ['– same worker as the publisher', times.localMs],
   ['– across workers', times.crossWorkerMs],
   [term('sentinel'), times.sentinelMs],
   [term('completion'), times.completionMs],
   [term('sendDelay'), times.sendDelayMs],
 ])}
-${broadcastNotes(times).map(
+${[...fromNotes(times), ...broadcastNotes(times)].map(
   (note) => html`<p>${note}</p>
 `,
 )}
@@ -36,9 +40,11 @@ ${figure(broadcastTimes(result), 'Not measured: no broadcast was received.', res
 
 export function roundTrips(result: Result): Html {
   const { underLoad, single } = result.latency.roundTripHalfMs;
+  const title = 'Round trip ÷ 2';
+  if (result.absent.roundTrip !== undefined) return absentSection('round-trip', title, result.absent.roundTrip);
   return section({
     id: 'round-trip',
-    title: 'Round trip ÷ 2',
+    title,
     lead: html`As plotted in the Techracers study: ${term('roundTrip', 'half of a probe’s round trip')}, under load (all clients connected) and unloaded (no other client connected).`,
     body: html`${figure(roundTripsByBroadcast(result) ?? roundTripPercentiles(result), 'Not measured: the probe returned no echo.')}
 ${summaryTable('Round trip ÷ 2', [
@@ -51,18 +57,16 @@ ${summaryTable('Round trip ÷ 2', [
 export function delivery(result: Result): Html {
   const { delivery: found } = result;
   const title = 'Delivery';
-  if (found === null) {
-    return section({
-      id: 'delivery',
-      title,
-      body: html`<p class="absent">Not measured: this engine does not report which broadcasts arrive.</p>`,
-    });
-  }
+  if (found === null) return absentSection('delivery', title, whyNoDelivery(result));
   return section({
     id: 'delivery',
     title,
     lead: html`This shows whether every ${term('expected', 'expected')} receipt arrived, according to the generator’s ${term('ledger', 'ledger')}.`,
     body: html`${figure(coverageByBroadcast(result), 'Not measured: no receipt was expected.', countsTable(found.batches))}
+${sourceNotes(found).map(
+  (note) => html`<p>${note}</p>
+`,
+)}
 ${dataTable(
   'Receipts of all broadcasts',
   ['', 'Count', ''],

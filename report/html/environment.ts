@@ -1,17 +1,20 @@
 /** The environment and every setting: what is needed to repeat the measurement. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { decimals, integer } from '../format.ts';
+import { serverName, serverProperties } from '../server.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { dataTable, NOT_MEASURED, section } from './section.ts';
 
+const NOT_KNOWN = 'not known: its workers do not describe it';
 const GIB = 1024 ** 3;
 const PROFILES = {
   full: 'nginx, PM2 and Redis',
   embedded: 'embedded: workers with the in-memory adapter, no proxy',
-  remote: 'remote deployment',
+  remote: 'your own server',
 };
 
-export function environment({ run, environment: found, thresholds }: Result): Html {
+export function environment(result: Result): Html {
+  const { run, environment: found, thresholds } = result;
   const { versions, kernel, cpu, cpuCount, memoryBytes, limits, sysctls, settings, configHash, gitCommit } = found;
   const table = (title: string, rows: HtmlValue[][]) =>
     rows.length > 0 && html`<h3>${title}</h3>${dataTable(title, ['', ''], rows)}`;
@@ -38,6 +41,7 @@ ${table('Machine', [
   ...Object.entries(sysctls),
 ])}
 ${table('Versions', Object.entries(versions))}
+${table('Server', [['Which', serverName(result) ?? NOT_KNOWN], ...serverProperties(result)])}
 ${table(
   'Thresholds',
   thresholds.map(({ expression, met, strict }) => [

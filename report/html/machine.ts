@@ -1,5 +1,5 @@
 /** CPU, and whether the load generator kept up. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { cpuOverTime, layerExtremes } from '../charts/over-time.ts';
 import { decimals, integer, milliseconds, percentOf, withMargin } from '../format.ts';
 import { inOrder, layerTitle } from '../layers.ts';
@@ -24,7 +24,8 @@ export function cpu(result: Result): Html {
     id: 'cpu',
     title: 'CPU',
     lead: html`${term('cpu')} of each ${term('layers', 'layer')}; 100 % is one core.`,
-    body: html`${figure(cpuOverTime(result), 'Not measured: there are no samples.', extremes)}
+    body: html`${result.absent.cpu !== undefined && html`<p class="absent">The server’s CPU was not measured: ${result.absent.cpu}.</p>`}
+${figure(cpuOverTime(result), 'Not measured: there are no samples.', extremes)}
 ${
   layers.length > 0 &&
   dataTable(

@@ -1,24 +1,27 @@
 /** What a connection costs in memory, layer by layer. */
-import type { Result, Slope } from '../../protocol/result.ts';
+
+import type { Slope } from '../../protocol/result/memory.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { LimitName } from '../capacity.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
 import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
-import { basisOf, doubts, noCapacity } from '../memory-text.ts';
-import { DOUBT_TEXTS } from '../straightness.ts';
+import { basisOf, collectionNotes, doubts, noCapacity, plateauMemory, workerSources } from '../memory-text.ts';
+import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
-import { dataTable, figure, measured, multiples, NOT_MEASURED, section } from './section.ts';
+import { absentSection, dataTable, figure, measured, multiples, NOT_MEASURED, section } from './section.ts';
 import { interval95 } from './summary.ts';
 
 export function memory(result: Result): Html {
+  if (result.absent.memory !== undefined) return absentSection('memory', 'Memory', result.absent.memory);
   const trusted = result.verdict.status !== 'INVALID';
   const chart = memoryOverTime(result);
   return section({
     id: 'memory',
     title: 'Memory',
-    lead: html`Memory is read ${term('atRest', 'at rest')} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
+    lead: html`Memory is read ${result.memory.collected ? term('atRest', 'at rest') : 'as it is, because nobody forced a garbage collection,'} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
     body: html`${fits(result)}
 ${trusted ? perConnection(result) : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`}
 ${sumOfParts(result)}
@@ -57,7 +60,7 @@ function perConnection(result: Result): Html | null {
     'Memory per connection by layer',
     [
       term('layers', 'Layer'),
-      term('atRest'),
+      result.memory.collected ? term('atRest') : plateauMemory(result.memory),
       '95 % interval',
       term('inService'),
       '95 % interval',
@@ -84,7 +87,12 @@ function perConnection(result: Result): Html | null {
       ];
     }),
   );
-  return html`${rows}${doubts(result).map((doubt) => html`<p class="note">Not to be quoted: ${doubt}.</p>`)}`;
+  const notes = [
+    ...workerSources(result).map((source) => `Source of ${source}.`),
+    ...doubts(result).map((doubt) => `Not to be quoted: ${doubt}.`),
+    ...collectionNotes(result),
+  ];
+  return html`${rows}${notes.map((note) => html`<p class="note">${note}</p>`)}`;
 }
 
 function interval({ low95, high95 }: { low95: number | null; high95: number | null }): string {
@@ -141,6 +149,7 @@ export function capacity(result: Result): Html | null {
   const { capacity: found, verdict } = result;
   const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
   if (verdict.status === 'INVALID') return null;
+  if (result.absent.memory !== undefined) return absentSection('capacity', 'Capacity', result.absent.memory);
   const rows: HtmlValue[][] = limits.map(({ name, max }) => [
     LIMIT_TITLES[name] ?? name,
     integer(max),

@@ -1,5 +1,5 @@
 /** A run as one self-contained file to read, print and send. */
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { balance, connections, errors } from './connections.ts';
 import { definitions } from './definitions.ts';
 import { delivery, latency, roundTrips } from './delivery.ts';

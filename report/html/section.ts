@@ -20,6 +20,11 @@ ${body}
 `;
 }
 
+/** A section of which the run knows nothing. */
+export function absentSection(id: string, title: string, reason: string): Html {
+  return section({ id, title, body: html`<p class="absent">Not measured: ${reason}.</p>` });
+}
+
 /** @param chart null to show `absent` instead @param table below it, folded */
 export function figure(chart: Chart | null, absent: string, table?: Html | null | false): Html {
   if (chart === null) return html`<p class="absent">${absent}</p>${table}`;
@@ -51,7 +56,7 @@ function drawing({ title, wide, narrow }: Chart): Html {
 <div class="chart narrow" role="img" aria-label="${title}">${trusted(narrow)}</div>`;
 }
 
-function legend({ legend: entries }: Chart): Html {
+export function legend({ legend: entries }: Pick<Chart, 'legend'>): Html {
   return html`<ul class="legend">${entries.map(
     ({ name, color, dash }) =>
       html`<li><span class="swatch ${dash ?? 'solid'}" style="border-color: ${color}"></span>${name}</li>`,

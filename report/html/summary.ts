@@ -1,10 +1,14 @@
 /** The top of the report: whether to trust the run, and the headline figures. */
 
-import type { Result } from '../../protocol/result.ts';
-import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf, tailOf } from '../format.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { whyNoDelivery } from '../absent.ts';
+import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
 import { heldOf, missesSome } from '../held.ts';
+import { oneWayTail } from '../latency-notes.ts';
 import { layerTitle, mainWorkerLayer } from '../layers.ts';
-import { DOUBT_TEXTS } from '../straightness.ts';
+import { serverName } from '../server.ts';
+import { DOUBT_TEXTS } from '../statistics/straightness.ts';
+import { clientsOf } from '../transports.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { NOT_MEASURED } from './section.ts';
@@ -50,12 +54,16 @@ export function headline(result: Result): Html | null {
   )}</dl>`;
 }
 
-function held({ connections }: Result): Tile {
+function held(result: Result): Tile {
+  const { connections } = result;
+  const clients = clientsOf(result);
   const { target, achievedRatePerSec: rate } = connections;
   const count = heldOf(connections);
   const of = count === target ? 'the full target' : `of a target of ${integer(target)}`;
   const at = rate === null ? '' : `, made at ${decimals(rate, 0)} per second`;
-  return { name: term('connections'), value: integer(count), unit: '', more: of + at };
+  const server = serverName(result);
+  const by = `${server === null ? '' : `, by ${server}`}${clients === null ? '' : `; ${clients}`}`;
+  return { name: term('connections'), value: integer(count), unit: '', more: of + at + by };
 }
 
 function perConnection(result: Result): Tile {
@@ -63,11 +71,23 @@ function perConnection(result: Result): Tile {
   const layer = mainWorkerLayer(memory.perConnectionBytes);
   const line = memory.perConnectionBytes[layer];
   const name = term('perConnection');
-  if (!line)
-    return { name, value: null, unit: '', more: 'a slope needs memory readings at two or more numbers of connections' };
+  if (result.absent.memory !== undefined) return { name, value: null, unit: '', more: result.absent.memory };
+  if (!line) {
+    const why = memory.absent[layer] ?? 'a slope needs memory readings at two or more numbers of connections';
+    return { name, value: null, unit: '', more: why };
+  }
   const title = layerTitle(result, layer);
   if (line.doubt !== undefined) return { name, value: null, unit: '', more: `${title}: ${DOUBT_TEXTS[line.doubt]}` };
   const needed = memory.inService?.perConnectionBytes[layer];
+  if (!memory.collected) {
+    const { slope } = memory.inService?.perConnectionBytes[layer] ?? line;
+    return {
+      name,
+      value: kilobytes(slope),
+      unit: 'KB',
+      more: `${title}, in service; no garbage collection was forced`,
+    };
+  }
   const inService = needed && needed.doubt === undefined ? ` at rest; ${sizeOf(needed.slope)} in service` : '';
   return { name, value: kilobytes(line.slope), unit: 'KB', more: `${title}; ${interval95(line)}${inService}` };
 }
@@ -77,11 +97,18 @@ export function interval95({ low95, high95 }: { low95: number | null; high95: nu
   return `95 % interval ${sizeOf(low95)} to ${sizeOf(high95)}`;
 }
 
-function completion({ latency: { completionMs, oneWayMs } }: Result): Tile {
+function completion({ latency, absent }: Result): Tile {
+  const { completionMs } = latency;
   const name = term('completion');
   if (completionMs === null)
-    return { name, value: null, unit: '', more: 'no broadcast arrived, or this engine keeps no ledger' };
-  const everyone = oneWayMs ? `; ${tailOf(oneWayMs)} of all receipts` : '';
+    return {
+      name,
+      value: null,
+      unit: '',
+      more: absent.latency ?? 'no broadcast arrived, or this engine keeps no ledger',
+    };
+  const tail = oneWayTail(latency);
+  const everyone = tail === null ? '' : `; ${tail} of all receipts`;
   return {
     name,
     value: milliseconds(completionMs.p50),
@@ -90,10 +117,10 @@ function completion({ latency: { completionMs, oneWayMs } }: Result): Tile {
   };
 }
 
-function coverage({ delivery }: Result): Tile {
+function coverage(result: Result): Tile {
+  const { delivery } = result;
   const name = term('coverage');
-  if (delivery === null)
-    return { name, value: null, unit: '', more: 'this engine does not report which broadcasts arrive' };
+  if (delivery === null) return { name, value: null, unit: '', more: whyNoDelivery(result) };
   if (delivery.coverage === null) return { name, value: null, unit: '', more: 'no receipt was expected' };
   const { received, expected, broadcasts } = delivery;
   const ofTarget = missesSome(delivery)

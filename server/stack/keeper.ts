@@ -5,7 +5,7 @@
  *
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
-import type { ErrorCode } from '../../protocol/error-codes.ts';
+import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import type { StackState } from './state.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
+import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import { logTail } from './logs.ts';
 import type { Plan } from './plan.ts';
 import { type DetachedProcess, spawnDetached, terminate } from './processes.ts';
@@ -17,6 +18,8 @@ export interface NginxOptions {
   nginx: string;
   port: number;
   statusPort: number;
+  /** Clients speak TLS with it; it speaks plain HTTP with the workers. */
+  tls: boolean;
   plan: Plan['nginx'];
   /** Upstreams: a session id that begins with `<id>-` goes to that worker. */
   workers: { id: string; port: number }[];
@@ -45,7 +48,10 @@ export function render(template: string, values: Record<string, string | number>
 }
 
 /** The values of nginx.conf.template for one stack. */
-export function templateValues(options: NginxOptions): Record<string, string | number> {
+export function templateValues(
+  options: NginxOptions,
+  certificate: CertificateFiles | undefined,
+): Record<string, string | number> {
   const { plan, workers, dir } = options;
   // A master that runs as root would run its workers as `nobody`, who has no access to the state folder.
   const asRoot = process.getuid?.() === 0;
@@ -62,9 +68,23 @@ export function templateValues(options: NginxOptions): Record<string, string | n
     SOURCE_ADDRESSES: sourceAddresses(plan.sourceAddresses),
     PORT: options.port,
     STATUS_PORT: options.statusPort,
+    TLS: certificate ? tlsLines(certificate) : '',
     // One listen queue per nginx worker, among which the kernel distributes connections. Only Linux does so evenly.
-    LISTEN_OPTIONS: process.platform === 'linux' ? 'backlog=4096 reuseport' : 'backlog=4096',
+    LISTEN_OPTIONS: [
+      'backlog=4096',
+      ...(process.platform === 'linux' ? ['reuseport'] : []),
+      ...(certificate ? ['ssl'] : []),
+    ].join(' '),
   };
+}
+
+function tlsLines({ certFile, keyFile }: CertificateFiles): string {
+  return [
+    `ssl_certificate "${quotable(certFile)}";`,
+    `ssl_certificate_key "${quotable(keyFile)}";`,
+    'ssl_protocols TLSv1.2 TLSv1.3;',
+    'ssl_buffer_size 2k;',
+  ].join('\n');
 }
 
 /** @returns the path, escaped for double quotes in nginx's configuration */
@@ -91,7 +111,9 @@ function server(port: number): string {
 export async function startNginx(options: NginxOptions): Promise<DetachedProcess> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
   const configFile = join(options.dir, 'nginx.conf');
-  writeFileSync(configFile, render(readFileSync(TEMPLATE, 'utf8'), templateValues(options)), { mode: 0o600 });
+  const certificate = options.tls ? await makeCertificate(options.dir) : undefined;
+  const config = render(readFileSync(TEMPLATE, 'utf8'), templateValues(options, certificate));
+  writeFileSync(configFile, config, { mode: 0o600 });
 
   const args = ['-p', options.dir, '-c', configFile];
   const check = await execa(options.nginx, ['-t', '-q', ...args], { all: true, reject: false });

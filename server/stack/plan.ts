@@ -35,9 +35,7 @@ export const RESERVED_FILES = 256;
  * Share of a limit that is planned for: load is never quite even, and other workers take over that of a restarted one.
  */
 const WORKER_HEADROOM = 0.9;
-/**
- * The kernel distributes connections to nginx's workers by hash, less evenly than nginx does to the Socket.IO workers.
- */
+/** For nginx's workers, to which the kernel distributes connections less evenly than nginx does to the Socket.IO workers. */
 const NGINX_HEADROOM = 0.8;
 /**
  * An address has 28,232 ephemeral ports for connections to one worker's port. Once more than half of them are taken,
@@ -55,7 +53,10 @@ export function planStack(request: PlanRequest, machine: Machine): Plan {
   const usableFiles = Math.max(1, machine.openFilesMax - RESERVED_FILES);
   const ports = machine.manyLoopbackAddresses ? Number.POSITIVE_INFINITY : PORTS_OF_ONE_ADDRESS;
   const perWorker = Math.floor(Math.min(usableFiles, ports) * WORKER_HEADROOM);
-  const perNginxWorker = Math.floor((usableFiles * NGINX_HEADROOM) / FILES_PER_PROXIED_CONNECTION);
+  const mostPerNginxWorker = usableFiles / FILES_PER_PROXIED_CONNECTION;
+  const perNginxWorker = Math.floor(
+    Math.min(mostPerNginxWorker * NGINX_HEADROOM, meanWhereFullestHas(mostPerNginxWorker)),
+  );
 
   if (profile === 'embedded' && connections > usableFiles) {
     throw new CapacityError(
@@ -85,6 +86,20 @@ export function planStack(request: PlanRequest, machine: Machine): Plan {
         : 1,
     },
   };
+}
+
+/** @returns connections at which the fullest of nginx's `workers` has `each` */
+export function perWorkerCapacity(each: number, workers: number): number {
+  return Math.floor(workers === 1 ? each : workers * meanWhereFullestHas(each));
+}
+
+/**
+ * The kernel distributes connections to nginx's workers by hash: the fullest gets about three standard deviations more
+ * than the mean.
+ */
+function meanWhereFullestHas(each: number): number {
+  const root = (Math.sqrt(9 + 4 * each) - 3) / 2;
+  return root * root;
 }
 
 export async function readMachine(): Promise<Machine> {

@@ -14,6 +14,15 @@ import { type ProcessRef, processRef } from './processes.ts';
 
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 
+export function hasPm2(): boolean {
+  try {
+    requirePm2();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Only our own stack needs PM2, so users who measure their own server need not install it.
  * @returns the path of its start script

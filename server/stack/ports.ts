@@ -1,8 +1,10 @@
 /** Ports for the stack's listeners. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
+
+const LISTEN_TIMEOUT_MS = 2000;
 
 /**
  * Listeners stay below the system's range for outgoing connections (from 32768 on Linux, 49152 on macOS). Within it,
@@ -33,6 +35,22 @@ export async function assertFree(port: number): Promise<void> {
     `Cannot listen on port ${port} of 127.0.0.1: another process uses it, or it requires root.`,
     `Stop that process (ss -ltnp 'sport = :${port}' names it), or choose another port: npx socketio-capacity stack up --port 8081`,
   );
+}
+
+/** Whether something accepts connections there already: then it is the user's, and the stack would be in its way. */
+export function listens(hostname: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const socket = connect({ host, port, timeout: LISTEN_TIMEOUT_MS });
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => done(true));
+    // A server that is too busy to accept still holds the port.
+    socket.once('timeout', () => done(true));
+    socket.once('error', () => done(false));
+  });
 }
 
 async function isFree(port: number): Promise<boolean> {

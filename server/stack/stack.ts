@@ -7,8 +7,8 @@ import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { KeeperAnswer } from './keeper.ts';
-import { listWorkers } from './pm2.ts';
-import { processRef, terminate, waitUntilGone } from './processes.ts';
+import { daemonPid, listWorkers } from './pm2.ts';
+import { childrenOf, processRef, terminate, waitUntilGone } from './processes.ts';
 import { recordWorkers, type StackOptions } from './start.ts';
 import { lives, readState, recordNginxWorkers, refOf, type StackState, writeState } from './state.ts';
 import { removeFiles, takeDown } from './takedown.ts';
@@ -29,6 +29,11 @@ export interface Stack {
    * Current pids and restarts. Cheap while no process died; otherwise PM2 is queried, which takes about half a second.
    */
   refresh(): Promise<StackState>;
+  /**
+   * @returns by part (`PM2`, and `nginx` with its workers), the processes as they run now; empty for a part that has
+   *   ended. A part that was replaced or reloaded has other processes than before
+   */
+  identities(): Record<string, string>;
   /** Takes it down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
   close(): Promise<void>;
 }
@@ -117,6 +122,12 @@ class RunningStack implements Stack {
     return state;
   }
 
+  identities(): Record<string, string> {
+    const { pm2Home, nginxPid } = this.state;
+    const pm2 = { PM2: identityOf([daemonPid(pm2Home)]) };
+    return nginxPid === undefined ? pm2 : { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid)]) };
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -168,4 +179,12 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   if (!answer) throw new CapacityError('STACK_FAILED', `The stack did not start:\n${complaint}`, 'Please report this.');
   const { code, message, fix, cause } = (answer as Extract<KeeperAnswer, { error: unknown }>).error;
   throw new CapacityError(code, message, fix, cause ? { cause: new Error(cause) } : undefined);
+}
+
+function identityOf(pids: (number | undefined)[]): string {
+  const refs = pids.map(processRef).filter((ref) => ref !== undefined);
+  return refs
+    .map(({ pid, startTime }) => `${pid}@${startTime}`)
+    .sort()
+    .join(' ');
 }

@@ -18,6 +18,8 @@ export interface StackOptions {
   profile: 'full' | 'embedded';
   /** Where clients connect, on 127.0.0.1; 0 takes any free port. */
   port: number;
+  /** nginx terminates TLS, with a certificate of its own. Not available when embedded. */
+  tls?: boolean;
   /** Connections to plan for: determines the number of workers and nginx's limits. */
   connections: number;
   /** Number of Socket.IO workers; by default it follows from the machine and the target. Ignored when embedded. */
@@ -43,7 +45,7 @@ export async function bringUp(
   signal: AbortSignal,
   onClaim: (state: StackState) => void,
 ): Promise<StackState> {
-  const { profile, stateDir, connections } = options;
+  const { profile, stateDir, connections, tls = false } = options;
   const plan = planStack({ connections, profile, workers: options.workers }, await readMachine());
   requirePm2();
   const nginx = profile === 'full' ? requireTool('nginx') : undefined;
@@ -65,7 +67,7 @@ export async function bringUp(
     version: 1,
     phase: 'starting',
     profile,
-    target: `http://127.0.0.1:${port}`,
+    target: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     token: randomBytes(24).toString('base64url'),
     connections,
     workers,
@@ -111,7 +113,7 @@ export async function bringUp(
   signal.throwIfAborted();
   if (nginx) {
     const dir = join(stateDir, 'nginx');
-    const master = await startNginx({ nginx, port, statusPort, plan: plan.nginx, workers, dir, logDir });
+    const master = await startNginx({ nginx, port, statusPort, tls, plan: plan.nginx, workers, dir, logDir });
     state.nginxPid = remember(state, master);
     recordNginxWorkers(state);
     state.nginxStatusUrl = statusUrl(statusPort);

@@ -3,7 +3,7 @@
  * address to be measured, so nothing in it is read unless the folder belongs to this user, and only this user can
  * write.
  */
-import { lstatSync, mkdirSync, type Stats } from 'node:fs';
+import { lstatSync, mkdirSync, type Stats, statfsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -13,6 +13,8 @@ import { CapacityError } from '../../protocol/errors.ts';
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
 
 const NAME = 'socketio-capacity';
+/** On a full disk, PM2 would report nothing until its time is up. */
+const MIN_FREE_BYTES = 1024 ** 2;
 const WRITABLE_BY_OTHERS = 0o022;
 const OPEN_TO_OTHERS = 0o077;
 /** A Unix socket's path has at most 104 bytes on macOS, 108 on Linux, including a terminating zero byte. */
@@ -58,7 +60,7 @@ export function isTrusted(stateDir: string): boolean {
  * Creates the folder and its subfolders, which only this user can read.
  * @throws CapacityError `STATE_DIR_UNSAFE`, `STATE_DIR_TOO_LONG`, `STATE_DIR_UNWRITABLE`
  */
-export function prepareStateDir(stateDir: string): void {
+export function prepareStateDir(stateDir: string, minFreeBytes = MIN_FREE_BYTES): void {
   // PM2's socket with the longest path.
   if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > SOCKET_PATH_MAX_BYTES) {
     throw new CapacityError(
@@ -76,6 +78,8 @@ export function prepareStateDir(stateDir: string): void {
     }
     isTrusted(folder);
   }
+  const { bavail, bsize } = statfsSync(stateDir);
+  if (bavail * bsize < minFreeBytes) throw unwritable(`The disk of the state folder ${stateDir} is full.`);
 }
 
 const DISK_PROBLEMS = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
@@ -86,7 +90,7 @@ export function explainDiskError(error: unknown, stateDir: string): unknown {
   return unwritable(`The state folder ${stateDir} cannot be written to.`, error);
 }
 
-function unwritable(message: string, cause: unknown): CapacityError {
+function unwritable(message: string, cause?: unknown): CapacityError {
   const fix = 'Make room on its disk, or name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
   return new CapacityError('STATE_DIR_UNWRITABLE', message, fix, { cause });
 }

@@ -14,13 +14,13 @@ import {
   optionsSchema as hookOptions,
   terminalSchema,
 } from '../../plugin/script/plugin-options.ts';
-import { ERROR_CODES } from '../../protocol/error-codes.ts';
+import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
+import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
 import { EVENTS } from '../../protocol/events.ts';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
-import { FAILURE_CODES } from '../../protocol/failure-codes.ts';
 import type { Metric } from '../../protocol/metric.ts';
-import { resultSchema } from '../../protocol/result.ts';
-import { VERDICT_REASONS } from '../../protocol/verdict-reasons.ts';
+import { resultSchema } from '../../protocol/result/result.ts';
 import { LIMITS } from '../../report/capacity.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
@@ -71,11 +71,15 @@ describe('reference/steps.md', () => {
   const stepTables = sections(pages.steps).filter(({ heading }) => heading !== 'Error codes');
 
   it('has a section for every verb, in which every key of the step is a row', () => {
-    const verbs = stepTables.flatMap(({ heading }) => /^`(.*)`$/.exec(heading)?.[1] ?? []);
-    assertSame(verbs, Object.keys(STEPS));
-    for (const verb of verbs) {
-      const rows = firstColumn(section(pages.steps, `\`${verb}\``));
-      const keys = keysOf(verb);
+    const described = stepTables.filter(({ heading }) => /^(`\w+`(, )?)+$/.test(heading));
+    assertSame(
+      described.flatMap(({ heading }) => codes(heading)),
+      Object.keys(STEPS),
+    );
+    for (const { heading, text } of described) {
+      const rows = firstColumn(text);
+      const verb = codes(heading).join(', ');
+      const keys = codes(heading).flatMap(keysOf);
       const missing = keys.filter((key) => !key.includes('.') && !rows.includes(key));
       assert.deepEqual(missing, [], `missing in the section of ${verb}`);
       const unknown = rows.filter((row) => !keys.map(last).includes(row));
@@ -95,6 +99,17 @@ describe('reference/steps.md', () => {
     assertSameRows(
       documented.flatMap(([cell, cause = '']) => codes(cell).map((code) => [code, cause])),
       Object.entries(FAILURE_CODES),
+    );
+  });
+});
+
+describe('guide/writing-scenarios.md', () => {
+  it('has a test for each difference from other engines', () => {
+    const table = section(page('docs/guide/writing-scenarios.md'), 'Coming from another engine');
+    const tests = page('test/unit/engine/differences.test.ts').matchAll(/^test\('(.*)',/gm);
+    assertSame(
+      rows(table).map(([name]) => plain(name ?? '')),
+      [...tests].map(([, name]) => name as string),
     );
   });
 });

@@ -13,6 +13,8 @@ interface Manifest {
   engines?: { node?: string };
   /** Only in the lockfile. */
   optional?: boolean;
+  resolved?: string;
+  optionalDependencies?: Record<string, string>;
 }
 
 const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
@@ -40,6 +42,23 @@ it('every installed package accepts the Node that is installed with it', () => {
   assert.ok(installed.length > 100);
   assert.deepEqual(
     installed.filter((path) => !accepts(read(path), version)),
+    [],
+  );
+});
+
+it('`npm ci` finds the binaries of every platform', () => {
+  const names = new Set(locked.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)));
+  const missing = locked.flatMap(([, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter((name) => !names.has(name)),
+  );
+  const message = 'npm leaves out what its registry does not have: add version, cpu, os and libc of these by hand';
+  assert.deepEqual(missing, [], message);
+});
+
+it('packages come from the registry of whoever installs them', () => {
+  const elsewhere = locked.filter(([, { resolved }]) => resolved?.includes(':'));
+  assert.deepEqual(
+    elsewhere.map(([path]) => path),
     [],
   );
 });

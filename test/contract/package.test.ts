@@ -84,6 +84,7 @@ describe('the plugin in a project', () => {
       'dist/server/stack/setup.js',
       'dist/plugin/live/page/index.html',
       'scenarios/1k.yml',
+      'scenarios/studies/tls.yml',
     ];
     assert.deepEqual(
       files.filter((file) => globSync(file, { cwd: installed(HOOK) }).length === 0),
@@ -108,8 +109,13 @@ describe('the plugin in a project', () => {
 
   it('reports a missing Artillery where it is needed', async () => {
     const scenario = join(installed(HOOK), 'scenarios/1k.yml');
-    for (const command of ['doctor', 'repeat']) {
-      const { exitCode, stderr } = await cli({}, command, scenario);
+    const study = join(installed(HOOK), 'scenarios/studies/tls.yml');
+    for (const args of [
+      ['doctor', scenario],
+      ['repeat', scenario],
+      ['study', study],
+    ]) {
+      const { exitCode, stderr } = await cli({}, ...args);
       assert.equal(exitCode, 2);
       assert.match(stderr, /ARTILLERY_MISSING.*fix: npm install artillery/s);
     }

@@ -4,8 +4,10 @@ import { existsSync, globSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { parsePlan } from '../../plugin/cli/study/study-file.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { validateScript } from '../../plugin/script/validate.ts';
+import type { Problem } from '../../protocol/problems.ts';
 import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
 
 describe('all pages', () => {
@@ -28,12 +30,10 @@ describe('all pages', () => {
     assert.deepEqual(dead, []);
   });
 
-  it('show only YAML that the engine accepts', () => {
+  it('show only YAML that the engine, or a study, accepts', () => {
     const problems = paths.flatMap((path) =>
       codeBlocks(page(path), 'yaml').flatMap((code) =>
-        validateScript(asScript(yaml.safeLoad(code)) as never, STEPS).map(
-          (problem) => `${path}: ${problem.path}: ${problem.message}\n${code}`,
-        ),
+        problemsOf(yaml.safeLoad(code)).map((problem) => `${path}: ${problem.path}: ${problem.message}\n${code}`),
       ),
     );
     assert.deepEqual(problems, []);
@@ -59,6 +59,11 @@ function locate(from: string, target: string): string | undefined {
   return [base, `${base}.md`, join(base, 'index.md'), join('docs/public', target)].find(
     (path) => /\.\w+$/.test(path) && existsSync(join(ROOT, path)),
   );
+}
+
+function problemsOf(example: unknown): Problem[] {
+  const isStudy = typeof example === 'object' && example !== null && 'vary' in example;
+  return isStudy ? parsePlan(example, '').problems : validateScript(asScript(example) as never, STEPS);
 }
 
 /** Examples show a whole script, its `config`, or the steps of a flow. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { cli } from '../helpers/cli.ts';
@@ -91,9 +91,11 @@ describe('npx socketio-capacity repeat', () => {
     assert.deepEqual(series.figures, {});
   });
 
-  it('does not repeat what is refused', async (t) => {
+  it('does not repeat what is refused, and shares no folder with a series of the same second', async (t) => {
     const { cwd, child } = startRepeat(t, { no: 'such option' }, ['--json']);
-    const { exitCode, stdout, stderr } = await child;
+    const other = startRepeat(t, { no: 'such option' }, ['--json', '--results', join(cwd, 'results')]);
+    const [{ exitCode, stdout, stderr }, { stdout: otherStdout }] = await Promise.all([child, other.child]);
+    assert.notEqual((JSON.parse(stdout) as Repeat).id, (JSON.parse(otherStdout) as Repeat).id);
     assert.equal(exitCode, 2);
     assert.match(stderr, /CONFIG_INVALID/);
     assert.deepEqual((JSON.parse(stdout) as Repeat).runs, [{ exitCode: 2, result: null, status: null }]);

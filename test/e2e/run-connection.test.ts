@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
@@ -67,4 +68,32 @@ describe('a target with a private certificate, a path of its own, and demands', 
       assert.deepEqual(refused, []);
     });
   }
+});
+
+it('quotes a server that refuses some of the load, in console, result and report', async (t) => {
+  const http = createHttpServer();
+  const io = new Server(http, { serveClient: false });
+  let users = 0;
+  io.use(({ handshake: { auth } }, next) => {
+    const isTooMany = auth.user === 'load' && ++users === 3;
+    next(isTooMany ? Object.assign(new Error('full\x1b[2J'), { data: { free: 0 } }) : undefined);
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const instrumentation = await instrument(io, { token: TOKEN, worker: 'w0' });
+  t.after(async () => {
+    await instrumentation.close();
+    await io.close();
+  });
+  const target = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const control = { urls: [`http://127.0.0.1:${instrumentation.controlPort}`], token: TOKEN };
+  // A template, so that the receivers of the run and the warm-up have no such user.
+  const flow = [{ connect: { auth: { user: '{{ user }}' } } }, ...FLOW];
+  const script = quickScript({ target, engines: {}, variables: { user: ['load'] } }, { control });
+  const run = startRun(t, { script: { ...script, scenarios: [{ engine: 'socketio-capacity', flow }] } });
+  await run.ended;
+  const { connections } = run.result() ?? assert.fail(run.output());
+  assert.deepEqual(connections.failures, { namespace_refused: 1 });
+  assert.deepEqual(connections.failureExamples, { namespace_refused: 'full\\u{1b}[2J {"free":0}' });
+  assert.match(run.output(), /First namespace_refused: full\\u\{1b\}\[2J \{"free":0\}/);
 });

@@ -147,12 +147,10 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     await assertRefused(run, 'PORT_TAKEN', /not a Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
   });
 
-  it('when the workers of a running server are unknown', async (t) => {
-    await assertRefused(
-      startRun(t, { script: quickScript({ target: app.url }) }),
-      'CONTROL_MISSING',
-      /instrument\(io\)/,
-    );
+  it('when an external engine drives the load, and no worker is known that counts its connections', async (t) => {
+    const script = quickScript({ target: app.url, environments: { stock: {} } });
+    const run = startRun(t, { script, args: ['-e', 'stock'] });
+    await assertRefused(run, 'CONTROL_MISSING', /engine socketio does not count/, /instrument\(io\)/);
   });
 
   it('when the open-file limit is very low', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EXIT_CODES } from '../../protocol/exit-codes.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { quickScript, startRun, strays } from '../helpers/run.ts';
 

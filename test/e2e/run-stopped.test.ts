@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
-import type { Result } from '../../protocol/result.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -138,6 +138,22 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     const restarted = result.verdict.reasons.find(({ code }) => code === 'WORKER_RESTARTED');
     assert.match(restarted?.message ?? run.output(), new RegExp(`^${worker.id} restarted`));
     assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
+    await assertNothingLeft(run);
+  });
+
+  it('in which nginx was reloaded and the PM2 daemon killed names both', async (t) => {
+    const run = await stackRun(t);
+    await run.reached('broadcasts');
+    const { nginxPid, pm2Pid } = run.stack() ?? {};
+    assert.ok(nginxPid && pm2Pid);
+    process.kill(nginxPid, 'SIGHUP');
+    process.kill(pm2Pid, 'SIGKILL');
+    assert.equal(await run.ended, 4, run.output());
+    const changed = run.result()?.verdict.reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
+    assert.match(
+      changed?.message ?? run.output(),
+      /^when the run stopped, PM2 and nginx had been reloaded, replaced or/,
+    );
     await assertNothingLeft(run);
   });
 

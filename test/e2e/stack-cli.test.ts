@@ -53,6 +53,8 @@ test('wrong options are refused, all of them at once', async (t) => {
   assert.match(wrong.stderr, /--port/);
   assert.match(wrong.stderr, /--profile/);
   assert.match(wrong.stderr, /stack up --help/);
+  const noProxy = await cli(stateDir, 'up', '--tls', '--profile', 'embedded');
+  assert.match(noProxy.stderr, /--tls: needs nginx/);
   assert.equal((await cli(stateDir, 'up', '--bogus')).exitCode, 2);
   assert.equal((await cli(stateDir, 'sideways')).exitCode, 2);
 });

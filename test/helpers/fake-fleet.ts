@@ -5,13 +5,13 @@ import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import type { FleetConnection, Opened } from '../../plugin/fleet/remote-connection.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
-import type { FailureCode } from '../../protocol/failure-codes.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
 /** A fleet without processes or sockets: the test is the server. */
 export class FakeFleet {
   readonly connections: FakeConnection[] = [];
-  /** Cause of the next attempts' failures, one each. */
-  readonly failures: FailureCode[] = [];
+  /** Why the next attempts fail, one each. */
+  readonly failures: (FailureCode | FleetError)[] = [];
   /** Answers an emit that asks for an acknowledgement; undefined leaves it unanswered. */
   onAck: (event: string, args: unknown[]) => unknown[] | undefined = () => undefined;
   /** Sees every emit; a place to send events back. */
@@ -38,7 +38,7 @@ export class FakeFleet {
 
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
-    return { connecting: 0, connected, joining: 0, joined: 0, received: 0, reached: 0 };
+    return { connecting: 0, connected, upgrading: 0, joining: 0, joined: 0, received: 0, reached: 0 };
   }
 
   async reset(): Promise<void> {
@@ -50,6 +50,10 @@ export class FakeFleet {
   }
 
   async freeze() {
+    return [];
+  }
+
+  async sight() {
     return [];
   }
 
@@ -84,7 +88,7 @@ export class FakeConnection implements FleetConnection {
     this.overrides.push(options?.overrides);
     await Promise.resolve();
     const cause = this.#fleet.failures.shift();
-    if (cause) throw new FleetError(cause, `refused: ${cause}`);
+    if (cause) throw cause instanceof FleetError ? cause : new FleetError(cause, `refused: ${cause}`);
     this.namespaces.push(namespace);
     this.#fleet.onOpen(this, namespace);
     if (options?.emit) this.emit(namespace, options.emit.event, options.emit.args);

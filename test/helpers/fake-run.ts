@@ -3,6 +3,7 @@
  * Any function of the parts can be replaced by the test's own.
  */
 import type { RunContext } from '../../plugin/run/context.ts';
+import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
@@ -23,19 +24,10 @@ export class FakeRun {
   readonly stop = new AbortController();
   /** Connections that the server counts and the fleet does not. */
   others = 0;
+  /** Of w0 and w1; undefined for a version that does not count them. */
+  collections: (number | undefined)[] = [0, 0];
   /** What the engines report. */
-  readonly status: FleetStatus = {
-    started: 0,
-    connecting: 0,
-    connected: 0,
-    joined: 0,
-    toOpen: 0,
-    holding: 0,
-    failed: 0,
-    received: 0,
-    reached: 0,
-    joining: 0,
-  };
+  readonly status: FleetStatus = { ...NO_STATUS };
   /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
   readonly asked: string[] = [];
   /** Types of the lines in the run record. */
@@ -64,8 +56,10 @@ export class FakeRun {
         join: async (room) => void this.asked.push(`probe joins ${room}`),
       },
       sentinel: undefined,
+      publishers: undefined,
       connection: config.connection,
       population: new FleetPopulation(link),
+      metrics: undefined,
       redis: undefined,
       deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,
@@ -96,6 +90,11 @@ export class FakeRun {
     status.holding -= count;
   }
 
+  /** In both workers. */
+  collect(): void {
+    this.collections = this.collections.map((count) => (count === undefined ? count : count + 1));
+  }
+
   #link(): RunContext['link'] {
     return {
       status: this.status,
@@ -109,12 +108,14 @@ export class FakeRun {
         const { started, connected } = this.status;
         const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {} };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
-        return [snapshot({ opened: started, connected, accounts, receipts })];
+        const transports = { websocket: connected, upgraded: 0, polling: 0 };
+        return [snapshot({ opened: started, connected, transports, accounts, receipts })];
       },
       freeze: async (orders) => {
         this.asked.push(`freeze ${orders.map(({ seq }) => seq).join()}`);
         return orders.map(({ seq }) => frozenBroadcast(seq, Array<number>(this.status.joined).fill(ROUND_TRIP_US / 2)));
       },
+      sight: async () => [],
       tell: ({ type }) => {
         this.asked.push(`tell ${type}`);
         if (type === 'release') this.leave(this.status.connected);
@@ -124,8 +125,18 @@ export class FakeRun {
 
   #control(): RunContext['control'] {
     return {
-      stats: async () => [workerStats('w0', 1 + this.others), workerStats('w1', this.status.connected)],
-      gc: async () => void this.asked.push('gc'),
+      size: 2,
+      stats: async () => {
+        const workers = [workerStats('w0', 1 + this.others), workerStats('w1', this.status.connected)];
+        return workers.map((worker, index) => {
+          const collections = this.collections[index];
+          return collections === undefined ? worker : { ...worker, collections };
+        });
+      },
+      gc: async () => {
+        this.asked.push('gc');
+        this.collect();
+      },
       time: async () => ['w0', 'w1'].map(() => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 })),
       broadcast: async (order, via) => {
         const sentAtUs = order.atUs ?? monotonicUs();
@@ -153,7 +164,8 @@ export class FakeRun {
       start: () => void this.asked.push('sampler starts'),
       seconds: () => performance.now() / 1000,
       reading: async () => ({ workerPss: 1e6 + this.status.connected * 1000 }),
-      absent: () => ({ nginxPss: 'it has no process on this machine' }),
+      origins: () => ({ workerPss: '/proc of its processes' }),
+      absent: () => ({ nginxPss: 'none of its processes is known on this machine' }),
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),
       health: () => ({
         intervalMs: 1000,
@@ -161,6 +173,7 @@ export class FakeRun {
         missed: 0,
         longestGapMs: 0,
         failures: {},
+        failureExamples: {},
       }),
       swapped: () => undefined,
     };

@@ -1,10 +1,13 @@
 /** A light connection without a network: the test plays the server, byte by byte. */
 import { createHash } from 'node:crypto';
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
+import type { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
 import type { PacketCodec } from '../../plugin/fleet/light/codec.ts';
+import { OwnEventReader } from '../../plugin/fleet/light/own-event.ts';
 import type { Shared } from '../../plugin/fleet/light/shared.ts';
 import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io.ts';
+import { type OwnEventPlan, ownEvent } from '../../plugin/fleet/own-event.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
 
 export const TEXT = 1;
@@ -43,7 +46,8 @@ interface FakeWire {
 export function fakeWire(): FakeWire {
   const sent: Buffer[] = [];
   const wire: FakeWire['wire'] = { state: 'open', unsentBytes: 0 };
-  const dial = () => ({
+  const dial: FakeWire['dial'] = (listener) => ({
+    listener,
     get writableLength() {
       return wire.unsentBytes;
     },
@@ -76,6 +80,8 @@ export interface FakeConnection {
   /** The server's answer that fits this connection's key. */
   upgrade: Buffer;
   feed(bytes: Buffer): void;
+  /** Shared by the connections of one process; this one is alone. */
+  buffers: BufferBudget;
 }
 
 /** A connection that has sent its upgrade request. */
@@ -84,20 +90,21 @@ export function fakeConnection(
   options: Partial<ClientOptions> = {},
   sink = new RecordingSink(),
   codec?: PacketCodec,
+  plan?: OwnEventPlan,
 ): FakeConnection {
   const { dial, sent, wire } = fakeWire();
-  const clients = new LightClients(dial, codec);
+  const clients = new LightClients(dial, codec, plan && ownEvent(plan), plan && new OwnEventReader(plan));
   const connection = clients.create(0, clientOptions(options), sink) as SocketIoConnection;
   for (const namespace of namespaces) connection.connect(namespace);
-  connection.onTcpOpen();
-  connection.onWireOpen();
+  connection.onWireOpen(false);
   const feed = (bytes: Buffer) => connection.feed(bytes, 0, bytes.length);
-  return { connection, sink, sent, wire, upgrade: upgradeAnswer(sent[0]), feed };
+  const { buffers } = clients;
+  return { connection, sink, sent, wire, upgrade: upgradeAnswer(sent[0]), feed, buffers };
 }
 
 /** A connection whose namespace `/` is connected. Its reports so far are forgotten. */
-export function openConnection(options: Partial<ClientOptions> = {}): FakeConnection {
-  const fake = fakeConnection(['/'], options);
+export function openConnection(options: Partial<ClientOptions> = {}, plan?: OwnEventPlan): FakeConnection {
+  const fake = fakeConnection(['/'], options, undefined, undefined, plan);
   fake.feed(Buffer.concat([fake.upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]));
   fake.sink.reports.length = 0;
   fake.sent.length = 0;

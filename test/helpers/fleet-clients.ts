@@ -2,7 +2,7 @@
 import { after } from 'node:test';
 import type { Client, ClientOptions, ClientSink } from '../../plugin/fleet/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
-import { dialSocket } from '../../plugin/fleet/light/dial.ts';
+import { dialSocket } from '../../plugin/fleet/light/sockets/dial.ts';
 import { createOfficialClient } from '../../plugin/fleet/official/client.ts';
 
 export interface ClientKindUnderTest {
@@ -34,6 +34,21 @@ export const lightClient: ClientKindUnderTest = {
 export const lightClientOnSockets: ClientKindUnderTest = {
   name: 'light client on public sockets',
   transports: ['websocket'],
+  create: lightOnSockets.create.bind(lightOnSockets),
+};
+export const lightPollingClient: ClientKindUnderTest = {
+  name: 'light client, polling',
+  transports: ['polling'],
+  create: light.create.bind(light),
+};
+export const lightUpgradingClient: ClientKindUnderTest = {
+  name: 'light client, polling with upgrade',
+  transports: ['polling', 'websocket'],
+  create: light.create.bind(light),
+};
+export const lightUpgradingClientOnSockets: ClientKindUnderTest = {
+  name: 'light client on public sockets, polling with upgrade',
+  transports: ['polling', 'websocket'],
   create: lightOnSockets.create.bind(lightOnSockets),
 };
 export const officialClient: ClientKindUnderTest = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Fleet } from '../../plugin/fleet/fleet.ts';
 import { batchRows, deliveryFigures } from '../../plugin/result/delivery.ts';
-import { type Batch, RECEIPT_COUNTS } from '../../protocol/result.ts';
+import { type Batch, RECEIPT_COUNTS } from '../../protocol/result/delivery.ts';
 import type { Faults, FaultyServer } from './faulty-server.ts';
 import { hookConfig, measurements } from './measurements.ts';
 import { eventually } from './poll.ts';

@@ -1,6 +1,6 @@
 /** The two lower layers of the light client, each with nothing above it but a list of what it reported. */
 import { EventEmitter, once } from 'node:events';
-import { EngineIoConnection, encodeMessages } from '../../plugin/fleet/light/engine-io.ts';
+import { EngineIoConnection } from '../../plugin/fleet/light/engine-io.ts';
 import { encodeFrame, OPCODE } from '../../plugin/fleet/light/frames.ts';
 import { planUpgrade, type UpgradePlan } from '../../plugin/fleet/light/handshake.ts';
 import { WebSocketConnection } from '../../plugin/fleet/light/websocket.ts';
@@ -32,14 +32,36 @@ class Reports {
   }
 }
 
-/** Open as soon as the server has agreed to WebSocket. Asks for the URL's own path. */
-export class PlainWebSocket extends WebSocketConnection {
-  readonly reports = new Reports();
+// biome-ignore lint/suspicious/noExplicitAny: what TypeScript requires of the constructor of a mixin's base
+type Layer = abstract new (...args: any[]) => WebSocketConnection;
 
-  connect(): void {
-    this.dial();
+/** What both layers report in the same way. */
+function reporting<Base extends Layer>(base: Base) {
+  abstract class Reporting extends base {
+    readonly reports = new Reports();
+
+    connect(): void {
+      this.dial();
+    }
+
+    protected override onFailed(cause: string): void {
+      this.reports.add('failed', cause);
+    }
+    protected override onClosed(reason: string): void {
+      this.reports.add('closed', reason);
+    }
+    protected override onLeft(): void {
+      this.reports.add('left');
+    }
+    override onTraffic(receivedBytes: number, sentBytes: number): void {
+      this.reports.onTraffic(receivedBytes, sentBytes);
+    }
   }
+  return Reporting;
+}
 
+/** Open as soon as the server has agreed to WebSocket. Asks for the URL's own path. */
+export class PlainWebSocket extends reporting(WebSocketConnection) {
   send(message: string | Uint8Array): void {
     this.write(encodeFrame(typeof message === 'string' ? OPCODE.text : OPCODE.binary, message));
   }
@@ -59,30 +81,12 @@ export class PlainWebSocket extends WebSocketConnection {
   protected override onBinary(bytes: Buffer, start: number, end: number): void {
     this.reports.add('binary', Buffer.from(bytes.subarray(start, end)));
   }
-  protected override onFailed(cause: string): void {
-    this.reports.add('failed', cause);
-  }
-  protected override onClosed(reason: string): void {
-    this.reports.add('closed', reason);
-  }
-  protected override onLeft(): void {
-    this.reports.add('left');
-  }
-  protected override onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.reports.onTraffic(receivedBytes, sentBytes);
-  }
 }
 
 /** Open as soon as Engine.IO's handshake is done. */
-export class PlainEngineIo extends EngineIoConnection {
-  readonly reports = new Reports();
-
-  connect(): void {
-    this.dial();
-  }
-
+export class PlainEngineIo extends reporting(EngineIoConnection) {
   send(...messages: (string | Uint8Array)[]): void {
-    this.write(encodeMessages(messages));
+    this.sendMessages(messages);
   }
 
   protected override onSession(): void {
@@ -95,17 +99,5 @@ export class PlainEngineIo extends EngineIoConnection {
   }
   protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
     this.reports.add('binary message', Buffer.from(bytes.subarray(start, end)));
-  }
-  protected override onFailed(cause: string): void {
-    this.reports.add('failed', cause);
-  }
-  protected override onClosed(reason: string): void {
-    this.reports.add('closed', reason);
-  }
-  protected override onLeft(): void {
-    this.reports.add('left');
-  }
-  protected override onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.reports.onTraffic(receivedBytes, sentBytes);
   }
 }

@@ -2,11 +2,18 @@
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
+import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast, type ReceiptTotals } from '../../protocol/link.ts';
+import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 
-export function hookConfig(options: object = {}, config: object = {}, env: NodeJS.ProcessEnv = {}): Settings {
+export function hookConfig(
+  options: object = {},
+  config: object = {},
+  env: NodeJS.ProcessEnv = {},
+  changes: Partial<Script> = {},
+): Settings {
   const script = {
     config: {
       target: 'http://127.0.0.1:8080',
@@ -15,6 +22,7 @@ export function hookConfig(options: object = {}, config: object = {}, env: NodeJ
       ...config,
     },
     scenarios: [{ engine: 'socketio-capacity', flow: [{ hold: true }] }],
+    ...changes,
   };
   return readSettings(script, STEPS, env);
 }
@@ -39,17 +47,9 @@ export function frozenBroadcast(
   return {
     process: 0,
     seq,
+    ...NO_COPIES,
     expected: latenciesUs.length,
     received: latenciesUs.length,
-    lostConnected: 0,
-    lostDisconnected: 0,
-    duplicates: 0,
-    reordered: 0,
-    unexpected: 0,
-    notMember: 0,
-    wrongSize: 0,
-    wrongContent: 0,
-    early: 0,
     earlyByUs: 0,
     latencyUs: { local: encoded(latenciesUs), cross: encoded([]) },
     firstUs: Math.min(...latenciesUs),
@@ -84,15 +84,20 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     opened: 0,
     connected: 0,
     failures: {},
+    failureExamples: {},
     retries: 0,
     reconnects: 0,
     disconnects: {},
+    transports: { websocket: 0, upgraded: 0, polling: 0 },
+    upgradeFailures: {},
     perWorker: {},
     perSessionPrefix: {},
+    tlsResumed: 0,
     connectUs: connectUs as FleetSnapshot['connectUs'],
     openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
     receipts: NO_RECEIPTS,
     ignoredEvents: 0,
+    unknownAcks: 0,
     receivedBytes: 0,
     sentBytes: 0,
     ...changes,

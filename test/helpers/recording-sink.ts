@@ -1,15 +1,26 @@
 /** A ClientSink that records every report, and lets a test wait for one. */
 import { EventEmitter, once } from 'node:events';
-import type { Client, ClientOptions, ClientSink, ConnectTimings } from '../../plugin/fleet/client.ts';
+import type {
+  Client,
+  ClientOptions,
+  ClientSink,
+  ConnectTimings,
+  OwnEventCopy,
+  TransportState,
+} from '../../plugin/fleet/client.ts';
 
 export type Report =
   | { on: 'open'; namespace: string; sessionId: string; timings: ConnectTimings | undefined }
+  | { on: 'upgraded'; transport: TransportState; tookUs: number }
+  | { on: 'upgrade failed'; cause: string; message: string }
   | { on: 'refused'; namespace: string; message: string; data: unknown }
-  | { on: 'failed'; cause: string; message: string }
+  | { on: 'failed'; cause: string; message: string; retryAfterMs?: number }
   | { on: 'broadcast'; seq: number; sentAtUs: number; worker: string; receivedAtUs: number }
   | { on: 'event'; namespace: string; event: string; args: unknown[] }
-  | { on: 'unreadable' }
+  | { on: 'own'; id: string; sentAt: unknown }
+  | { on: 'unreadable'; example?: string | undefined }
   | { on: 'ignored' }
+  | { on: 'unknown ack' }
   | { on: 'ack'; namespace: string; ackId: number; args: unknown[] }
   | { on: 'closed'; reason: string; namespace: string | undefined };
 
@@ -35,17 +46,26 @@ export class RecordingSink implements ClientSink {
   onOpen(_client: Client, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void {
     this.#add({ on: 'open', namespace, sessionId, timings });
   }
+  onUpgraded({ transport }: Client, tookUs: number): void {
+    this.#add({ on: 'upgraded', transport, tookUs });
+  }
+  onUpgradeFailed(_client: Client, cause: string, message: string): void {
+    this.#add({ on: 'upgrade failed', cause, message });
+  }
   onRefused(_client: Client, namespace: string, message: string, data: unknown): void {
     this.#add({ on: 'refused', namespace, message, data });
   }
-  onFailed(_client: Client, cause: string, message: string): void {
-    this.#add({ on: 'failed', cause, message });
+  onFailed(_client: Client, cause: string, message: string, retryAfterMs?: number): void {
+    this.#add({ on: 'failed', cause, message, ...(retryAfterMs !== undefined && { retryAfterMs }) });
   }
   onBroadcast(_client: Client, seq: number, sentAtUs: number, worker: string, receivedAtUs: number): void {
     this.#add({ on: 'broadcast', seq, sentAtUs, worker, receivedAtUs });
   }
-  onUnreadable(): void {
-    this.#add({ on: 'unreadable' });
+  onOwnEvent(_client: Client, id: string, _receivedAtUs: number, copy: OwnEventCopy): void {
+    this.#add({ on: 'own', id, sentAt: copy.sentAt() });
+  }
+  onUnreadable(_client: Client, example?: string): void {
+    this.#add(example === undefined ? { on: 'unreadable' } : { on: 'unreadable', example });
   }
   onEvent(_client: Client, namespace: string, event: string, args: unknown[]): void {
     this.#add({ on: 'event', namespace, event, args });
@@ -55,6 +75,9 @@ export class RecordingSink implements ClientSink {
   }
   onAck(_client: Client, namespace: string, ackId: number, args: unknown[]): void {
     this.#add({ on: 'ack', namespace, ackId, args });
+  }
+  onUnknownAck(): void {
+    this.#add({ on: 'unknown ack' });
   }
   onClosed(_client: Client, reason: string, namespace: string | undefined): void {
     this.#add({ on: 'closed', reason, namespace });

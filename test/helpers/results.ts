@@ -1,6 +1,9 @@
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { describeLayers } from '../../plugin/samplers/layers/layer.ts';
-import { type Batch, type Result, resultSchema, type Summary } from '../../protocol/result.ts';
+import { NO_COPIES } from '../../protocol/receipt-columns.ts';
+import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Summary } from '../../protocol/result/parts.ts';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
 
 const MB = 1024 * 1024;
 
@@ -23,17 +26,9 @@ export function perfectBatch(seq: number, receivers: number): Batch {
   return {
     seq,
     serverMembers: receivers,
+    ...NO_COPIES,
     expected: receivers,
     received: receivers,
-    lostConnected: 0,
-    lostDisconnected: 0,
-    duplicates: 0,
-    reordered: 0,
-    unexpected: 0,
-    notMember: 0,
-    wrongSize: 0,
-    wrongContent: 0,
-    early: 0,
     earlyByMs: null,
     sendDelayMs: 0.2,
     firstMs: 1.25,
@@ -80,6 +75,7 @@ export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
   const result: Result = {
     schemaVersion: 1,
+    absent: {},
     run: {
       id: '20260102-030405-5k',
       scenario: 'scenarios/5k.yml',
@@ -96,42 +92,44 @@ export function perfectResult(): Result {
       peak: 5000,
       failed: 0,
       failures: {},
+      failureExamples: {},
       asked: 5000,
       opened: 5000,
       held: 5000,
       lost: {},
+      skipped: 0,
+      unknownAcks: 0,
       retries: 0,
       disconnects: {},
       configuredRatePerSec: 500,
       achievedRatePerSec: 499.2,
       rampSeconds: 10.01,
       connectMs: summaryOf(5000, 4.2),
+      tlsHandshakes: null,
       stagesMs: { tcp: summaryOf(5000, 0.4) },
+      transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
     },
     delivery: {
+      source: 'contract',
+      event: 'broadcast',
+      publisher: 'worker',
       payloadBytes: 1000,
       broadcasts: 12,
+      ...NO_COPIES,
       expected: 60_000,
       received: 60_000,
-      lostConnected: 0,
-      lostDisconnected: 0,
-      duplicates: 0,
-      reordered: 0,
-      unexpected: 0,
-      notMember: 0,
-      wrongSize: 0,
-      wrongContent: 0,
-      early: 0,
       late: 0,
       unreadable: 0,
       neverOrdered: 0,
+      outside: 0,
       frames: 60_000,
       coverage: 1,
       coverageOfTarget: 1,
       batches,
     },
     latency: {
+      from: 'server',
       oneWayMs: summaryOf(60_000, 12.5),
       localMs: summaryOf(30_000, 11.5),
       crossWorkerMs: summaryOf(30_000, 13.5),
@@ -149,6 +147,8 @@ export function perfectResult(): Result {
       histograms: {},
     },
     memory: {
+      collected: true,
+      sources: {},
       layers: describeLayers(LAYERS),
       perConnectionBytes: {
         systemUsed: slope(30_000),
@@ -183,10 +183,11 @@ export function perfectResult(): Result {
       residualBytes: { workerRss: 12 * MB, workerPss: 11.5 * MB, nginxPss: 0.4 * MB, redisUsedMemory: -1000 },
       afterBroadcastsBytes: { workerRss: 214 * MB },
       plateaus: PLATEAUS,
+      collectionsCounted: true,
       absent: {
         kernelSlab: '/proc/slabinfo is readable only by root',
-        pm2Pss: 'it has no process on this machine',
-        pm2Rss: 'it has no process on this machine',
+        pm2Pss: 'none of its processes is known on this machine',
+        pm2Rss: 'none of its processes is known on this machine',
       },
     },
     cpu: {
@@ -259,6 +260,11 @@ export function perfectResult(): Result {
     samples: [],
     environment: {
       versions: { node: 'v24.0.0' },
+      server: {
+        kind: 'tuned',
+        tunings: { dropRequest: 'on', leaveOwnRoom: 'off' },
+        options: { pingInterval: '25000', nodeFlags: 'none' },
+      },
       kernel: 'Linux 6.1',
       cpu: 'a processor',
       cpuCount: 2,

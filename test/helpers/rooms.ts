@@ -19,6 +19,7 @@ export const MAY_IMPORT: Record<string, string[]> = {
     'plugin/run',
     'plugin/result',
     'plugin/doctor',
+    'server',
     'server/stack',
   ],
   'plugin/hook': [

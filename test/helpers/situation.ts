@@ -34,6 +34,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       broadcasts: { bytes: 1000, intervalSeconds: 2 },
       client: 'light',
       local: true,
+      sockets: 1,
       localAddresses: [],
       ...load,
     },
@@ -42,7 +43,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       profile: 'full',
       workers: null,
       plannedFor: null,
-      starts: { nginx: true, redis: true },
+      starts: { nginx: true, redis: true, pm2: true },
       proxyReadTimeoutSeconds: 90,
       ping: { intervalMs: 25_000, timeoutMs: 20_000 },
       workerRestartBytes: null,
@@ -51,7 +52,11 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
   };
 }
 
-const EXTERNAL: Partial<Deployment> = { kind: 'external', profile: null, starts: { nginx: false, redis: false } };
+const EXTERNAL: Partial<Deployment> = {
+  kind: 'external',
+  profile: null,
+  starts: { nginx: false, redis: false, pm2: false },
+};
 
 /** The same load against the user's server on another machine. */
 export function remote({ machine, load, deployment }: Changes = {}): Situation {

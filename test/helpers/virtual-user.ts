@@ -47,6 +47,7 @@ export class Bench {
       config: parsed.options,
       fleet: this.fleet,
       helpers,
+      http: undefined,
       processor,
       meter: new Meter(),
       tally: newTally(),

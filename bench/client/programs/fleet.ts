@@ -1,6 +1,9 @@
-/** Our fleet without Artillery: the light client in a fleet process, ledger on. */
+/**
+ * Our fleet without Artillery: the light client in a fleet process, ledger on. With `own`, it reads the same messages as
+ * those of a server's own event.
+ */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { JOIN, loadFromArguments, runProgram } from './program.ts';
+import { JOIN, loadFromArguments, runProgram, trustOf } from './program.ts';
 
 const load = loadFromArguments();
 const [event, room] = JOIN;
@@ -10,16 +13,19 @@ const fleet = await Fleet.start(
     defaults: {
       url: load.url,
       path: '/socket.io/',
-      transports: ['websocket'],
+      transports: load.transports ?? ['websocket'],
       query: {},
       headers: {},
       auth: undefined,
-      tls: {},
+      tls: trustOf(load),
       connectTimeoutMs: 30_000,
       localAddress: undefined,
     },
     localAddresses: [],
     ledger: true,
+    ...(process.argv[3] === 'own' && {
+      ownEvent: { event: 'broadcast', id: ['0', 'seq'], sentAt: ['0', 'sentAtUs'], bytes: undefined, join: event },
+    }),
     disconnectRatePerSec: 10_000,
     fleet: { index: 0, of: 1 },
   },

@@ -3,11 +3,16 @@
  * a line, prints `joined`, and when its input ends, prints its counts and ends. floor.c does the same.
  */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 
 export interface Load {
   url: string;
+  /** The certificate to trust, as a PEM file, if the URL is https. */
+  caFile?: string;
   connections: number;
   ratePerSec: number;
+  /** Default: WebSocket only. */
+  transports?: ('polling' | 'websocket')[];
 }
 
 export interface Counts {
@@ -50,6 +55,11 @@ async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise
     }, 1000 / ratePerSec);
   });
   await Promise.all(joins);
+}
+
+/** @returns what Node's TLS and the clients on it call their options */
+export function trustOf({ caFile }: Load): { ca?: string } {
+  return caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') };
 }
 
 /** The load, which the bench passes on the command line. */

@@ -1,15 +1,17 @@
-/** The official client, WebSocket only, each connection with its own transport. */
+/** The official client, each connection with its own transport. */
 import { io, type Socket } from 'socket.io-client';
-import { JOIN, loadFromArguments, runProgram } from './program.ts';
+import { JOIN, loadFromArguments, runProgram, trustOf } from './program.ts';
 
 const load = loadFromArguments();
+const { transports = ['websocket'] } = load;
+const options = { transports, forceNew: true, reconnection: false, ...trustOf(load) };
 const open: Socket[] = [];
 let joined = 0;
 let received = 0;
 
 function connectOne(): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = io(load.url, { transports: ['websocket'], forceNew: true, reconnection: false });
+    const socket = io(load.url, options);
     open.push(socket);
     socket.on('connect_error', reject);
     socket.on('broadcast', ({ seq }: { seq: number }) => {

@@ -1,17 +1,18 @@
 /** A minimal implementation of Engine.IO and Socket.IO on `ws`. */
 import { WebSocket } from 'ws';
-import { JOIN, loadFromArguments, runProgram } from './program.ts';
+import { JOIN, loadFromArguments, runProgram, trustOf } from './program.ts';
 
 const load = loadFromArguments();
 const url = `${load.url.replace(/^http/, 'ws')}/socket.io/?EIO=4&transport=websocket`;
 const join = `420${JSON.stringify(JOIN)}`;
+const options = { perMessageDeflate: false, ...trustOf(load) };
 const open: WebSocket[] = [];
 let joined = 0;
 let received = 0;
 
 function connectOne(): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = new WebSocket(url, { perMessageDeflate: false });
+    const socket = new WebSocket(url, options);
     open.push(socket);
     socket.on('error', reject);
     socket.on('message', (data) => {

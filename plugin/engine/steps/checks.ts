@@ -24,7 +24,7 @@ const matchSchema = z.strictObject({
 const oneOrMany = <S extends z.ZodType>(schema: S) => z.union([schema, z.array(schema)]).optional();
 
 export const checksShape = { match: oneOrMany(matchSchema), capture: oneOrMany(captureSchema) };
-/** `data` is the older name of `args`. */
+/** `args` is compared as a whole, as in artillery-engine-socketio-v3; of a text in `data`, as in Artillery, a part is enough. */
 export const argsShape = { args: z.unknown().optional(), data: z.unknown().optional() };
 
 type Spec = { json?: string; regexp?: string };
@@ -45,8 +45,8 @@ export interface Checks {
 
 export function compileChecks(spec: ChecksSpec, build: Build): Checks {
   const { helpers } = build.engine;
-  const expectedArgs = spec.args ?? spec.data;
-  const expected = build.template(expectedArgs);
+  const expectedArgs = build.template(spec.args);
+  const hasData = compileData(spec, build);
   const matchSpecs = [spec.match ?? []].flat();
   const captureSpecs = [spec.capture ?? []].flat();
 
@@ -54,7 +54,7 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
     // Like artillery-engine-socketio-v3: a single argument is the body itself, several are a list. Without an expression
     // the check applies to the first argument.
     const whole = one.json === undefined && one.regexp === undefined;
-    const body = JSON.stringify(args.length === 1 && !whole ? args[0] : args);
+    const body = JSON.stringify(args.length === 1 && !whole && !namesFirst(one, args) ? args[0] : args);
     const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };
     let outcome: Outcome | null = null;
     let failure: unknown;
@@ -81,8 +81,9 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
       }
     },
     verify(args, user) {
-      if (expectedArgs !== undefined && !equal(args, expected(user.context))) throw new FlowError('data_not_valid');
-      if (!checks.matches(args, user)) throw new FlowError('failed_match');
+      const isExpected = (spec.args === undefined || equal(args, expectedArgs(user.context))) && hasData([args], user);
+      if (!isExpected) throw new FlowError('data_not_valid', `got ${JSON.stringify(args)}`);
+      if (!checks.matches(args, user)) throw new FlowError('failed_match', `got ${JSON.stringify(args)}`);
       checks.capture(args, user);
     },
   };
@@ -97,4 +98,33 @@ function equal(args: unknown[], expected: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * As in Artillery's own engine: `data` is looked for in the last event and in all of them together. A list is compared
+ * with all arguments, anything else with the last one, in which a text only has to be contained; with `concat`, in the
+ * text of all arguments.
+ */
+export function compileData(
+  { data, concat }: { data?: unknown; concat?: boolean },
+  build: Build,
+): (events: unknown[][], user: VirtualUser) => boolean {
+  const dataOf = build.template(data);
+  return (events, user) => {
+    if (data === undefined) return true;
+    const expected = dataOf(user.context);
+    const all = events.flat();
+    return contains(concat ? [all.join('')] : (events.at(-1) ?? []), expected) || contains(all, expected);
+  };
+}
+
+function contains(args: unknown[], expected: unknown): boolean {
+  const last = args.at(-1);
+  if (typeof expected === 'string' && typeof last === 'string') return last.includes(expected);
+  return equal(Array.isArray(expected) ? args : [last], expected);
+}
+
+/** In Artillery's own engine `$.0` is the first argument, also if it is the only one. */
+function namesFirst({ json }: Spec, args: unknown[]): boolean {
+  return json !== undefined && /^\$(\.0|\[0\])(?!\d)/.test(json) && !Array.isArray(args[0]);
 }

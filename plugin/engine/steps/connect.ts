@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
-import type { Emission, OpenOptions } from '../../fleet/messages.ts';
-import { durationSchema } from '../../script/duration.ts';
-import { connectionShape } from '../../script/engine-options.ts';
+import type { Emission } from '../../fleet/messages.ts';
+import { connectionShape, fixedChanges, namespaceSchema } from '../../script/connect-options.ts';
+import { timeoutSchema } from '../../script/duration.ts';
 import { type ConnectionsPerUser, ONE_CONNECTION } from '../../script/flow.ts';
-import { isTemplate } from '../template.ts';
+import { openOptions } from '../connection-changes.ts';
 import type { VirtualUser } from '../virtual-user.ts';
 import { type Build, defineStep } from './step.ts';
 
@@ -13,12 +13,12 @@ const DEFAULT_RATE_PER_SEC = 500;
 
 const optionsSchema = z.strictObject({
   ...connectionShape,
-  namespace: z.string().optional(),
+  namespace: namespaceSchema.optional(),
   /** Connections that this virtual user holds. */
   count: z.int().positive().optional(),
   ratePerSec: z.number().positive().default(DEFAULT_RATE_PER_SEC),
 });
-export const connectSchema = z.union([z.string(), z.literal(true), optionsSchema], {
+export const connectSchema = z.union([namespaceSchema, z.literal(true), optionsSchema], {
   error: 'expected a namespace, connection options, or true',
 });
 
@@ -29,8 +29,8 @@ export const connectSchema = z.union([z.string(), z.literal(true), optionsSchema
 export const connect = defineStep({
   schema: z.strictObject({
     connect: connectSchema,
-    namespace: z.string().optional(),
-    timeout: durationSchema.optional(),
+    namespace: namespaceSchema.optional(),
+    timeout: timeoutSchema.optional(),
   }),
   staySeconds: () => 0,
   connections: ({ connect }) => connectionsOf(connect),
@@ -48,7 +48,6 @@ export function compileConnect(
   spec: { connect: z.output<typeof connectSchema>; namespace?: string; timeout?: number },
   build: Build,
 ): Connect {
-  const { connection } = build.engine.config;
   const options: Partial<z.output<typeof optionsSchema>> = typeof spec.connect === 'object' ? spec.connect : {};
   const { count = 1, ratePerSec = 0 } = options;
   const named = typeof spec.connect === 'string' ? spec.connect : (options.namespace ?? spec.namespace ?? '');
@@ -56,17 +55,9 @@ export function compileConnect(
   const given = build.template(options);
   return async (user, emit) => {
     const own = given(user.context) as typeof options;
-    const overrides: Partial<ConnectionOptions> = {};
-    if (own.auth) overrides.auth = own.auth;
-    if (own.query) overrides.query = { ...connection.query, ...own.query };
-    if (own.path) overrides.path = own.path;
-    if (own.transports) overrides.transports = own.transports;
-    if (spec.timeout !== undefined) overrides.connectTimeoutMs = spec.timeout;
-    const extra = { ...user.context.extraHeaders, ...own.extraHeaders, ...own.headers };
-    if (Object.keys(extra).length > 0) overrides.headers = { ...connection.headers, ...extra };
-    const opening: OpenOptions = {};
-    if (Object.keys(overrides).length > 0) opening.overrides = overrides;
-    if (emit) opening.emit = emit;
+    const changes = build.connectionChanges(user.context, own);
+    const overrides = spec.timeout === undefined ? changes : { ...changes, connectTimeoutMs: spec.timeout };
+    const opening = openOptions(overrides, emit);
     const path = build.namespace(String(namespace(user.context)));
     if (count > 1) return user.session.connectMany(path, opening, { count, ratePerSec });
     await user.session.connect(path, opening);
@@ -82,9 +73,5 @@ export function connectionsOf(connect: z.output<typeof connectSchema> | undefine
 
 /** The options that a `connect` changes for all virtual users; without templates, whose values differ between them. */
 export function connectionChanges(connect: z.output<typeof connectSchema> | undefined): Partial<ConnectionOptions> {
-  if (typeof connect !== 'object') return {};
-  const { auth, query, path, transports, extraHeaders, headers } = connect;
-  const changes = { auth, query, path, transports, headers: { ...extraHeaders, ...headers } };
-  const kept = Object.entries(changes).filter(([, value]) => Object.keys(value ?? {}).length > 0 && !isTemplate(value));
-  return Object.fromEntries(kept);
+  return typeof connect === 'object' ? fixedChanges(connect) : {};
 }

@@ -1,14 +1,24 @@
 import { z } from 'zod';
 import type { Emission } from '../../fleet/messages.ts';
 import type { FleetConnection } from '../../fleet/remote-connection.ts';
-import { durationSchema } from '../../script/duration.ts';
+import { namespaceSchema } from '../../script/connect-options.ts';
+import { timeoutSchema } from '../../script/duration.ts';
+import { openOptions } from '../connection-changes.ts';
+import { FlowError, slug } from '../flow-error.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
-import { argsShape, checksShape, compileChecks } from './checks.ts';
+import { argsShape, checksShape, compileChecks, compileData } from './checks.ts';
 import { type Connect, compileConnect, connectionChanges, connectionsOf, connectSchema } from './connect.ts';
-import { type Build, defineStep } from './step.ts';
+import { compileCall } from './function.ts';
+import { type Build, defineStep, type StepKind } from './step.ts';
 
 const responseSchema = z
-  .strictObject({ on: z.string().optional(), channel: z.string().optional(), ...argsShape, ...checksShape })
+  .strictObject({
+    on: z.string().optional(),
+    channel: z.string().optional(),
+    concat: z.boolean().optional(),
+    ...argsShape,
+    ...checksShape,
+  })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
 const emitSchema = z.union(
@@ -29,18 +39,19 @@ function nestedKeys() {
 
 const schema = z.strictObject({
   emit: emitSchema,
-  namespace: z.string().default(''),
+  namespace: namespaceSchema.default(''),
   response: responseSchema.optional(),
   acknowledge: z.union([z.boolean(), z.strictObject({ ...argsShape, ...checksShape })]).optional(),
-  timeout: durationSchema.optional(),
+  timeout: timeoutSchema.optional(),
   connect: connectSchema.optional(),
   reconnect: z.boolean().optional(),
+  beforeRequest: z.union([z.string(), z.array(z.string())]).optional(),
 });
 
-/** `emit: ["event", …]`, and what is expected in return. */
-export const emit = defineStep({
+const plainEmit = defineStep({
   schema,
   besideKeys: ['connect'],
+  functionKeys: ['beforeRequest'],
   staySeconds: () => 0,
   connections: ({ connect }) => connectionsOf(connect),
   connection: ({ connect }) => connectionChanges(connect),
@@ -61,12 +72,34 @@ export const emit = defineStep({
   },
 });
 
+/** `emit: ["event", …]`, and what is expected in return. */
+export const emit: StepKind = {
+  ...plainEmit,
+  compile(spec, build) {
+    const { beforeRequest, ...step } = spec as Record<string, unknown>;
+    if (beforeRequest === undefined) return plainEmit.compile(spec, build);
+    return compileHooked([beforeRequest].flat().map(String), step, build);
+  },
+};
+
+/** Each virtual user has its own copy of the step, which the functions can change; so it is compiled after them. */
+function compileHooked(names: string[], step: object, build: Build): Step {
+  const hooks = names.map((name) => compileCall(name, build.engine));
+  return async (user) => {
+    const own = structuredClone(step);
+    for (const hook of hooks) await hook([own, user.context, user.events]);
+    const { error } = schema.safeParse(own);
+    if (error) throw new FlowError(`function_${slug(names.join())}`, `left an invalid step: ${z.prettifyError(error)}`);
+    await plainEmit.compile(own, build)(user);
+  };
+}
+
 /** Passes the event with the `open` command, which sends it as soon as the namespace is open; on every connection. */
 function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
   const { meter } = build.engine;
-  const openOptions = compileEmission(spec, build);
+  const emission = compileEmission(spec, build);
   return async (user) => {
-    let sent = await connect(user, openOptions(user).emit);
+    let sent = await connect(user, emission(user));
     for (; sent > 0; sent--) {
       meter.count('emit');
       meter.rate('emitRate');
@@ -74,25 +107,26 @@ function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, conn
   };
 }
 
-/** The event and its arguments, as an option of the `open` command. */
+/** The event and its arguments. */
 function compileEmission({ emit: [event, ...args] }: z.output<typeof schema>, build: Build) {
-  const template = build.template({ emit: { event, args } });
-  return ({ context }: VirtualUser) => template(context) as { emit: Emission };
+  const template = build.template({ event, args });
+  return ({ context }: VirtualUser) => template(context) as Emission;
 }
 
 function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   const { config, meter } = build.engine;
   const namespaceOf = build.template(spec.namespace);
-  const openOptions = compileEmission(spec, build);
+  const emission = compileEmission(spec, build);
   const timeoutMs = spec.timeout ?? config.timeoutMs;
   const acknowledge = spec.acknowledge
     ? compileChecks(spec.acknowledge === true ? {} : spec.acknowledge, build)
     : undefined;
-  const response = spec.response && compileChecks(spec.response, build);
+  const response = spec.response && compileChecks({ ...spec.response, data: undefined }, build);
+  const hasData = compileData(spec.response ?? {}, build);
   const responseEvent = build.template(spec.response?.on ?? spec.response?.channel);
 
   function send(user: VirtualUser, connection: FleetConnection, namespace: string): Promise<void> | undefined {
-    const { event, args } = openOptions(user).emit;
+    const { event, args } = emission(user);
     meter.count('emit');
     meter.rate('emitRate');
     const others = user.session.group?.each((other) => sendLikewise(other, namespace, event, args));
@@ -133,7 +167,9 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
         namespace,
         event: String(responseEvent(user.context)),
         timeoutMs,
-        timeoutCode: () => 'response_timeout',
+        ...(spec.response?.data === undefined
+          ? { timeoutCode: () => 'response_timeout' as const }
+          : untilExpected((events) => hasData(events, user))),
       });
     try {
       if (acknowledge) {
@@ -161,12 +197,25 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
 
   async function openAndSend(user: VirtualUser, namespace: string): Promise<void> {
     const { session } = user;
+    const changes = build.connectionChanges(user.context);
     if (acknowledge || response || session.group) {
-      await send(user, await session.use(namespace), namespace);
+      await send(user, await session.use(namespace, openOptions(changes)), namespace);
       return;
     }
-    await session.send(namespace, openOptions(user));
+    await session.send(namespace, emission(user), changes);
     meter.count('emit');
     meter.rate('emitRate');
   }
+}
+
+/** As in Artillery's engine, a response with `data` is the first event that has it, and not just the first event. */
+function untilExpected(hasData: (events: unknown[][]) => boolean) {
+  const events: unknown[][] = [];
+  return {
+    timeoutCode: () => (events.length > 0 ? ('data_not_valid' as const) : ('response_timeout' as const)),
+    accept(args: unknown[]): boolean {
+      events.push(args);
+      return hasData(events);
+    },
+  };
 }

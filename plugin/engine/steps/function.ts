@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { FailureCode } from '../../../protocol/failure-codes.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { FlowError, slug } from '../flow-error.ts';
-import type { Step, VirtualUser } from '../virtual-user.ts';
+import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
-type Processor = (context: unknown, events: unknown, next: (error?: unknown) => void) => unknown;
+type Processor = (...args: unknown[]) => unknown;
 
 /** `function: name` runs a function of `config.processor`: `(context, events, next)`, or an async one without `next`. */
 export const fn = defineStep({
@@ -16,27 +16,33 @@ export const fn = defineStep({
 });
 
 export function compileFunction(name: string, engine: EngineContext): Step {
+  const call = compileCall(name, engine);
+  return ({ context, events }) => call([context, events]);
+}
+
+/** @returns calls the function with these arguments, and `next` after them */
+export function compileCall(name: string, engine: EngineContext): (args: unknown[]) => Promise<void> {
   const code: FailureCode = `function_${slug(name)}`;
-  const warned = new Set<string>();
-  return async (user) => {
+  let hasWarned = false;
+  return async (args) => {
     try {
-      await call(engine.processor[name] as Processor, user);
+      await call(engine.processor[name] as Processor, args);
     } catch (error) {
-      const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const { stack, message } = error instanceof Error ? error : { stack: undefined, message: String(error) };
       // Thousands of virtual users can fail in the same way: only the first failure is logged.
-      if (warned.size === 0) engine.warn(`processor function ${name} failed: ${message}`);
-      warned.add(code);
+      if (!hasWarned) engine.warn(`processor function ${name} failed: ${stack ?? message}`);
+      hasWarned = true;
       throw new FlowError(code, message, { cause: error });
     }
   };
 }
 
-function call(processor: Processor, user: VirtualUser): Promise<void> {
+function call(processor: Processor, args: unknown[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const next = (error?: unknown) => (error ? reject(error) : resolve());
-    const returned = processor(user.context, user.events, next);
+    const returned = processor(...args, next);
     if (returned instanceof Promise) returned.then(() => resolve(), reject);
     // A function that takes no `next` cannot call it.
-    else if (processor.length < 3) resolve();
+    else if (processor.length <= args.length) resolve();
   });
 }

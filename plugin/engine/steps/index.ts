@@ -4,6 +4,7 @@ import { disconnect } from './disconnect.ts';
 import { emit } from './emit.ts';
 import { fn } from './function.ts';
 import { hold } from './hold.ts';
+import { httpSteps, parallel } from './http.ts';
 import { log } from './log.ts';
 import { loop } from './loop.ts';
 import type { StepKind } from './step.ts';
@@ -20,4 +21,6 @@ export const STEPS: Record<string, StepKind> = {
   disconnect,
   function: fn,
   log,
+  parallel,
+  ...httpSteps,
 };

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { isTemplate } from '../../script/is-template.ts';
 import { FlowError } from '../flow-error.ts';
-import { isTemplate } from '../template.ts';
 import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { StepDeclaration } from '../../script/flow.ts';
+import type { ConnectionChanges } from '../connection-changes.ts';
 import type { EngineContext } from '../engine-context.ts';
+import type { RequestHooks } from '../http-engine.ts';
 import type { AwaitedEvent } from '../mailbox.ts';
 import type { Template } from '../template.ts';
 import type { Step } from '../virtual-user.ts';
@@ -13,6 +15,8 @@ export interface Build {
   steps(specs: unknown[]): Step[];
   /** @returns the namespace as the server knows it, after the path in the target */
   namespace(name: string): string;
+  connectionChanges: ConnectionChanges;
+  requestHooks: RequestHooks;
   /** Events to keep from the moment their namespace connects. */
   awaited: AwaitedEvent[];
 }

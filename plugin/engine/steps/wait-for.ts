@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { durationSchema } from '../../script/duration.ts';
-import { isTemplate } from '../template.ts';
+import { namespaceSchema } from '../../script/connect-options.ts';
+import { timeoutSchema } from '../../script/duration.ts';
+import { isTemplate } from '../../script/is-template.ts';
+import { openOptions } from '../connection-changes.ts';
 import { checksShape, compileChecks } from './checks.ts';
 import { defineStep } from './step.ts';
 
@@ -13,8 +15,8 @@ export const waitFor = defineStep({
     waitFor: z.strictObject(
       {
         event: z.string(),
-        namespace: z.string().default(''),
-        timeout: durationSchema.optional(),
+        namespace: namespaceSchema.default(''),
+        timeout: timeoutSchema.optional(),
         ...checksShape,
       },
       { error: 'expected the event: waitFor: {event: "<event>"}' },
@@ -32,7 +34,9 @@ export const waitFor = defineStep({
     }
     return async (user) => {
       const namespace = build.namespace(String(namespaceOf(user.context)));
-      const connection = await user.session.use(namespace);
+      const connection =
+        user.session.ready(namespace) ??
+        (await user.session.use(namespace, openOptions(build.connectionChanges(user.context))));
       const startedAt = performance.now();
       let others = 0;
       const wait = user.session.expect(connection, {

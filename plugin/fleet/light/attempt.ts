@@ -1,26 +1,31 @@
 /** What a connection needs only while it is being set up; released as soon as it is open. */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { ConnectStage } from '../../../protocol/link.ts';
+import type { BufferBudget } from './buffer-budget.ts';
 import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './handshake.ts';
 
-export type Stage = Exclude<ConnectStage, 'total'>;
+export type Stage = Exclude<ConnectStage, 'total' | 'change'>;
 
 export class Attempt {
-  /** The stage under way: `tcp`, `upgrade`, then those of the layers above WebSocket. */
+  /** The stage under way: `tcp`, `tls` if there is any, `upgrade` (WebSocket only), then those of the layers above. */
   stage: Stage = 'tcp';
   /** By stage, microseconds from the start of the attempt to the stage's end. */
   readonly endsUs: Partial<Record<Stage, number>> = {};
-  readonly request: Buffer;
-  readonly response: UpgradeResponse;
+  tlsResumed = false;
+  /** Of a connection that begins as WebSocket. */
+  readonly request: Buffer | undefined = undefined;
+  readonly response: UpgradeResponse | undefined = undefined;
   readonly #startedAtUs = monotonicUs();
 
-  constructor(plan: UpgradePlan) {
+  /** @param plan undefined for a connection that begins with polling */
+  constructor(plan: UpgradePlan | undefined, budget: BufferBudget) {
+    if (plan === undefined) return;
     const challenge = newChallenge();
     this.request = upgradeRequest(plan, challenge.key);
-    this.response = new UpgradeResponse(challenge);
+    this.response = new UpgradeResponse(challenge, budget);
   }
 
-  /** The stage before `next` has ended. TLS counts as part of the upgrade. */
+  /** The stage before `next` has ended. */
   reached(next: Stage): void {
     this.endsUs[this.stage] = this.elapsedUs();
     this.stage = next;

@@ -4,9 +4,10 @@
  * write the same; those need the decoder.
  */
 import { crc32 } from 'node:zlib';
-import type { BroadcastCopy } from '../client.ts';
+import { EVENTS } from '../../../protocol/events.ts';
+import type { BroadcastCopy, Client, ClientSink, InPlaceReader } from '../client.ts';
+import { headOf, isSame, matches, skipHead } from './packet-head.ts';
 
-const NAME = Buffer.from('["broadcast"');
 const HEAD = Buffer.from('["broadcast",{"seq":');
 const SENT_AT = Buffer.from(',"sentAtUs":');
 const WORKER = Buffer.from(',"worker":"');
@@ -18,16 +19,14 @@ const MAX_DIGITS = 15;
 const MAX_WORKERS = 1024;
 const MAX_WORKER_BYTES = 200;
 
-const COMMA = 0x2c;
-const SLASH = 0x2f;
 const ZERO = 0x30;
 const NINE = 0x39;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const BRACKET = 0x5b;
 
 /** One for all connections of a process: its fields hold what it read last. */
-export class BroadcastReader implements BroadcastCopy {
+export class BroadcastReader implements InPlaceReader, BroadcastCopy {
+  readonly head = headOf(EVENTS.broadcast);
   seq = 0;
   sentAtUs = 0;
   worker = '';
@@ -41,6 +40,12 @@ export class BroadcastReader implements BroadcastCopy {
   #last: { bytes: Uint8Array; name: string } = { bytes: new Uint8Array(0), name: '' };
   /** Where the last number ended. */
   #at = 0;
+
+  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
+    if (!this.read(bytes, start, end)) return false;
+    sink.onBroadcast(client, this.seq, this.sentAtUs, this.worker, receivedAtUs, this);
+    return true;
+  }
 
   /**
    * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
@@ -120,51 +125,4 @@ export class BroadcastReader implements BroadcastCopy {
     this.#known.push(this.#last);
     return this.#last.name;
   }
-}
-
-/**
- * Whether an event is, or may be, a broadcast: of a name that is written with escapes, only the decoder knows.
- * @param start as in `BroadcastReader.read`
- */
-export function mayBeBroadcast(bytes: Uint8Array, start: number, end: number): boolean {
-  const json = skipHead(bytes, start, end);
-  if (matches(bytes, json, end, NAME)) return true;
-  for (let at = json + 2; at < end && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) return true;
-  return false;
-}
-
-/**
- * The name of an event, if it can be read without decoding the whole packet.
- * @param start as in `BroadcastReader.read`
- */
-export function eventName(bytes: Uint8Array, start: number, end: number): string | undefined {
-  const json = skipHead(bytes, start, end);
-  if (json + 2 >= end || bytes[json] !== BRACKET || bytes[json + 1] !== QUOTE) return undefined;
-  let at = json + 2;
-  while (at < end && bytes[at] !== QUOTE) {
-    if (bytes[at] === BACKSLASH) return undefined;
-    at++;
-  }
-  return at === end ? undefined : Buffer.from(bytes.subarray(json + 2, at)).toString();
-}
-
-/** Skips the namespace and the acknowledgement id. Never reads beyond `end`: older messages lie there. */
-function skipHead(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  if (at < end && bytes[at] === SLASH) {
-    while (at < end && bytes[at] !== COMMA) at++;
-    at++;
-  }
-  while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++;
-  return at;
-}
-
-function matches(bytes: Uint8Array, at: number, end: number, pattern: Uint8Array): boolean {
-  if (end - at < pattern.length) return false;
-  for (let i = 0; i < pattern.length; i++) if (bytes[at + i] !== pattern[i]) return false;
-  return true;
-}
-
-function isSame(bytes: Uint8Array, start: number, end: number, other: Uint8Array): boolean {
-  return end - start === other.length && matches(bytes, start, end, other);
 }

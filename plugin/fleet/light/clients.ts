@@ -1,5 +1,6 @@
 /** The light clients of a process. */
-import type { Client, ClientOptions, ClientSink } from '../client.ts';
+import type { Client, ClientOptions, ClientSink, CountedEvent, InPlaceReader } from '../client.ts';
+import { contractEvent } from '../decoded-broadcast.ts';
 import { BroadcastReader } from './broadcast.ts';
 import { officialCodec, type PacketCodec } from './codec.ts';
 import { ConnectionPool } from './pool.ts';
@@ -10,16 +11,26 @@ import { SocketIoConnection, type SocketIoShared } from './socket-io.ts';
  * each.
  */
 export class LightClients extends ConnectionPool implements SocketIoShared {
-  readonly broadcasts = new BroadcastReader();
   readonly codec: PacketCodec;
+  readonly counted: CountedEvent;
+  readonly inPlace: InPlaceReader;
 
   /**
    * @param openWire as for `ConnectionPool`
    * @param codec the server's parser
+   * @param counted the event that the ledger counts
+   * @param inPlace reads the same event
    */
-  constructor(openWire?: SocketIoShared['dial'], codec: PacketCodec = officialCodec) {
+  constructor(
+    openWire?: SocketIoShared['dial'],
+    codec: PacketCodec = officialCodec,
+    counted: CountedEvent = contractEvent,
+    inPlace: InPlaceReader = new BroadcastReader(),
+  ) {
     super(openWire);
     this.codec = codec;
+    this.counted = counted;
+    this.inPlace = inPlace;
   }
 
   /** @param slot dense number, never reused: the ledger's index */

@@ -62,7 +62,7 @@ function hasAttachments(first: string | Buffer): boolean {
   return first[0] === String(PacketType.BINARY_EVENT) || first[0] === String(PacketType.BINARY_ACK);
 }
 
-function toBytes(data: ArrayBufferView | ArrayBuffer): Uint8Array {
+export function toBytes(data: ArrayBufferView | ArrayBuffer): Uint8Array {
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

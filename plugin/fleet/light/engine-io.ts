@@ -1,31 +1,45 @@
-/** The middle layer of a light connection: Engine.IO 4 over WebSocket, with its handshake, pings and messages. */
-import { isUtf8 } from 'node:buffer';
-import type { ClientOptions } from '../client.ts';
+/**
+ * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
+ * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
+ */
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { ClientOptions, TransportState } from '../client.ts';
+import { Attempt } from './attempt.ts';
+import { readHandshake, targetOf } from './engine-io-handshake.ts';
 import { encodeFrame, OPCODE } from './frames.ts';
 import { planUpgrade, type UpgradePlan, type WebSocketOptions } from './handshake.ts';
-import { ProtocolError } from './protocol-error.ts';
+import type { EngineIoPacket } from './polling/payload.ts';
+import { PONG } from './polling/polling.ts';
+import { type PollingPlan, planPolling } from './polling/polling-plan.ts';
+import { PollingSession, type SessionListener } from './polling/polling-session.ts';
+import type { Probe } from './polling/probe.ts';
+import { engineIoError } from './protocol-error.ts';
 import type { Shared } from './shared.ts';
-import { WebSocketConnection } from './websocket.ts';
+import { CLOSE_TIMEOUT_MS, WebSocketConnection } from './websocket.ts';
 
-type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query'>;
+type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query' | 'transports'>;
 
-/** Every connection keeps its own. */
-const MAX_SESSION_ID_LENGTH = 1000;
-const MAX_PING_INTERVAL_MS = 2 ** 30;
-const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
-const PONG = encodeFrame(OPCODE.text, '3');
+const PACKET = { close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
+const PONG_FRAME = encodeFrame(OPCODE.text, PONG);
+const UPGRADE = encodeFrame(OPCODE.text, '5');
 
 /** Computed once for all connections with the same options. */
-const plans = new WeakMap<EngineIoOptions, UpgradePlan>();
+const upgradePlans = new WeakMap<EngineIoOptions, UpgradePlan>();
+const pollingPlans = new WeakMap<EngineIoOptions, PollingPlan>();
 
 export abstract class EngineIoConnection<
-  Options extends EngineIoOptions = EngineIoOptions,
-  Common extends Shared = Shared,
-> extends WebSocketConnection<Options, Common> {
+    Options extends EngineIoOptions = EngineIoOptions,
+    Common extends Shared = Shared,
+  >
+  extends WebSocketConnection<Options, Common>
+  implements SessionListener
+{
   /** Empty until the handshake. */
   protected sessionId = '';
   /** The longest time between two pings. */
   #pingEveryMs = 0;
+  /** Only as long as the transport is polling. */
+  #polling: PollingSession | undefined = undefined;
 
   /** The handshake is done. Call `opened()`, or have `attempt` reach the next stage. */
   protected abstract onSession(): void;
@@ -33,13 +47,99 @@ export abstract class EngineIoConnection<
   protected abstract onMessage(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinaryMessage(bytes: Buffer, start: number, end: number): void;
 
+  /** The transport is WebSocket now, and was polling. @param tookUs since the handshake */
+  protected onTransportChanged(_tookUs: number): void {}
+  /** The transport stays polling, although the server has offered WebSocket. */
+  protected onTransportKept(_cause: FailureCode, _message: string): void {}
+
+  /** The messages to send before the end when `close()` ends the connection. */
+  protected lastMessages(): EngineIoPacket[] {
+    return [];
+  }
+
+  get transport(): TransportState {
+    if (this.#polling !== undefined) return 'polling';
+    return beginsWithPolling(this.options) ? 'upgraded' : 'websocket';
+  }
+
+  /** The transport may still change. */
+  get isUpgrading(): boolean {
+    return this.#polling?.isUpgrading === true;
+  }
+
   protected override plan(): UpgradePlan {
-    let plan = plans.get(this.options);
+    let plan = upgradePlans.get(this.options);
     if (plan === undefined) {
-      plan = planUpgrade(this.options, targetOf(this.options));
-      plans.set(this.options, plan);
+      plan = planUpgrade(this.options, targetOf(this.options, 'websocket'));
+      upgradePlans.set(this.options, plan);
     }
     return plan;
+  }
+
+  protected override dial(): void {
+    if (!beginsWithPolling(this.options)) {
+      super.dial();
+      return;
+    }
+    this.state = 'connecting';
+    this.setDeadline(this.options.connectTimeoutMs);
+    this.attempt = new Attempt(undefined, this.shared.buffers);
+    try {
+      this.#polling = new PollingSession(this, this.shared, pollingPlanOf(this.options), this.options);
+      this.#polling.open();
+    } catch (error) {
+      process.nextTick(() => this.onWireError(error as Error));
+    }
+  }
+
+  /** @param frames of the messages, if there are any already */
+  protected sendMessages(messages: readonly EngineIoPacket[], frames?: Uint8Array): void {
+    const polling = this.#polling;
+    if (polling === undefined) this.write(frames ?? encodeMessages(messages));
+    else for (const message of messages) polling.send(packetOf(message));
+  }
+
+  /** Answers that a server asks for: one that does not read them ends its connection. @throws ProtocolError */
+  protected answerWith(messages: readonly EngineIoPacket[]): void {
+    if (this.#polling === undefined) this.answer(encodeMessages(messages));
+    else this.sendMessages(messages);
+  }
+
+  override close(): void {
+    const polling = this.#polling;
+    if (polling === undefined || this.state !== 'open') super.close();
+    else if (polling.isChanging) polling.closesLater = true;
+    else {
+      this.state = 'closing';
+      this.#leavePolling(polling, this.lastMessages());
+    }
+  }
+
+  override destroy(): void {
+    const polling = this.#polling;
+    this.#polling = undefined;
+    polling?.destroy();
+    super.destroy();
+  }
+
+  protected override depart(code?: number): void {
+    if (this.#polling === undefined) super.depart(code);
+    else {
+      this.state = 'leaving';
+      this.discard();
+      this.#leavePolling(this.#polling, []);
+    }
+  }
+
+  #leavePolling(polling: PollingSession, messages: readonly EngineIoPacket[]): void {
+    this.pingDeadlineMs = 0;
+    this.setDeadline(CLOSE_TIMEOUT_MS);
+    for (const message of messages) polling.send(packetOf(message));
+    polling.close();
+  }
+
+  protected override lastFrames(): Uint8Array[] {
+    return this.lastMessages().map((message) => encodeMessages([message]));
   }
 
   protected override onUpgraded(): void {
@@ -48,20 +148,18 @@ export abstract class EngineIoConnection<
 
   protected override onText(bytes: Buffer, start: number, end: number): void {
     if (this.sessionId === '') {
-      const { sessionId, pingEveryMs } = readHandshake(bytes, start, end);
-      this.sessionId = sessionId;
-      this.#pingEveryMs = pingEveryMs;
-      this.pingDeadlineMs = this.shared.nowMs() + pingEveryMs;
-      this.onSession();
+      this.#onHandshake(bytes, start, end);
       return;
     }
     const type = start < end ? bytes[start] : undefined;
     if (type === PACKET.message) this.onMessage(bytes, start + 1, end);
     else if (type === PACKET.ping) {
       this.pingDeadlineMs = this.shared.nowMs() + this.#pingEveryMs;
-      this.answerPing(PONG);
+      if (this.#polling === undefined) this.answer(PONG_FRAME);
+      else this.#polling.send(PONG);
     } else if (type === PACKET.close) {
-      if (this.state === 'open') this.leave('transport close');
+      if (this.#polling !== undefined) this.onWireClosed();
+      else if (this.state === 'open') this.leave('transport close');
       else this.fail('closed', 'the server closed the Engine.IO session');
     } else if (type !== PACKET.noop && type !== PACKET.pong && type !== PACKET.upgrade) {
       throw engineIoError('unknown Engine.IO packet');
@@ -72,50 +170,95 @@ export abstract class EngineIoConnection<
     if (this.sessionId === '') throw engineIoError('a binary message before the Engine.IO handshake');
     this.onBinaryMessage(bytes, start, end);
   }
+
+  /** In engine.io-client's order: what `onSession` sends, the probe, and then the next poll. */
+  #onHandshake(bytes: Buffer, start: number, end: number): void {
+    const { sessionId, pingEveryMs, offersWebSocket, maxPayloadBytes } = readHandshake(bytes, start, end);
+    this.sessionId = sessionId;
+    this.#pingEveryMs = pingEveryMs;
+    this.pingDeadlineMs = this.shared.nowMs() + pingEveryMs;
+    this.#polling?.opened(sessionId, maxPayloadBytes);
+    this.onSession();
+    if (offersWebSocket && this.options.transports.includes('websocket')) this.#polling?.upgrade();
+  }
+
+  override onTcpOpen(): void {
+    if (this.#polling === undefined || this.attempt?.stage === 'tcp') super.onTcpOpen();
+  }
+
+  override onWireOpen(tlsResumed: boolean): void {
+    if (this.#polling === undefined) super.onWireOpen(tlsResumed);
+    else if (this.attempt?.stage === 'tcp' || this.attempt?.stage === 'tls') {
+      this.attempt.reached('open');
+      this.attempt.tlsResumed = tlsResumed;
+    }
+  }
+
+  onPacket(bytes: Buffer, start: number, end: number): boolean {
+    if (this.state !== 'closing') this.onText(bytes, start, end);
+    return this.isReading;
+  }
+
+  onBinaryPacket(bytes: Buffer): boolean {
+    if (this.state !== 'closing') this.onBinary(bytes, 0, bytes.length);
+    return this.isReading;
+  }
+
+  onPollingFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
+    const wasOpen = this.state === 'open';
+    this.fail(cause, message, retryAfterMs);
+    this.destroy();
+    if (wasOpen) this.onClosed('transport error');
+  }
+
+  onOverflow(reason: string): void {
+    this.overflow(reason);
+  }
+
+  onPollingClosed(): void {
+    this.onWireClosed();
+  }
+
+  onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void {
+    const { closesLater } = this.#polling ?? {};
+    this.#polling = undefined;
+    this.adopt(probe);
+    this.write(UPGRADE);
+    for (const packet of unsent) this.write(frameOf(packet));
+    this.onTransportChanged(tookUs);
+    if (closesLater) this.close();
+  }
+
+  onProbeFailed(cause: FailureCode, message: string): void {
+    this.onTransportKept(cause, message);
+    if (this.#polling?.closesLater) this.close();
+  }
 }
 
-/** @throws ProtocolError */
-function readHandshake(bytes: Buffer, start: number, end: number): { sessionId: string; pingEveryMs: number } {
-  const text = start < end && bytes[start] === PACKET.open ? decodeText(bytes, start + 1, end) : '';
-  let open: { sid?: unknown; pingInterval?: unknown; pingTimeout?: unknown } | null = null;
-  try {
-    open = JSON.parse(text);
-  } catch {
-    // reported below
-  }
-  const sid = open?.sid;
-  const [interval, timeout] = [open?.pingInterval, open?.pingTimeout];
-  const pingEveryMs = typeof interval === 'number' && typeof timeout === 'number' ? interval + timeout : 0;
-  if (typeof sid !== 'string' || sid === '' || sid.length > MAX_SESSION_ID_LENGTH || !(pingEveryMs > 0)) {
-    throw engineIoError('the server speaks WebSocket, but sent no Engine.IO handshake');
-  }
-  return { sessionId: sid, pingEveryMs: Math.min(Math.ceil(pingEveryMs), MAX_PING_INTERVAL_MS) };
+function beginsWithPolling({ transports }: EngineIoOptions): boolean {
+  return transports[0] === 'polling';
 }
 
-/** The path has one leading and one trailing slash, like socket.io-client's. */
-export function targetOf({ path, query }: EngineIoOptions): string {
-  const url = new URL(`/${path.replace(/^\/|\/$/g, '')}/`.replace('//', '/'), 'http://localhost');
-  return `${url.pathname}?${new URLSearchParams({ ...query, EIO: '4', transport: 'websocket' })}`;
+function pollingPlanOf(options: EngineIoOptions): PollingPlan {
+  let plan = pollingPlans.get(options);
+  if (plan === undefined) {
+    const targets = { polling: targetOf(options, 'polling'), websocket: targetOf(options, 'websocket') };
+    plan = planPolling(options, targets);
+    pollingPlans.set(options, plan);
+  }
+  return plan;
+}
+
+function packetOf(message: EngineIoPacket): EngineIoPacket {
+  return typeof message === 'string' ? `4${message}` : message;
+}
+
+function frameOf(packet: EngineIoPacket): Buffer {
+  return encodeFrame(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet);
 }
 
 /** @returns a frame for each message, one after the other: text for a string, binary for bytes */
-export function encodeMessages(messages: readonly (string | Uint8Array)[]): Buffer {
-  const frames = messages.map((message) =>
-    typeof message === 'string' ? encodeFrame(OPCODE.text, `4${message}`) : encodeFrame(OPCODE.binary, message),
-  );
+export function encodeMessages(messages: readonly EngineIoPacket[]): Buffer {
+  const frames = messages.map((message) => frameOf(packetOf(message)));
   return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
-}
-
-/** @throws ProtocolError */
-export function decodeText(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end);
-  // Invalid bytes decode to this character, which the server can also have sent as such.
-  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) {
-    throw engineIoError('a text message that is not UTF-8');
-  }
-  return text;
-}
-
-function engineIoError(message: string): ProtocolError {
-  return new ProtocolError('not_engineio', 'parse error', message);
 }

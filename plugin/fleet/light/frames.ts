@@ -1,4 +1,5 @@
 /** WebSocket frames (RFC 6455, without extensions): from the server in place, to the server masked. */
+import type { BufferBudget } from './buffer-budget.ts';
 import { ByteQueue } from './byte-queue.ts';
 import { ProtocolError, webSocketError } from './protocol-error.ts';
 
@@ -19,15 +20,22 @@ export interface FrameHandler {
 /** One connection's place in its byte stream. Holds no bytes between two frames. */
 export class FrameDecoder {
   /** The beginning of a frame whose end has not arrived. */
-  #partial: ByteQueue | undefined;
+  #partial: ByteQueue | undefined = undefined;
   /** The fragments so far of a message that is not finished. */
-  #message: ByteQueue | undefined;
+  #message: ByteQueue | undefined = undefined;
   #messageOpcode = 0;
+  readonly #budget: BufferBudget;
+
+  /** @param budget for what waits for its end */
+  constructor(budget: BufferBudget) {
+    this.#budget = budget;
+  }
 
   /**
    * Reads `bytes[start, end)`, which may begin and end anywhere in a frame.
    * @param maxBytes of a message
-   * @throws ProtocolError if the server breaks RFC 6455, or sends a larger message; the decoder must not be used afterwards
+   * @throws ProtocolError if the server breaks RFC 6455, sends a larger message, or the budget is used up; only `discard`
+   *   may be called afterwards
    */
   decode(bytes: Buffer, start: number, end: number, handler: FrameHandler, maxBytes: number): void {
     let at = start;
@@ -38,7 +46,7 @@ export class FrameDecoder {
     while (at < end) {
       const size = frameSize(bytes, at, end, maxBytes);
       if (size === 0 || size > end - at) {
-        this.#partial = new ByteQueue(Math.max(14, Math.min(size, MAX_TRUSTED_BYTES)));
+        this.#partial = new ByteQueue(Math.max(14, Math.min(size, MAX_TRUSTED_BYTES)), this.#budget);
         this.#partial.append(bytes, at, end);
         return;
       }
@@ -67,6 +75,7 @@ export class FrameDecoder {
       at += taken;
     }
     this.#partial = undefined;
+    partial.release();
     return this.#frame(partial.bytes, 0, partial.length, handler, maxBytes) ? at : -1;
   }
 
@@ -85,14 +94,23 @@ export class FrameDecoder {
       message.append(bytes, payloadStart, end);
       if (!isFinal) return true;
       this.#message = undefined;
+      message.release();
       return handler.onFrame(this.#messageOpcode, message.bytes, 0, message.length);
     }
     if (message !== undefined) throw webSocketError('a new message inside a fragmented one');
     if (isFinal) return handler.onFrame(opcode, bytes, payloadStart, end);
     this.#messageOpcode = opcode;
-    this.#message = new ByteQueue(end - payloadStart);
+    this.#message = new ByteQueue(end - payloadStart, this.#budget);
     this.#message.append(bytes, payloadStart, end);
     return true;
+  }
+
+  /** Nothing more is read: forgets what waited for its end. Idempotent. */
+  discard(): void {
+    this.#partial?.release();
+    this.#message?.release();
+    this.#partial = undefined;
+    this.#message = undefined;
   }
 }
 

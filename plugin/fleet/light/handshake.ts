@@ -3,6 +3,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import type { ClientOptions } from '../client.ts';
+import { httpFailure } from '../http-answer.ts';
+import type { BufferBudget } from './buffer-budget.ts';
 import { ByteQueue } from './byte-queue.ts';
 import { ProtocolError, webSocketError } from './protocol-error.ts';
 
@@ -11,6 +13,9 @@ const KEY_BYTES = 16;
 const MAX_HEAD_BYTES = 16 * 1024;
 const UPGRADE = headerPattern('upgrade');
 const ACCEPT = headerPattern('sec-websocket-accept');
+const LOCATION = headerPattern('location');
+const RETRY_AFTER = headerPattern('retry-after');
+const CHUNKED = /\r\ntransfer-encoding:[^\r\n]*chunked/i;
 const EXTENSIONS = headerPattern('sec-websocket-extensions');
 /** What the handshake itself sets; every other header is the user's to set, `Host` included. */
 const OWN_HEADERS = new Set([
@@ -72,11 +77,14 @@ export function newChallenge(): Challenge {
   return challenges.pop() as Challenge;
 }
 
-/** The same for all connections with the same options, so the caller should keep it for the next one. */
-export interface UpgradePlan {
+export interface Destination {
   endpoint: Endpoint;
   /** Both the server and the source are IP addresses, not names. */
   areAddresses: boolean;
+}
+
+/** The same for all connections with the same options, so the caller should keep it for the next one. */
+export interface UpgradePlan extends Destination {
   /** The upgrade request up to its key. */
   requestHead: string;
 }
@@ -86,9 +94,21 @@ export interface UpgradePlan {
  * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
  */
 export function planUpgrade(options: WebSocketOptions, target: string): UpgradePlan {
-  const endpoint = endpointOf(options.url);
-  const areAddresses = isIP(endpoint.host) !== 0 && isIP(options.localAddress ?? endpoint.host) !== 0;
-  return { endpoint, areAddresses, requestHead: requestHead(options, target) };
+  return { ...destinationOf(options), requestHead: upgradeHead(target, headerLines(options)) };
+}
+
+/** @throws TypeError for an impossible URL */
+export function destinationOf({ url, localAddress }: WebSocketOptions): Destination {
+  const endpoint = endpointOf(url);
+  return { endpoint, areAddresses: isIP(endpoint.host) !== 0 && isIP(localAddress ?? endpoint.host) !== 0 };
+}
+
+/** @param lines as `headerLines` returns them */
+export function upgradeHead(target: string, lines: string): string {
+  return (
+    `GET ${target} HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13` +
+    `${lines}\r\nSec-WebSocket-Key: `
+  );
 }
 
 export function upgradeRequest({ requestHead }: UpgradePlan, key: string): Buffer {
@@ -96,19 +116,24 @@ export function upgradeRequest({ requestHead }: UpgradePlan, key: string): Buffe
   return Buffer.from(`${requestHead}${key}\r\n\r\n`, 'latin1');
 }
 
-function requestHead(options: WebSocketOptions, target: string): string {
-  const lines = [`GET ${target} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'];
+/**
+ * @param except names in lower case, of headers that are added later
+ * @returns the user's headers and `Host`, each line with a line break before it
+ * @throws TypeError for a header that HTTP does not allow
+ */
+export function headerLines({ headers, url }: WebSocketOptions, except: string[] = []): string {
+  const lines: string[] = [];
   let hasHost = false;
-  for (const [name, value] of Object.entries(options.headers)) {
-    if (OWN_HEADERS.has(name.toLowerCase())) continue;
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (OWN_HEADERS.has(lower) || except.includes(lower)) continue;
     validateHeaderName(name);
     validateHeaderValue(name, value);
-    if (name.toLowerCase() === 'host') hasHost = true;
-    lines.push(`${name}: ${value}`);
+    if (lower === 'host') hasHost = true;
+    lines.push(`\r\n${name}: ${value}`);
   }
-  if (!hasHost) lines.push(`Host: ${new URL(options.url).host}`);
-  lines.push('Sec-WebSocket-Key: ');
-  return lines.join('\r\n');
+  if (!hasHost) lines.push(`\r\nHost: ${new URL(url).host}`);
+  return lines.join('');
 }
 
 /** The text before and after the accept key in the last valid head: nearly all heads differ only in that key. */
@@ -119,13 +144,17 @@ export class UpgradeResponse {
   #head: ByteQueue | undefined = undefined;
   readonly #accept: string;
 
-  constructor({ accept }: Challenge) {
+  readonly #budget: BufferBudget;
+
+  /** @param budget for a head that is not complete */
+  constructor({ accept }: Challenge, budget: BufferBudget) {
     this.#accept = accept;
+    this.#budget = budget;
   }
 
   /**
    * @returns where the first frame begins, or -1 while the head is incomplete
-   * @throws ProtocolError: `http_<status>`, `not_websocket`
+   * @throws ProtocolError: `http_<status>`, `not_websocket`, `buffers_full`
    */
   read(bytes: Buffer, start: number, end: number): number {
     const before = this.#head;
@@ -145,10 +174,17 @@ export class UpgradeResponse {
     }
     if (allEnd - at >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
     if (before === undefined || at > 0) {
-      this.#head = new ByteQueue(512);
+      this.#head = new ByteQueue(512, this.#budget);
+      before?.release();
       this.#head.append(all, at, allEnd);
     }
     return -1;
+  }
+
+  /** Nothing more is read. Idempotent. */
+  discard(): void {
+    this.#head?.release();
+    this.#head = undefined;
   }
 
   #check(head: string, body: string): number {
@@ -158,8 +194,7 @@ export class UpgradeResponse {
     if (Number.isNaN(status)) throw webSocketError('the answer is not HTTP');
     if (status !== 101) {
       if (status >= 100 && status < 200) return status;
-      const message = `the server answered ${head.slice(9, head.indexOf('\r\n'))} ${body.trim().slice(0, 200)}`;
-      throw new ProtocolError(`http_${status}`, 'transport error', message.trim());
+      throw refusal(status, head, body);
     }
     if (UPGRADE.exec(head)?.[1]?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
     if (ACCEPT.exec(head)?.[1] !== this.#accept) throw webSocketError('wrong Sec-WebSocket-Accept');
@@ -167,6 +202,18 @@ export class UpgradeResponse {
     rightHead = around;
     return status;
   }
+}
+
+function refusal(status: number, head: string, body: string): ProtocolError {
+  const { cause, message, retryAfterMs } = httpFailure({
+    status,
+    reason: head.slice(13, head.indexOf('\r\n')),
+    location: LOCATION.exec(head)?.[1],
+    retryAfter: RETRY_AFTER.exec(head)?.[1],
+    // The first chunk begins with its size.
+    body: CHUNKED.test(head) ? body.replace(/^[0-9a-f]+\r\n/i, '') : body,
+  });
+  return new ProtocolError(cause, 'transport error', message, retryAfterMs);
 }
 
 function headerPattern(name: string): RegExp {

@@ -1,6 +1,7 @@
 /** The light connections of a process, and the timers that check their timeouts. */
-import { dial } from './dial.ts';
+import { BufferBudget } from './buffer-budget.ts';
 import type { Shared, Watched } from './shared.ts';
+import { dial } from './sockets/dial.ts';
 
 /** How late a timeout can be noticed. */
 const DEADLINE_EVERY_MS = 50;
@@ -9,6 +10,7 @@ const PING_EVERY_MS = 1000;
 /** Owns the sockets of its connections and the timers for their timeouts: end it with `close()`. */
 export class ConnectionPool implements Shared {
   receivedAtUs = 0;
+  readonly buffers = new BufferBudget();
   readonly dial: Shared['dial'];
   readonly #live = new Set<Watched>();
   /** The live connections with a deadline: few, so that they can be checked often. */
@@ -55,6 +57,7 @@ export class ConnectionPool implements Shared {
   }
 
   #checkPings(): void {
+    this.buffers.recount();
     const now = this.nowMs();
     for (const connection of this.#live) {
       if (connection.pingDeadlineMs !== 0 && connection.pingDeadlineMs <= now) connection.onPingOverdue();

@@ -1,4 +1,4 @@
-import type { FailureCode } from '../../../protocol/failure-codes.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 
 /** The server violated a protocol. Each layer names the cause, for before and after the connection is open. */
 export class ProtocolError extends Error {
@@ -6,12 +6,15 @@ export class ProtocolError extends Error {
   readonly failure: FailureCode;
   /** Socket.IO's reason for the disconnect, if a namespace is connected. */
   readonly reason: string;
+  /** How long the server asks to stay away. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(failure: FailureCode, reason: string, message: string) {
+  constructor(failure: FailureCode, reason: string, message: string, retryAfterMs?: number) {
     super(message);
     this.name = 'ProtocolError';
     this.failure = failure;
     this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -23,4 +26,12 @@ export function unreadable(error: unknown): ProtocolError {
 
 export function webSocketError(message: string): ProtocolError {
   return new ProtocolError('not_websocket', 'transport error', message);
+}
+
+export function httpError(message: string): ProtocolError {
+  return new ProtocolError('not_http', 'transport error', message);
+}
+
+export function engineIoError(message: string): ProtocolError {
+  return new ProtocolError('not_engineio', 'parse error', message);
 }

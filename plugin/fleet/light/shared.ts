@@ -1,6 +1,7 @@
 /** What the connections of a process and their pool know of each other. */
-import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
-import type { Wire, WireListener } from './wire.ts';
+import type { BufferBudget } from './buffer-budget.ts';
+import type { Destination, WebSocketOptions } from './handshake.ts';
+import type { Wire, WireListener } from './sockets/wire.ts';
 
 /** A connection whose timeouts the pool checks. Times are those of `nowMs()`. */
 export interface Watched {
@@ -17,8 +18,9 @@ export interface Watched {
 export interface Shared {
   /** When the current chunk arrived. */
   receivedAtUs: number;
+  readonly buffers: BufferBudget;
   /** @throws for an impossible source address or certificate */
-  dial(listener: WireListener, plan: UpgradePlan, options: WebSocketOptions): Wire;
+  dial(listener: WireListener, destination: Destination, options: WebSocketOptions): Wire;
   /** Calls `onDeadline` and `onPingOverdue` of the connection from now on, when they are due. */
   watch(connection: Watched): void;
   unwatch(connection: Watched): void;

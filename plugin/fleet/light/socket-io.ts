@@ -1,20 +1,28 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
-import { EVENTS } from '../../../protocol/events.ts';
-import type { FailureCode } from '../../../protocol/failure-codes.ts';
-import type { Client, ClientOptions, ClientSink, ConnectTimings } from '../client.ts';
-import { reportBroadcast } from '../decoded-broadcast.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { Client, ClientOptions, ClientSink, ConnectTimings, CountedEvent, InPlaceReader } from '../client.ts';
 import { nestsDeeper } from '../nesting.ts';
+import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import type { Attempt } from './attempt.ts';
-import { type BroadcastReader, eventName, mayBeBroadcast } from './broadcast.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
-import { decodeText, EngineIoConnection, encodeMessages } from './engine-io.ts';
+import { EngineIoConnection, encodeMessages } from './engine-io.ts';
+import { decodeText } from './engine-io-handshake.ts';
+import { ackRequest, eventName, mayBe } from './packet-head.ts';
+import type { EngineIoPacket } from './polling/payload.ts';
 import { ProtocolError } from './protocol-error.ts';
 import type { Shared } from './shared.ts';
 
 export interface SocketIoShared extends Shared {
-  readonly broadcasts: BroadcastReader;
+  readonly counted: CountedEvent;
+  readonly inPlace: InPlaceReader;
   readonly codec: PacketCodec;
+}
+
+/** A packet whose attachments have not all arrived. */
+interface UnfinishedPacket {
+  decoder: PacketDecoder;
+  bytes: number;
 }
 
 /** Of a refusal: it travels between processes, once for each connection. */
@@ -29,8 +37,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   // Replaced, never pushed to: V8 allocates room for 16 when an array grows.
   #connected = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
-  /** Holds a packet whose attachments have not all arrived. */
-  #unfinished: PacketDecoder | undefined = undefined;
+  #unfinished: UnfinishedPacket | undefined = undefined;
 
   constructor(slot: number, options: ClientOptions, sink: ClientSink, shared: SocketIoShared) {
     super(options, shared);
@@ -50,11 +57,21 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   /** Discards an event for a namespace that is not connected. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     if (this.state !== 'open' || !this.#connected.includes(namespace)) return;
-    this.write(this.#encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }));
+    this.sendMessages(
+      this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
+    );
   }
 
-  protected override lastFrames(): Uint8Array[] {
-    return this.#connected.map((nsp) => this.#encode({ type: PacketType.DISCONNECT, nsp }));
+  protected override lastMessages(): EngineIoPacket[] {
+    return this.#connected.flatMap((nsp) => this.shared.codec.encode({ type: PacketType.DISCONNECT, nsp }));
+  }
+
+  protected override onTransportChanged(tookUs: number): void {
+    this.#sink.onUpgraded(this, tookUs);
+  }
+
+  protected override onTransportKept(cause: FailureCode, message: string): void {
+    this.#sink.onUpgradeFailed(this, cause, message);
   }
 
   protected override onSession(): void {
@@ -62,8 +79,8 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     for (const namespace of this.#pending) this.#request(namespace);
   }
 
-  protected override onFailed(cause: FailureCode, message: string): void {
-    this.#sink.onFailed(this, cause, message);
+  protected override onFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
+    this.#sink.onFailed(this, cause, message, retryAfterMs);
   }
 
   protected override onClosed(reason: string): void {
@@ -74,7 +91,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.#sink.onClosed(this, 'io client disconnect', undefined);
   }
 
-  protected override onTraffic(receivedBytes: number, sentBytes: number): void {
+  override onTraffic(receivedBytes: number, sentBytes: number): void {
     this.#sink.onTraffic(receivedBytes, sentBytes);
   }
 
@@ -86,28 +103,23 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
 
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
     const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
-    if (!isEvent || !this.shared.codec.hasPlainEvents) this.#decode(decodeText(bytes, start, end));
-    else if (this.#isBroadcast(bytes, start + 1, end)) {
-      const isWanted = this.interest?.has(EVENTS.broadcast) === true && this.isReading;
+    const { codec, counted, inPlace, receivedAtUs } = this.shared;
+    if (!isEvent || !codec.hasPlainEvents) this.#decode(decodeText(bytes, start, end));
+    else if (inPlace.report(this.#sink, this, bytes, start + 1, end, receivedAtUs)) {
+      const isWanted = this.interest?.has(counted.name) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
-    } else if (mayBeBroadcast(bytes, start + 1, end)) this.#decodeBroadcast(decodeText(bytes, start, end));
+      else this.#acknowledge(ackRequest(bytes, start + 1, end));
+    } else if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
     else if (this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end));
+    else this.#acknowledge(ackRequest(bytes, start + 1, end));
   }
 
   protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
     this.#decode(Buffer.from(bytes.subarray(start, end)));
   }
 
-  /** Reports a broadcast without decoding. */
-  #isBroadcast(bytes: Buffer, start: number, end: number): boolean {
-    const { broadcasts, receivedAtUs } = this.shared;
-    if (!broadcasts.read(bytes, start, end)) return false;
-    this.#sink.onBroadcast(this, broadcasts.seq, broadcasts.sentAtUs, broadcasts.worker, receivedAtUs, broadcasts);
-    return true;
-  }
-
   /** One that is not JSON ends the connection, as it does with socket.io-client. */
-  #decodeBroadcast(text: string): void {
+  #decodeCounted(text: string): void {
     try {
       this.#decode(text);
     } catch (error) {
@@ -127,33 +139,53 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     return false;
   }
 
-  /** @param isReported as a broadcast, which is wanted as an event as well */
+  /** @param isReported as the counted event, which is wanted as any other as well */
   #decode(message: string | Buffer, isReported = false): void {
-    const decoder = this.#unfinished ?? this.shared.codec.decoderFor(message);
+    const decoder = this.#unfinished?.decoder ?? this.shared.codec.decoderFor(message);
     let packet: Packet | undefined;
     try {
       packet = decoder.add(message);
     } catch (error) {
       throw socketIoError(error instanceof Error ? error.message : String(error));
     }
-    this.#unfinished = packet === undefined ? decoder : undefined;
-    if (packet !== undefined) this.#onPacket(packet, isReported);
+    if (packet === undefined) this.#hold(decoder, message.length);
+    else {
+      this.#discardUnfinished();
+      this.#onPacket(packet, isReported);
+    }
   }
 
-  #encode(packet: Packet): Buffer {
-    return encodeMessages(this.shared.codec.encode(packet));
+  /** The decoder keeps the message until the packet's attachments have arrived. */
+  #hold(decoder: PacketDecoder, bytes: number): void {
+    this.shared.buffers.hold(bytes);
+    this.#unfinished ??= { decoder, bytes: 0 };
+    this.#unfinished.bytes += bytes;
+  }
+
+  #discardUnfinished(): void {
+    if (this.#unfinished === undefined) return;
+    this.shared.buffers.release(this.#unfinished.bytes);
+    this.#unfinished = undefined;
+  }
+
+  protected override discard(): void {
+    super.discard();
+    this.#discardUnfinished();
   }
 
   #request(nsp: string): void {
-    this.write(encodeRequest(this.shared.codec, nsp, this.options.auth));
+    const { messages, frames } = encodeRequest(this.shared.codec, nsp, this.options.auth);
+    this.sendMessages(messages, frames);
   }
 
   #onPacket({ type, nsp, data, id }: Packet, isReported: boolean): void {
     if (nestsDeeper(data)) throw socketIoError('data that is nested too deeply');
     if (type === PacketType.EVENT || type === PacketType.ACK) {
       if (!Array.isArray(data)) throw socketIoError('a packet without arguments');
-      if (type === PacketType.EVENT) this.#onEvent(nsp, String(data[0]), data.slice(1), isReported);
-      else if (id !== undefined) this.#sink.onAck(this, nsp, id, data);
+      if (type === PacketType.EVENT) {
+        this.#onEvent(nsp, String(data[0]), data.slice(1), isReported);
+        if (id !== undefined) this.#acknowledge({ namespace: nsp, id });
+      } else if (id !== undefined) this.#sink.onAck(this, nsp, id, data);
     } else if (type === PacketType.CONNECT) this.#onConnected(nsp, data);
     else if (type === PacketType.CONNECT_ERROR) this.#onRefused(nsp, data);
     else if (this.#connected.includes(nsp)) this.#onDisconnected(nsp);
@@ -161,15 +193,26 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
 
   #onEvent(namespace: string, event: string, args: unknown[], isReported: boolean): void {
     const isWanted = this.interest?.has(event) === true;
-    if (event === EVENTS.broadcast) {
-      if (!isReported) reportBroadcast(this.#sink, this, args[0], this.shared.receivedAtUs);
+    const { counted, receivedAtUs } = this.shared;
+    if (event === counted.name) {
+      if (!isReported) counted.report(this.#sink, this, args, receivedAtUs);
     } else if (!isWanted) this.#sink.onIgnored(this);
     if (isWanted && this.isReading) this.#sink.onEvent(this, namespace, event, args);
   }
 
+  /** @param request undefined if the server asked for nothing */
+  #acknowledge(request: { namespace: string; id: number } | undefined): void {
+    const { acknowledge } = this.options;
+    if (request === undefined || acknowledge === undefined || this.state !== 'open') return;
+    const { namespace: nsp, id } = request;
+    if (this.#connected.includes(nsp)) {
+      this.answerWith(this.shared.codec.encode({ type: PacketType.ACK, nsp, id, data: acknowledge }));
+    }
+  }
+
   #onConnected(namespace: string, data: { sid?: unknown } | undefined): void {
     if (!this.#pending.includes(namespace)) return;
-    if (typeof data?.sid !== 'string') throw socketIoError('the server speaks Socket.IO 2, this client 3 and 4');
+    if (typeof data?.sid !== 'string') throw socketIoError(SOCKET_IO_2);
     this.#settle(namespace);
     this.#connected = [...this.#connected, namespace];
     const timings = this.attempt && timingsOf(this.attempt);
@@ -205,19 +248,29 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
 }
 
 /** The last request for a namespace: the next one is nearly always the same. */
-let lastRequest: { codec: PacketCodec; nsp: string; auth: unknown; frames: Buffer } | undefined;
+let lastRequest: Request | undefined;
 
-function encodeRequest(codec: PacketCodec, nsp: string, auth: Record<string, unknown> | undefined): Buffer {
+interface Request {
+  codec: PacketCodec;
+  nsp: string;
+  auth: unknown;
+  messages: EngineIoPacket[];
+  /** The same, as WebSocket sends them. */
+  frames: Buffer;
+}
+
+function encodeRequest(codec: PacketCodec, nsp: string, auth: Record<string, unknown> | undefined): Request {
   if (lastRequest?.codec !== codec || lastRequest.nsp !== nsp || lastRequest.auth !== auth) {
-    const frames = encodeMessages(codec.encode({ type: PacketType.CONNECT, nsp, data: auth }));
-    lastRequest = { codec, nsp, auth, frames };
+    const messages = codec.encode({ type: PacketType.CONNECT, nsp, data: auth });
+    lastRequest = { codec, nsp, auth, messages, frames: encodeMessages(messages) };
   }
-  return lastRequest.frames;
+  return lastRequest;
 }
 
 function timingsOf(attempt: Attempt): ConnectTimings {
-  const { tcp, upgrade, open } = attempt.endsUs;
-  return { tcpUs: tcp, upgradeUs: upgrade, openUs: open, namespaceUs: attempt.elapsedUs() };
+  const { tcp, tls, upgrade, open } = attempt.endsUs;
+  const ends = { tcpUs: tcp, tlsUs: tls, upgradeUs: upgrade, openUs: open, namespaceUs: attempt.elapsedUs() };
+  return { ...ends, tlsResumed: attempt.tlsResumed };
 }
 
 function socketIoError(message: string): ProtocolError {

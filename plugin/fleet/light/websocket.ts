@@ -5,20 +5,21 @@
  */
 
 import { monotonicUs } from '../../../protocol/clock.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
-import type { FailureCode } from '../../../protocol/failure-codes.ts';
 import { networkCause } from '../cause.ts';
+import { MAX_UNSENT_BYTES } from '../limits.ts';
 import { Attempt } from './attempt.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
 import { ProtocolError, unreadable, webSocketError } from './protocol-error.ts';
 import type { Shared, Watched } from './shared.ts';
-import type { Wire, WireListener } from './wire.ts';
+import type { Wire, WireListener } from './sockets/wire.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
-const CLOSE_TIMEOUT_MS = 5000;
-/** An honest server has one ping under way. */
-const MAX_UNREAD_PONGS = 1000;
+export const CLOSE_TIMEOUT_MS = 5000;
+/** An honest server has one ping under way, and reads acknowledgements as fast as it asks for them. */
+const MAX_UNREAD_ANSWERS = 1000;
 
 /** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
@@ -37,13 +38,14 @@ export abstract class WebSocketConnection<
   /** Present while connecting. */
   protected attempt: Attempt | undefined = undefined;
   #wire: Wire | undefined = undefined;
-  readonly #frames = new FrameDecoder();
+  #frames: FrameDecoder;
   /** Since the wire last had nothing left to send. */
-  #unreadPongs = 0;
+  #unreadAnswers = 0;
 
   constructor(options: Options, shared: Common) {
     this.options = options;
     this.shared = shared;
+    this.#frames = new FrameDecoder(shared.buffers);
   }
 
   /** Where to connect to, and what to ask for. @throws TypeError, with Node's code, for an impossible URL or header */
@@ -54,13 +56,13 @@ export abstract class WebSocketConnection<
   protected abstract onText(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
   /** The attempt ended before `opened()`; `cause` as in `ClientSink.onFailed`. */
-  protected abstract onFailed(cause: FailureCode, message: string): void;
+  protected abstract onFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
   /** An open connection ended, and not because of `close()`: `transport close`, `transport error`, … */
   protected abstract onClosed(reason: string): void;
   /** The end that `close()` asked for. */
   protected abstract onLeft(): void;
   /** Bytes on the wire. */
-  protected abstract onTraffic(receivedBytes: number, sentBytes: number): void;
+  abstract onTraffic(receivedBytes: number, sentBytes: number): void;
 
   /** A layer above has called `setDeadline()` on an open connection, and the deadline has passed. */
   protected onOverdue(): void {}
@@ -75,7 +77,7 @@ export abstract class WebSocketConnection<
     this.setDeadline(this.options.connectTimeoutMs);
     try {
       const plan = this.plan();
-      this.attempt = new Attempt(plan);
+      this.attempt = new Attempt(plan, this.shared.buffers);
       this.#wire = this.shared.dial(this, plan, this.options);
     } catch (error) {
       // Reported later, like every other failure: the caller has not returned yet.
@@ -96,8 +98,8 @@ export abstract class WebSocketConnection<
     } else if (this.state === 'open') {
       this.state = 'closing';
       this.pingDeadlineMs = 0;
-      this.write(Buffer.concat([...this.lastFrames(), encodeClose()]));
       this.setDeadline(CLOSE_TIMEOUT_MS);
+      this.write(Buffer.concat([...this.lastFrames(), encodeClose()]));
     }
   }
 
@@ -105,18 +107,24 @@ export abstract class WebSocketConnection<
   destroy(): void {
     const wire = this.#wire;
     this.state = 'gone';
-    this.attempt = undefined;
+    this.discard();
     this.#wire = undefined;
     this.shared.unwatch(this);
-    wire?.destroy();
+    if (wire === undefined) return;
+    this.shared.buffers.forget(wire);
+    wire.destroy();
   }
 
   onTcpOpen(): void {
-    this.attempt?.reached('upgrade');
+    this.attempt?.reached('tls');
   }
 
-  onWireOpen(): void {
-    if (this.attempt !== undefined) this.write(this.attempt.request);
+  onWireOpen(tlsResumed: boolean): void {
+    const { attempt } = this;
+    if (attempt?.request === undefined) return;
+    attempt.reached('upgrade');
+    attempt.tlsResumed = tlsResumed;
+    this.write(attempt.request);
   }
 
   /** Needs no handling on an open connection: `onWireClosed` follows. */
@@ -151,19 +159,33 @@ export abstract class WebSocketConnection<
     this.onTraffic(end - start, 0);
     try {
       let at = start;
-      if (this.attempt?.stage === 'upgrade') {
+      if (this.attempt?.stage === 'upgrade' && this.attempt.response !== undefined) {
         at = this.attempt.response.read(bytes, start, end);
         if (at < 0) return;
+        this.attempt.response.discard();
         this.onUpgraded();
       }
       if (this.isReading) this.#frames.decode(bytes, at, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
     } catch (error) {
-      // Whatever a server sends ends its own connection at most, and never the process that holds thousands.
-      const { failure, reason, message } = error instanceof ProtocolError ? error : unreadable(error);
-      if (this.state === 'connecting') this.fail(failure, message);
-      else if (this.state === 'open') this.leave(reason, 1002);
-      else this.onWireClosed();
+      this.onReadError(error);
     }
+  }
+
+  /** Whatever a server sends ends its own connection at most, and never the process that holds thousands. */
+  onReadError(error: unknown): void {
+    const { failure, reason, message, retryAfterMs } = error instanceof ProtocolError ? error : unreadable(error);
+    if (this.state === 'connecting') this.fail(failure, message, retryAfterMs);
+    else if (this.state === 'open') this.leave(reason, 1002);
+    else this.onWireClosed();
+  }
+
+  /** Goes on with the WebSocket of another connection, which has none afterwards. */
+  protected adopt(other: WebSocketConnection): void {
+    this.#wire = other.#wire;
+    [this.#frames, other.#frames] = [other.#frames, this.#frames];
+    other.#wire = undefined;
+    other.destroy();
+    if (this.#wire !== undefined) this.#wire.listener = this;
   }
 
   protected get isReading(): boolean {
@@ -174,7 +196,7 @@ export abstract class WebSocketConnection<
     if (opcode === OPCODE.close) this.#onCloseFrame(bytes, start, end);
     else if (this.state === 'closing') return true;
     else if (opcode === OPCODE.text) this.onText(bytes, start, end);
-    else if (opcode === OPCODE.ping) this.answerPing(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
+    else if (opcode === OPCODE.ping) this.answer(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
     else if (opcode === OPCODE.binary) this.onBinary(bytes, start, end);
     return this.isReading;
   }
@@ -189,25 +211,43 @@ export abstract class WebSocketConnection<
   }
 
   /** @throws ProtocolError if the server does not read its answers: they would pile up here */
-  protected answerPing(pong: Uint8Array): void {
+  protected answer(frames: Uint8Array): void {
     const unsent = this.#wire?.writableLength ?? 0;
-    this.#unreadPongs = unsent > 0 ? this.#unreadPongs + 1 : 0;
-    if (this.#unreadPongs > MAX_UNREAD_PONGS) throw webSocketError('the server pings and does not read the answers');
-    this.write(pong);
+    this.#unreadAnswers = unsent > 0 ? this.#unreadAnswers + 1 : 0;
+    if (this.#unreadAnswers > MAX_UNREAD_ANSWERS) throw webSocketError('the server asks and does not read the answers');
+    this.write(frames);
   }
 
   /** @param frames whole ones, as `encodeFrame` makes them */
   protected write(frames: Uint8Array): void {
-    if (this.#wire === undefined) return;
-    this.#wire.write(frames);
+    const wire = this.#wire;
+    if (wire === undefined) return;
+    if (wire.writableLength > MAX_UNSENT_BYTES) {
+      this.overflow('send buffer full');
+      return;
+    }
+    wire.write(frames);
     this.onTraffic(0, frames.length);
+    if (wire.writableLength > 0 && !this.shared.buffers.sends(wire)) this.overflow('buffers full');
+  }
+
+  /** The server does not read, so no close frame would reach it. */
+  protected overflow(reason: string): void {
+    const { state } = this;
+    this.destroy();
+    // Reported later: the caller is in the middle of changing its state.
+    process.nextTick(() => {
+      if (state === 'connecting') this.onFailed('buffers_full', reason);
+      else if (state === 'open') this.onClosed(reason);
+      else this.onLeft();
+    });
   }
 
   /** The attempt is over. */
-  protected fail(cause: FailureCode, message: string): void {
+  protected fail(cause: FailureCode, message: string, retryAfterMs?: number): void {
     if (this.state !== 'connecting') return;
     this.destroy();
-    this.onFailed(cause, message);
+    this.onFailed(cause, message, retryAfterMs);
   }
 
   /** The server has ended an open connection. @param code of the close frame; undefined sends none */
@@ -220,11 +260,18 @@ export abstract class WebSocketConnection<
   protected depart(code?: number): void {
     const frame = encodeClose(code);
     this.state = 'leaving';
-    this.attempt = undefined;
+    this.discard();
     this.pingDeadlineMs = 0;
     this.#wire?.end(frame);
     this.onTraffic(0, frame.length);
     this.setDeadline(CLOSE_TIMEOUT_MS);
+  }
+
+  /** Nothing more is read, so what has been read of an unfinished message is of no use. */
+  protected discard(): void {
+    this.attempt?.response?.discard();
+    this.attempt = undefined;
+    this.#frames.discard();
   }
 
   protected setDeadline(timeoutMs: number): void {

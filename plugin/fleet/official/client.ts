@@ -2,25 +2,45 @@
  * socket.io-client behind the fleet's interface: several times more expensive than the light client, but the original,
  * with HTTP long-polling and the upgrade from it.
  */
+import type { EventEmitter } from 'node:events';
 import { Manager, type Socket } from 'socket.io-client';
+import { type Packet, PacketType } from 'socket.io-parser';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { EVENTS } from '../../../protocol/events.ts';
 import { networkCause } from '../cause.ts';
-import type { Client, ClientOptions, ClientSink } from '../client.ts';
-import { reportBroadcast } from '../decoded-broadcast.ts';
+import type { Client, ClientOptions, ClientSink, CountedEvent, TransportState } from '../client.ts';
+import { contractEvent } from '../decoded-broadcast.ts';
+import type { Failure } from '../http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../limits.ts';
 import { nestsDeeper } from '../nesting.ts';
-import { endFailure, type Failure, failureOf } from './failure.ts';
+import { SOCKET_IO_2 } from '../socket-io-2.ts';
+import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
+import { sizeOf, Unsent } from './unsent.ts';
 
-/** @param slot dense number, never reused: the ledger's index */
-export function createOfficialClient(slot: number, options: ClientOptions, sink: ClientSink): Client {
-  return new OfficialClient(slot, options, sink);
+/**
+ * @param slot dense number, never reused: the ledger's index
+ * @param counted the event that the ledger counts
+ */
+export function createOfficialClient(
+  slot: number,
+  options: ClientOptions,
+  sink: ClientSink,
+  counted: CountedEvent = contractEvent,
+): Client {
+  return new OfficialClient(slot, options, sink, counted);
 }
 
 interface WebSocketTransport {
   /** The WebSocket of `ws`; other transports have none. */
-  ws?: { terminate(): void };
+  ws?: { terminate(): void } & EventEmitter;
+}
+
+/** Parts of engine.io-client that are not public. */
+interface EnginePrivates {
+  /** Transports that the server offers and the client wants. */
+  _upgrades: string[];
+  createTransport(name: string): { once(event: 'error', listener: (error: Error) => void): void };
 }
 
 class OfficialClient implements Client {
@@ -28,19 +48,24 @@ class OfficialClient implements Client {
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
+  readonly #counted: CountedEvent;
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
   #webSocket: WebSocketTransport['ws'];
+  #unsent: Unsent | undefined;
   #timer: NodeJS.Timeout | undefined;
   #startedAtUs = 0;
   #openUs: number | undefined;
+  transport: TransportState = 'websocket';
+  isUpgrading = false;
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
-  constructor(slot: number, options: ClientOptions, sink: ClientSink) {
+  constructor(slot: number, options: ClientOptions, sink: ClientSink, counted: CountedEvent) {
     this.slot = slot;
     this.#options = options;
     this.#sink = sink;
+    this.#counted = counted;
   }
 
   connect(namespace: string): void {
@@ -66,8 +91,17 @@ class OfficialClient implements Client {
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     const socket = this.#connected.get(namespace);
     if (socket === undefined || this.#state !== 'open') return;
+    if (this.#isFull()) return;
     if (ackId === undefined) socket.emit(event, ...args);
     else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
+  }
+
+  /** Ends the connection if the server does not read. */
+  #isFull(): boolean {
+    if (this.#unsent === undefined || this.#unsent.bytes <= MAX_UNSENT_BYTES) return false;
+    this.destroy();
+    process.nextTick(() => this.#sink.onClosed(this, 'send buffer full', undefined));
+    return true;
   }
 
   close(): void {
@@ -94,17 +128,48 @@ class OfficialClient implements Client {
     const manager = new Manager(new URL(this.#options.url).origin, managerOptions(this.#options));
     // Our own timer covers the whole attempt, namespace included.
     manager.timeout(false);
-    manager.on('open', () => {
-      this.#openUs = monotonicUs() - this.#startedAtUs;
-    });
+    manager.on('open', () => this.#onManagerOpen(manager));
     manager.on('error', (error) => this.#fail(failureOf(error)));
     manager.on('close', (reason, details) => this.#onEnd(reason, details));
+    manager.on('packet', (packet) => this.#countUnknownAck(packet));
     this.#manager = manager;
     return manager;
   }
 
+  #onManagerOpen({ engine }: Manager): void {
+    this.#openUs = monotonicUs() - this.#startedAtUs;
+    if (engine.transport.name !== 'polling') return;
+    const { _upgrades, createTransport } = engine as unknown as EnginePrivates;
+    this.transport = 'polling';
+    this.isUpgrading = _upgrades.length > 0;
+    let failure: Failure = { cause: 'closed', message: 'the probe failed' };
+    // The event of a failed upgrade does not say why; the transport does.
+    (engine as unknown as EnginePrivates).createTransport = (name) => {
+      const probe = createTransport.call(engine, name);
+      probe.once('error', (error) => {
+        failure = failureOf(error);
+      });
+      return probe;
+    };
+    engine.once('upgrade', () => {
+      if (this.#state === 'gone') return;
+      this.transport = 'upgraded';
+      this.isUpgrading = false;
+      this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
+    });
+    engine.once('upgradeError', () => {
+      // A probe also fails when its session ends.
+      if (this.#state === 'gone' || engine.readyState !== 'open') return;
+      this.isUpgrading = false;
+      this.#sink.onUpgradeFailed(this, failure.cause, failure.message);
+    });
+  }
+
   #watchEngineIo({ engine }: Manager): void {
     this.#webSocket = (engine.transport as WebSocketTransport).ws;
+    // Without a listener, `ws` reports the status only, and nothing else of the answer.
+    this.#webSocket?.once('unexpected-response', async (_request, response) => this.#fail(await refusalOf(response)));
+    this.#unsent = new Unsent(engine);
     engine.on('upgrading', (transport: object) => {
       this.#webSocket = (transport as WebSocketTransport).ws;
     });
@@ -121,7 +186,7 @@ class OfficialClient implements Client {
       // Only a refusal by the server has the key `data`, even if its value is undefined.
       if (this.#isTooDeep(error.data)) return;
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
-      else this.#fail({ cause: 'not_socketio', message: error.message });
+      else this.#fail({ cause: 'not_socketio', message: /v2\.x/.test(error.message) ? SOCKET_IO_2 : error.message });
     });
     socket.on('disconnect', (reason) => {
       if (reason === 'io server disconnect') this.#onServerDisconnect(namespace);
@@ -158,17 +223,25 @@ class OfficialClient implements Client {
 
   #onEvent(namespace: string, event: string, args: unknown[]): void {
     if (this.#state === 'gone') return;
-    // The callback to acknowledge with, which the fleet never does.
-    if (typeof args.at(-1) === 'function') args.pop();
+    const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
     if (this.#isTooDeep(args)) return;
     const isWanted = this.interest?.has(event) === true;
-    if (event === EVENTS.broadcast) reportBroadcast(this.#sink, this, args[0], monotonicUs());
+    if (event === this.#counted.name) this.#counted.report(this.#sink, this, args, monotonicUs());
     else if (!isWanted) this.#sink.onIgnored(this);
     if (isWanted) this.#sink.onEvent(this, namespace, event, args);
+    const { acknowledge } = this.#options;
+    if (answer && acknowledge && this.#state === 'open' && !this.#isFull()) answer(...acknowledge);
   }
 
   #onAck(namespace: string, ackId: number, args: unknown[]): void {
     if (this.#state !== 'gone' && !this.#isTooDeep(args)) this.#sink.onAck(this, namespace, ackId, args);
+  }
+
+  /** The library ignores what it has no callback for. */
+  #countUnknownAck({ type, nsp, id }: Packet): void {
+    if (type !== PacketType.ACK && type !== PacketType.BINARY_ACK) return;
+    const { acks } = (this.#connected.get(nsp) ?? {}) as { acks?: Record<number, unknown> };
+    if (acks && id !== undefined && acks[id] === undefined) this.#sink.onUnknownAck(this);
   }
 
   /** Ends the connection then: such data cannot be passed on. */
@@ -211,10 +284,10 @@ class OfficialClient implements Client {
     for (const namespace of overdue) this.#sink.onRefused(this, namespace, 'timeout_namespace', undefined);
   }
 
-  #fail({ cause, message }: Failure): void {
+  #fail({ cause, message, retryAfterMs }: Failure): void {
     if (this.#state !== 'connecting') return;
     this.destroy();
-    this.#sink.onFailed(this, cause, message);
+    this.#sink.onFailed(this, cause, message, retryAfterMs);
   }
 
   #end(): void {
@@ -231,10 +304,4 @@ class OfficialClient implements Client {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
-}
-
-/** Payload bytes only: the overhead of HTTP and WebSocket is not known here. */
-function sizeOf(data: unknown): number {
-  if (typeof data === 'string') return Buffer.byteLength(data);
-  return data instanceof ArrayBuffer || ArrayBuffer.isView(data) ? data.byteLength : 0;
 }

@@ -1,11 +1,10 @@
 /** Finds out why socket.io-client could not connect: it wraps the reason in layers of its own errors. */
-import type { FailureCode } from '../../../protocol/failure-codes.ts';
+import { once } from 'node:events';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { networkCause } from '../cause.ts';
-
-export interface Failure {
-  cause: FailureCode;
-  message: string;
-}
+import { type Failure, httpFailure } from '../http-answer.ts';
 
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
@@ -15,10 +14,19 @@ interface TransportError extends Error {
   context?: unknown;
 }
 
+interface PollingRequest {
+  statusText: unknown;
+  responseText: unknown;
+  getResponseHeader(name: string): string | null;
+}
+
+/** Of a refused WebSocket: its head is known already. */
+const BODY_TIMEOUT_MS = 100;
+
 /** @param error as emitted by the Manager before it was open */
 export function failureOf(error: TransportError): Failure {
   const { description } = error;
-  if (typeof description === 'number') return httpFailure(description, error.context);
+  if (typeof description === 'number') return requestFailure(description, error.context);
   if (description instanceof Error) return socketFailure(description);
   const inner = (description as { error?: unknown } | undefined)?.error;
   if (inner instanceof Error) return socketFailure(inner);
@@ -45,17 +53,36 @@ export function endFailure(reason: string, details: unknown): Failure {
   return { cause, message: `${reason} ${closeReason ?? ''}`.trim() };
 }
 
-function httpFailure(status: number, request: unknown): Failure {
-  const { statusText, responseText } = (request ?? {}) as { statusText?: unknown; responseText?: unknown };
+/** @returns why a WebSocket was refused, once some of the body is there */
+export async function refusalOf(response: IncomingMessage): Promise<Failure> {
+  const body = await Promise.race([
+    once(response, 'data').then(([chunk]) => String(chunk)),
+    once(response, 'close').then(() => ''),
+    sleep(BODY_TIMEOUT_MS, '', { ref: false }),
+  ]).catch(() => '');
+  const { location, 'retry-after': retryAfter } = response.headers;
+  return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, location, retryAfter, body });
+}
+
+/** @param request the XMLHttpRequest of the polling transport */
+function requestFailure(status: number, request: unknown): Failure {
+  const { statusText, responseText, getResponseHeader } = (request ?? {}) as Partial<PollingRequest>;
   if (status === 0 && statusText instanceof Error) return socketFailure(statusText);
   if (status === 0) return { cause: 'closed', message: 'the request was aborted' };
-  const body = typeof responseText === 'string' ? responseText.trim().slice(0, 200) : '';
-  return { cause: `http_${status}`, message: `the server answered ${status} ${body}`.trim() };
+  const header = (name: string) => getResponseHeader?.call(request, name) ?? undefined;
+  return httpFailure({
+    status,
+    reason: STATUS_CODES[status],
+    location: header('location'),
+    retryAfter: header('retry-after'),
+    body: typeof responseText === 'string' ? responseText : '',
+  });
 }
 
 function socketFailure(error: NodeJS.ErrnoException): Failure {
   const { message, code } = error;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
+  // Of a failed upgrade, `ws` reports no more than this.
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket = /^Invalid (Upgrade|Sec-WebSocket)|^Server sent/.test(message) || /^(HPE|WS)_/.test(code ?? '');

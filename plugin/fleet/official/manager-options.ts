@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ManagerOptions } from 'socket.io-client';
 import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
+import { loadParser } from '../parser.ts';
 
 /**
  * engine.io-client swallows errors that its transports throw synchronously, and would wait for ever.
@@ -23,7 +24,7 @@ export function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: 
 
 /** @returns options for socket.io-client's Manager, which then makes one attempt when a socket connects */
 export function managerOptions(options: ConnectionOptions): Partial<ManagerOptions> {
-  const { servername, ...tls } = options.tls;
+  const { servername, resume: _, ...tls } = options.tls;
   const { localAddress } = options;
   const isSecure = /^(https|wss):/.test(options.url);
   // Only an agent passes these two options to both transports.
@@ -31,12 +32,16 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
   const needsAgent = servername !== undefined || localAddress !== undefined;
   return {
     path: options.path,
-    transports: options.transports,
+    transports: [...options.transports],
+    // Keeps a proxy's cookies from one polling request to the next, as a browser does.
+    withCredentials: options.transports[0] === 'polling',
     query: options.query,
-    extraHeaders: options.headers,
+    // A copy: it writes the cookies of the connection into them.
+    extraHeaders: { ...options.headers },
     autoConnect: false,
     forceNew: true,
     reconnection: false,
+    ...(options.parser !== undefined && { parser: loadParser(options.parser) }),
     ...tls,
     ...({
       perMessageDeflate: false,

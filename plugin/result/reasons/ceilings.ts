@@ -1,6 +1,7 @@
 /** Limits that look like capacity: where connections stop at a number that somebody once configured. */
-import type { Result } from '../../../protocol/result.ts';
-import type { Reason } from '../../../protocol/verdict-reasons.ts';
+
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements.ts';
 
 /** Below this share of the target, failures are noise. */

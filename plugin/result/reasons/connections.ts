@@ -1,7 +1,8 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
-import type { Result } from '../../../protocol/result.ts';
+
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
-import type { Reason } from '../../../protocol/verdict-reasons.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { sum } from '../sums.ts';
 
@@ -26,15 +27,37 @@ export function* connectionProblems(measurements: Measurements, result: Measured
   if (sum(Object.values(lost)) > 0) yield lostConnections(result);
   yield* missing(measurements, connections);
   yield* accounts(measurements);
-  yield* unknownWorkers(measurements);
+  yield* notUpgraded(connections);
+  yield* joinedElsewhere(measurements);
+  if (connections.skipped > 0) {
+    yield {
+      code: 'USERS_SKIPPED',
+      message: `Artillery skipped ${connections.skipped} virtual users, because as many as \`maxVusers\` were present`,
+      fix: 'raise `maxVusers`, or lower the arrivals',
+    };
+  }
+  if (connections.unknownAcks > 0) {
+    yield {
+      code: 'UNKNOWN_ACKS',
+      message: `${connections.unknownAcks} acknowledgements were of nothing that had been sent, or repeated`,
+      fix: 'let the server call each acknowledgement once',
+    };
+  }
 }
 
-/** Named by a join, so they exist; without their control nobody reads their memory. */
-function* unknownWorkers({ workersAtStart, snapshots }: Measurements): Generator<Reason> {
+/**
+ * Named by a join, so they exist; without their control nobody reads their memory.
+ * @returns their connections
+ */
+export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Record<string, number> {
   const known = new Set(workersAtStart.map(({ worker }) => worker));
   const joined = Object.entries(sumCounts(snapshots.map(({ perWorker }) => perWorker)));
-  const unknown = Object.fromEntries(joined.filter(([worker]) => !known.has(worker)));
-  if (known.size === 0 || Object.keys(unknown).length === 0) return;
+  return Object.fromEntries(joined.filter(([worker]) => known.size > 0 && !known.has(worker)));
+}
+
+function* joinedElsewhere(measurements: Measurements): Generator<Reason> {
+  const unknown = unknownWorkers(measurements);
+  if (Object.keys(unknown).length === 0) return;
   yield {
     code: 'WORKER_UNKNOWN',
     message: `connections are on workers that no control URL leads to: ${listed(unknown)}`,
@@ -81,15 +104,32 @@ function* missing(
 
 /** The engines' accounts against what the fleet's processes count themselves. */
 function* accounts({ snapshots }: Measurements): Generator<Reason> {
-  for (const { accounts: account, connected, processes, from } of snapshots) {
-    const sure = processes.every(({ answers }) => answers);
-    if (!sure || account.alive === connected) continue;
-    yield {
-      code: 'ACCOUNTS_MISMATCH',
-      message: `engine ${from.engine} counts ${account.alive} living connections, but its fleet counts ${connected}`,
-      fix: 'a bug: please report it with the folder of the run',
-    };
+  for (const { accounts: account, connected, transports, processes, from } of snapshots) {
+    if (!processes.every(({ answers }) => answers)) continue;
+    const fix = 'a bug: please report it with the folder of the run';
+    if (account.alive !== connected) {
+      const message = `engine ${from.engine} counts ${account.alive} living connections, but its fleet counts ${connected}`;
+      yield { code: 'ACCOUNTS_MISMATCH', message, fix };
+    }
+    const opened = account.alive + sum(Object.values(account.ended));
+    const carried = sum(Object.values(transports));
+    if (opened !== carried) {
+      const message = `engine ${from.engine} counts ${opened} opened connections, but its fleet knows the transport of ${carried}`;
+      yield { code: 'TRANSPORTS_MISMATCH', message, fix };
+    }
   }
+}
+
+/** Clients that may upgrade are to: a connection that polls costs the server many times more. */
+function* notUpgraded({ transports, opened }: Measured['connections']): Generator<Reason> {
+  if (transports?.configured !== 'default' || transports.polling === 0) return;
+  const { polling, upgradeFailures } = transports;
+  const causes = Object.keys(upgradeFailures).length > 0 ? listed(upgradeFailures) : 'the server did not offer it';
+  yield {
+    code: 'NOT_UPGRADED',
+    message: `${polling} of ${opened} opened connections stayed on polling: ${causes}`,
+    fix: 'see that proxy and server take WebSocket, and that all requests of a session reach the same server',
+  };
 }
 
 function listed(counts: Record<string, number>): string {

@@ -1,6 +1,7 @@
 /** Every frame that carried the broadcast event: each stands in one column, and most columns are to be empty. */
-import type { Result } from '../../../protocol/result.ts';
-import type { Reason, ReasonCode } from '../../../protocol/verdict-reasons.ts';
+
+import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { SAME_CLOCK_US } from '../../run/clocks.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { sum } from '../sums.ts';
@@ -20,8 +21,9 @@ export function* copyProblems(
 /** Each frame once; `reordered` and `early` are marks on receipts that stand elsewhere. */
 function columns(delivery: Delivery): number {
   const { received, duplicates, unexpected, notMember, wrongSize, wrongContent } = delivery;
-  const { late, neverOrdered, unreadable } = delivery;
-  return sum([received, duplicates, unexpected, notMember, wrongSize, wrongContent, late, neverOrdered, unreadable]);
+  const { late, neverOrdered, unreadable, outside } = delivery;
+  const ofRun = [received, duplicates, unexpected, notMember, wrongSize, wrongContent, late];
+  return sum([...ofRun, neverOrdered, unreadable, outside]);
 }
 
 /** Not after a run that ended before its ledger did, nor where a process took its rows with it. */
@@ -90,6 +92,8 @@ const UNWANTED: { code: ReasonCode; keys: (keyof Delivery & string)[]; what: str
 
 function* unwanted(delivery: Delivery): Generator<Reason> {
   for (const { code, keys, what, fix } of UNWANTED) {
+    // Has a reason that shows an example.
+    if (code === 'UNREADABLE_BROADCASTS' && delivery.source === 'own event') continue;
     const count = sum(keys.map((key) => delivery[key] as number));
     if (count > 0) yield { code, message: `${count} copies of broadcasts ${what}`, fix };
   }

@@ -1,6 +1,7 @@
 /** The load generator itself: what it was late by is in every figure. */
-import type { Result } from '../../../protocol/result.ts';
-import type { Reason } from '../../../protocol/verdict-reasons.ts';
+
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { saturationIn } from './machine.ts';
 

@@ -1,6 +1,7 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
-import type { Result } from '../../../protocol/result.ts';
-import type { Reason } from '../../../protocol/verdict-reasons.ts';
+
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and

@@ -1,10 +1,11 @@
 /** Workers whose memory is no line through the plateaus, so that there is no memory per connection. */
-import type { Result } from '../../../protocol/result.ts';
-import type { Reason } from '../../../protocol/verdict-reasons.ts';
+
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/in-service.ts';
 import { mainWorkerLayer } from '../../../report/layers.ts';
-import type { Point } from '../../../report/statistics.ts';
-import { bendOf } from '../../../report/straightness.ts';
+import type { Point } from '../../../report/statistics/statistics.ts';
+import { bendOf } from '../../../report/statistics/straightness.ts';
 
 /** A slope that is only not known well enough makes no figure, and no doubt of the others. */
 export function* memoryProblems({ perConnectionBytes, inService, plateaus }: Result['memory']): Generator<Reason> {

@@ -2,17 +2,65 @@
 import { Manager, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
+import { printable } from '../../../protocol/printable.ts';
+import type { Failure } from '../../fleet/http-answer.ts';
+import { failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Of what the server says when it refuses. */
+const MAX_REASON_LENGTH = 300;
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
+
+type Listener = (event: string, ...args: unknown[]) => void;
 
 /**
  * Connects through the target, exactly as the load will. The caller disconnects it.
+ * @param onAny gets all events, also those that the server sends at once
  * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
  */
-export async function connectOfficial(connection: ConnectionTarget, signal: AbortSignal): Promise<Socket> {
+export async function connectOfficial(
+  connection: ConnectionTarget,
+  signal: AbortSignal,
+  onAny?: Listener,
+): Promise<Socket> {
+  const { socket, failure } = await attempt(connection, signal, onAny);
+  if (!failure) return socket;
+  throw unreachable(connection.url, connection.path, failure);
+}
+
+/**
+ * Connects and leaves: is this a Socket.IO server?
+ * @returns its reason if it refused a connection that brings nothing of a single virtual user
+ * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
+ */
+export async function knock(connection: ConnectionTarget, signal: AbortSignal): Promise<string | undefined> {
+  const { socket, failure } = await attempt(connection, signal);
+  socket.disconnect();
+  if (failure && !('data' in failure)) throw unreachable(connection.url, connection.path, failure);
+  return failure?.message;
+}
+
+interface ClientError extends Error {
+  type?: string;
+  description?: unknown;
+  data?: unknown;
+  /** Of a polling request. */
+  answer?: Failure;
+}
+
+/** The client forgets what a request was answered as soon as its listeners have returned. */
+function withAnswer(error: ClientError): ClientError {
+  return typeof error.description === 'number' ? Object.assign(error, { answer: failureOf(error) }) : error;
+}
+
+/** A socket with a failure is disconnected. Rejects only with CapacityError or the signal's reason. */
+async function attempt(
+  connection: ConnectionTarget,
+  signal: AbortSignal,
+  onAny?: Listener,
+): Promise<{ socket: Socket; failure: ClientError | undefined }> {
   const { url, path, namespace, auth } = connection;
   try {
     checkOptions(connection);
@@ -21,18 +69,18 @@ export async function connectOfficial(connection: ConnectionTarget, signal: Abor
   }
   const manager = new Manager(new URL(url.replace(/^ws/, 'http')).origin, managerOptions(connection));
   const socket = manager.socket(namespace, { auth });
+  if (onAny) socket.onAny(onAny);
   // The client's own timeout covers only the transport; a server can also stay silent after that.
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
-  const outcome = await new Promise<Error | undefined>((resolve) => {
+  const failure = await new Promise<ClientError | undefined>((resolve) => {
     socket.once('connect', () => resolve(undefined));
-    socket.once('connect_error', resolve);
+    socket.once('connect_error', (error) => resolve(withAnswer(error)));
     deadline.addEventListener('abort', () => resolve(new Error(NO_ANSWER)), { once: true });
     socket.connect();
   });
-  if (!outcome) return socket;
-  socket.disconnect();
-  signal.throwIfAborted();
-  throw unreachable(url, path, outcome);
+  if (failure) socket.disconnect();
+  if (failure) signal.throwIfAborted();
+  return { socket, failure };
 }
 
 /** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
@@ -59,11 +107,15 @@ async function askToJoin(socket: Socket, room: string): Promise<Joined | Refusal
   }
 }
 
-function unreachable(target: string, path: string, error: Error & { description?: unknown }): CapacityError {
-  const description = error.description as { error?: NodeJS.ErrnoException; message?: string } | undefined;
-  const cause = description?.error?.code ?? description?.message ?? error.message;
-  const status = /Unexpected server response: (\d+)/.exec(String(description?.message ?? ''))?.[1];
-  const code = status ? `http_${status}` : cause;
+/** Answers of Socket.IO and of python-socketio to a polling request that reached another worker than its session. */
+const STRAYED = /Session ID unknown|Invalid session/;
+const STICKY =
+  'a polling session must stay with the worker that opened it: make the proxy route by session (sticky sessions), or use `transports: [websocket]`';
+
+function unreachable(target: string, path: string, error: ClientError): CapacityError {
+  // Only a refusal by the server has the key `data`, even if its value is undefined.
+  if ('data' in error) return refused(target, error);
+  const { code, said } = causeOf(error);
   const fixes: Record<string, string> = {
     ECONNREFUSED: 'start the server; or remove `control`, so that a run against this machine starts its own stack',
     http_404: `check that it is a Socket.IO server, and that its path is ${path} (config.engines.socketio-capacity.path)`,
@@ -74,7 +126,29 @@ function unreachable(target: string, path: string, error: Error & { description?
   };
   return new CapacityError(
     'TARGET_UNREACHABLE',
-    `no Socket.IO connection to ${target}: ${code}`,
-    fixes[code] ?? 'check that the target is a Socket.IO 4 server, and check its path and certificate',
+    `no Socket.IO connection to ${target}: ${said}`,
+    (STRAYED.test(said) ? STICKY : fixes[code]) ??
+      'check that the target is a Socket.IO 4 server, and check its path and certificate',
   );
+}
+
+function refused(target: string, { message, data }: Error & { data?: unknown }): CapacityError {
+  const said = printable(data === undefined ? message : `${message} ${JSON.stringify(data)}`, MAX_REASON_LENGTH);
+  return new CapacityError(
+    'TARGET_UNREACHABLE',
+    `no Socket.IO connection to ${target}: the server refused it: ${said}`,
+    'give it what it asks for in `auth`, `headers` or `query` of config.engines.socketio-capacity, or name another namespace',
+  );
+}
+
+function causeOf(error: ClientError): { code: string; said: string } {
+  if (error.answer) {
+    const { cause, message } = error.answer;
+    return { code: cause, said: cause.startsWith('http_') ? message : cause };
+  }
+  const description = error.description as { error?: NodeJS.ErrnoException; message?: string } | undefined;
+  const cause = description?.error?.code ?? description?.message ?? error.message;
+  const status = /Unexpected server response: (\d+)/.exec(String(description?.message ?? ''))?.[1];
+  const code = status ? `http_${status}` : cause;
+  return { code, said: code };
 }

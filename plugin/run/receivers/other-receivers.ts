@@ -3,11 +3,12 @@ import type { SentBroadcast } from '../broadcasts.ts';
 import type { Measurements } from '../measurements.ts';
 import { isMember } from './sentinel.ts';
 
-/** @returns members of the room when it was sent, as the server counted them, without the probe and the sentinel */
+/** @returns members of the room when it was sent, as the server counted them, without the probe and the sentinel; null if it did not */
 export function otherReceivers(
   { expected, sentAtUs }: Pick<SentBroadcast, 'expected' | 'sentAtUs'>,
   { sentinel, probeLeftAtUs }: Pick<Measurements, 'sentinel' | 'probeLeftAtUs'>,
-): number {
+): number | null {
+  if (expected === null) return null;
   const hasProbe = probeLeftAtUs === undefined || probeLeftAtUs >= sentAtUs;
   return Math.max(0, expected - Number(hasProbe) - Number(isMember(sentinel, sentAtUs)));
 }

@@ -8,6 +8,11 @@ import { type Broadcast, type EchoTimed, EVENTS, type Refusal } from '../../../p
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 
+/** Where nobody publishes: no connection, and nothing to echo. */
+export function noProbe(): Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'> {
+  return { join: async () => {}, worker: '', onRoundTrip: () => {}, connected: false, leftAtUs: undefined };
+}
+
 export class Probe {
   /** Of its connection, as named in the answer to the last join. */
   worker = '';

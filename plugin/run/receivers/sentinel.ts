@@ -6,8 +6,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../../protocol/clock.ts';
+import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
 import { endChild } from '../../../protocol/end-child.ts';
-import type { ErrorCode } from '../../../protocol/error-codes.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 

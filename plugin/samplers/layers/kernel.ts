@@ -11,6 +11,7 @@ export const kernel: Layer = {
       title: 'Kernel socket slabs',
       inSum: true,
       main: true,
+      source: '/proc/slabinfo',
       read: ({ kernel }) => kernel.slabBytes(),
     },
     {
@@ -19,12 +20,14 @@ export const kernel: Layer = {
       inSum: true,
       main: true,
       metric: 'memory.kernel_tcp.bytes_per_connection',
+      source: '/proc/net/sockstat',
       read: ({ kernel }) => kernel.tcpBytes(),
     },
     {
       id: 'kernelPageTables',
       title: 'Kernel page tables',
       inSum: true,
+      source: '/proc/meminfo',
       read: async ({ kernel }) => (await kernel.memory()).pageTablesBytes,
     },
   ],

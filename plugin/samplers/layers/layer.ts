@@ -1,7 +1,10 @@
 /** A layer: whose memory and CPU it is, its title, and how its figures are read. */
-import type { LayerDescription } from '../../../protocol/result.ts';
+import type { LayerDescription } from '../../../protocol/result/memory.ts';
 import type { CpuReading } from '../kernel.ts';
 import type { Sources } from '../sources.ts';
+
+/** With `idleUs` for a layer with its own cores, such as the whole machine. */
+export type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 /** Each layer has a file and a line in `index.ts`: everything that measures or shows layers takes them from there. */
 export interface Layer {
@@ -15,8 +18,10 @@ export interface Layer {
   belongsTo: LayerDescription['belongsTo'];
   /** The layer consists of processes; CPU time and memory of those on this machine are added up. */
   isProcesses?: true;
+  /** The workers, with their garbage, are in its memory. */
+  containsWorkers?: true;
   /** CPU time of a layer without processes. Rejects with the reason why it is unknown. */
-  cpu?(sources: Sources): Promise<CpuReading>;
+  cpu?(sources: Sources): Promise<CpuUse>;
   /** In the order of tables: the main figure of the layer comes first. */
   figures: Figure[];
   /** Its values in a sample row besides its CPU, in bytes. Rejects if they are unknown. */
@@ -31,8 +36,12 @@ export interface Figure {
    */
   id: string;
   title: string;
+  /** Whose figure it is. */
+  source: string;
   /** Current bytes. Rejects with the reason why they are unknown. */
   read(sources: Sources): Promise<number>;
+  /** Asked in this order where `read` does not know. */
+  elsewhere?: Pick<Figure, 'source' | 'read'>[];
   /** Its bytes are in no other figure of the sum, so that the sum can be compared with the whole machine. */
   inSum?: boolean;
   /** Shown where there is room for a few figures only. */

@@ -2,22 +2,26 @@
 import { PSS_UNREADABLE } from '../process-memory.ts';
 import type { Figure, Layer } from './layer.ts';
 
-interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo'> {
+const SOURCE = process.platform === 'linux' ? '/proc of its processes' : 'ps';
+
+interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo' | 'containsWorkers'> {
   pss?: Pick<Figure, 'main' | 'metric'>;
   rss?: Pick<Figure, 'main' | 'metric'>;
-  /** The RSS that it reports itself, for processes on another machine. */
-  rssElsewhere?: Figure['read'];
+  /** Who reports its RSS, for processes that cannot be read here. */
+  rssElsewhere?: Figure['elsewhere'];
+  /** Its values in a sample row, and its CPU, where its processes cannot be read here. */
+  sampleElsewhere?: Layer['sample'];
+  cpuElsewhere?: Layer['cpu'];
   /** Further figures. */
   figures?: Figure[];
 }
 
 /** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, and both in the samples; PSS is part of the sum */
-export function processLayer({ id, title, belongsTo, pss, rss, rssElsewhere, figures = [] }: ProcessLayer): Layer {
-  const rssHere: Figure['read'] = async ({ processes }) => (await processes(id)).rssBytes;
+export function processLayer(layer: ProcessLayer): Layer {
+  const { pss, rss, rssElsewhere, sampleElsewhere, cpuElsewhere, figures = [], ...described } = layer;
+  const { id, title } = described;
   return {
-    id,
-    title,
-    belongsTo,
+    ...described,
     isProcesses: true,
     figures: [
       {
@@ -25,6 +29,7 @@ export function processLayer({ id, title, belongsTo, pss, rss, rssElsewhere, fig
         title: `${title} PSS`,
         sampleKey: 'pssBytes',
         inSum: true,
+        source: SOURCE,
         read: async ({ processes }) => {
           const { pssBytes } = await processes(id);
           if (pssBytes === undefined) throw new Error(PSS_UNREADABLE);
@@ -36,22 +41,21 @@ export function processLayer({ id, title, belongsTo, pss, rss, rssElsewhere, fig
         id: `${id}Rss`,
         title: `${title} RSS`,
         sampleKey: 'rssBytes',
-        read: rssElsewhere ? either(rssHere, rssElsewhere) : rssHere,
+        source: SOURCE,
+        read: async ({ processes }) => (await processes(id)).rssBytes,
+        ...(rssElsewhere && { elsewhere: rssElsewhere }),
         ...rss,
       },
       ...figures,
     ],
-    sample: async ({ processes }) => ({ ...(await processes(id)) }),
-  };
-}
-
-/** Rejects with the first reason if both fail. */
-function either(first: Figure['read'], second: Figure['read']): Figure['read'] {
-  return async (sources) => {
-    try {
-      return await first(sources);
-    } catch (reason) {
-      return second(sources).catch(() => Promise.reject(reason));
-    }
+    ...(cpuElsewhere && { cpu: cpuElsewhere }),
+    sample: async (sources) => {
+      try {
+        return { ...(await sources.processes(id)) };
+      } catch (reason) {
+        if (!sampleElsewhere) throw reason;
+        return sampleElsewhere(sources);
+      }
+    },
   };
 }

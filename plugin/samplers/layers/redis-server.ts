@@ -12,11 +12,13 @@ export const redisServer: Layer = {
       main: true,
       metric: 'memory.redis.bytes_per_connection',
       sampleKey: 'usedMemoryBytes',
+      source: 'INFO of Redis',
       read: async ({ redis }) => (await redis()).usedMemoryBytes,
     },
     {
       id: 'redisClientBuffers',
       title: 'Redis subscribers',
+      source: 'CLIENT LIST of Redis',
       read: async ({ redis }) => (await redis()).pubSubTotalBytes,
     },
   ],

@@ -5,5 +5,5 @@ export const redis = processLayer({
   id: 'redis',
   title: 'Redis',
   belongsTo: 'deployment',
-  rssElsewhere: async (sources) => (await sources.redis()).rssBytes,
+  rssElsewhere: [{ source: 'INFO of Redis', read: async (sources) => (await sources.redis()).rssBytes }],
 });

@@ -5,6 +5,7 @@ export const system: Layer = {
   id: 'system',
   title: 'Whole machine',
   belongsTo: 'machine',
+  containsWorkers: true,
   cpu: ({ kernel }) => kernel.cpu(),
   figures: [
     {
@@ -13,12 +14,14 @@ export const system: Layer = {
       main: true,
       metric: 'memory.system.bytes_per_connection',
       sampleKey: 'usedBytes',
+      source: '/proc/meminfo',
       read: async ({ kernel }) => (await kernel.memory()).usedBytes,
     },
     {
       id: 'systemHeld',
       title: 'Whole machine, held',
       main: true,
+      source: '/proc/meminfo',
       read: async ({ kernel }) => (await kernel.memory()).heldBytes,
     },
   ],

@@ -10,6 +10,7 @@ import { connecting } from '../../../bench/calibrate/connecting.ts';
 import { delivery } from '../../../bench/calibrate/delivery.ts';
 import { latency } from '../../../bench/calibrate/latency.ts';
 import { memory } from '../../../bench/calibrate/memory.ts';
+import { payloads } from '../../../bench/calibrate/payloads.ts';
 import { roundTrip } from '../../../bench/calibrate/round-trip.ts';
 import { stall } from '../../../bench/calibrate/stall.ts';
 
@@ -38,6 +39,10 @@ describe('calibration', { concurrency: 3 }, () => {
 
   it('delivery: every fault is counted in its own column, exactly', async () => {
     assertKept(await delivery({ members: 60, victims: 4, processes: 2 }));
+  });
+
+  it('payloads: every wrong copy and every byte is counted, exactly', async () => {
+    assertKept(await payloads({ members: 64, sizes: [1, 1000], victims: 3 }));
   });
 
   it('connecting: stages, rate and refusals by cause', async () => {

@@ -5,33 +5,24 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { after, suite, test } from 'node:test';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { suite, test } from 'node:test';
 import { Server } from 'socket.io';
 import type { ClientOptions } from '../../../plugin/fleet/client.ts';
 import { OPEN_PACKET, serverFrame, text } from '../../helpers/fake-wire.ts';
-import { lightClient, lightClientOnSockets, officialClient, pollingClient } from '../../helpers/fleet-clients.ts';
+import {
+  lightClient,
+  lightClientOnSockets,
+  lightPollingClient,
+  lightUpgradingClient,
+  officialClient,
+  pollingClient,
+} from '../../helpers/fleet-clients.ts';
+import { closeAtEnd, listen } from '../../helpers/raw-listen.ts';
 import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
 
 const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
 const cert = pem('cert');
-
-const closers: (() => void)[] = [];
-after(() => {
-  for (const close of closers) close();
-});
-
-async function listen(server: NetServer): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closers.push(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 /** A server that speaks raw bytes. @returns its URL */
 async function rawServer(onRequest: (socket: Socket, request: string) => void): Promise<string> {
@@ -53,9 +44,31 @@ function webSocketServer(...frames: Buffer[]): Promise<string> {
   });
 }
 
-for (const kind of [lightClient, lightClientOnSockets, officialClient, pollingClient]) {
+/** It accepts the main namespace by itself, without a session id. */
+async function socketIo2Server(): Promise<string> {
+  const http = createHttpServer((request, response) => {
+    const isFirst = !request.url?.includes('sid=');
+    response.end(isFirst ? OPEN_PACKET : '40');
+  });
+  http.on('upgrade', (request, socket) => {
+    socket.write(upgrade(`Sec-WebSocket-Key: ${request.headers['sec-websocket-key']}\r\n`));
+    socket.write(text(OPEN_PACKET));
+    socket.write(text('40'));
+  });
+  return `http://127.0.0.1:${await listen(http)}`;
+}
+
+const KINDS = [
+  lightClient,
+  lightClientOnSockets,
+  lightPollingClient,
+  lightUpgradingClient,
+  officialClient,
+  pollingClient,
+];
+for (const kind of KINDS) {
+  const isPolling = kind.transports[0] === 'polling';
   const isLight = kind === lightClient || kind === lightClientOnSockets;
-  const isPolling = kind === pollingClient;
   const start = (url: string, overrides: Partial<ClientOptions> = {}) => {
     const sink = new RecordingSink();
     const options = clientOptions({ url, transports: kind.transports, ...overrides });
@@ -67,7 +80,7 @@ for (const kind of [lightClient, lightClientOnSockets, officialClient, pollingCl
     const { sink } = start(url, overrides);
     const { cause, message } = await sink.next('failed');
     assert.ok(message.length > 0);
-    assert.equal(sink.reports.length, 1);
+    assert.equal(sink.reports.filter(({ on }) => on !== 'upgraded').length, 1);
     return cause;
   };
 
@@ -95,6 +108,39 @@ for (const kind of [lightClient, lightClientOnSockets, officialClient, pollingCl
       assert.equal(await causeOf(url), 'http_502');
     });
 
+    test('what the server said when it refused', async () => {
+      const answer = [
+        'HTTP/1.1 429 Too Many Requests',
+        'Location: /queue',
+        'Retry-After: 7',
+        'Content-Length: 15',
+        '',
+        'come back later',
+      ];
+      const { sink } = start(await rawServer((socket) => socket.end(answer.join('\r\n'))));
+      assert.deepEqual(await sink.next('failed'), {
+        on: 'failed',
+        cause: 'http_429',
+        message: 'the server answered 429 Too Many Requests, Location: /queue, Retry-After: 7, come back later',
+        retryAfterMs: 7000,
+      });
+      const later = new Date(Date.now() + 60_000).toUTCString();
+      const headers = `Retry-After: ${later}\r\nTransfer-Encoding: chunked`;
+      const chunked = start(
+        await rawServer((socket) => socket.end(`HTTP/1.1 503 Closed\r\n${headers}\r\n\r\n4\r\nbusy\r\n0\r\n\r\n`)),
+      );
+      const { message, retryAfterMs = 0 } = await chunked.sink.next('failed');
+      assert.match(message, /Retry-After: .* GMT, busy/);
+      assert.ok(retryAfterMs > 50_000 && retryAfterMs <= 60_000, String(retryAfterMs));
+    });
+
+    test('a server of Socket.IO 2', async () => {
+      const url = await socketIo2Server();
+      const { cause, message } = await start(url).sink.next('failed');
+      assert.equal(cause, 'not_socketio');
+      assert.match(message, /the server speaks Socket\.IO 2, .*: upgrade the server/);
+    });
+
     test('a connection closed without an answer', async () => {
       const url = await rawServer((socket) => socket.end());
       assert.equal(await causeOf(url), 'closed');
@@ -109,7 +155,7 @@ for (const kind of [lightClient, lightClientOnSockets, officialClient, pollingCl
       const http = createHttpServer();
       const io = new Server(http);
       io.use(() => {});
-      closers.push(() => io.close());
+      closeAtEnd(() => io.close());
       const url = `http://127.0.0.1:${await listen(http)}`;
       assert.equal(await causeOf(url, { connectTimeoutMs: 100 }), 'timeout_namespace');
     });
@@ -122,7 +168,7 @@ for (const kind of [lightClient, lightClientOnSockets, officialClient, pollingCl
     test('TLS', async () => {
       const server = createHttpsServer({ cert, key: pem('key') });
       const io = new Server(server);
-      closers.push(() => io.close());
+      closeAtEnd(() => io.close());
       const url = `https://127.0.0.1:${await listen(server)}`;
       assert.equal(await causeOf(url), 'tls_DEPTH_ZERO_SELF_SIGNED_CERT');
       const wrongName = { ca: cert, servername: 'other.example' };

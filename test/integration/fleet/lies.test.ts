@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
-import type { Batch } from '../../../protocol/result.ts';
+import type { Batch } from '../../../protocol/result/delivery.ts';
 import { type Faults, type FaultyServer, startFaultyServer } from '../../helpers/faulty-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { ledgerRowsOf } from '../../helpers/ledger-rows.ts';

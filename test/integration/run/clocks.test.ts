@@ -44,8 +44,7 @@ async function measure(t: TestContext, aheadUs: number) {
       const { copies } = await server.truth();
       return { measurements: measured, latency: latencyFigures(measured), batches: batchRows(measured), copies };
     },
-    undefined,
-    movedClock(aheadUs),
+    { execArgv: movedClock(aheadUs) },
   );
 }
 

@@ -27,7 +27,7 @@ async function startServer(t: TestContext, { answers = true } = {}) {
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   t.after(() => io.close());
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, sockets };
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, sockets, io };
 }
 
 async function start(t: TestContext, target: string): Promise<Sentinel> {
@@ -72,6 +72,13 @@ test('its end on purpose is none that is told, and takes connection and process 
 
 test('a target that refuses is told as the probe tells it', async (t) => {
   await assert.rejects(start(t, 'http://127.0.0.1:1'), { code: 'TARGET_UNREACHABLE', message: /ECONNREFUSED/ });
+});
+
+test('a server that refuses is quoted', async (t) => {
+  const { url, io } = await startServer(t);
+  io.use((_socket, next) => next(Object.assign(new Error('bad token\x07'), { data: { hint: 'ask Ali' } })));
+  const message = /the server refused it: bad token\\u\{7\} \{"hint":"ask Ali"\}/;
+  await assert.rejects(start(t, url), { code: 'TARGET_UNREACHABLE', message });
 });
 
 test('a run that is stopped does not wait for a join', async (t) => {

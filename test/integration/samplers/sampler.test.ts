@@ -102,7 +102,7 @@ test('a reading names every layer or says why not', async (t) => {
   assert.deepEqual([reading.workerHeapUsed, reading.workerExternal], [30, 3]);
   assert.deepEqual([reading.redisUsedMemory, reading.redisRss, reading.redisClientBuffers], [1, 2, 5]);
   assert.match(absent.nginxPss ?? '', /1 of its 2 processes have ended/);
-  assert.match(absent.fleetPss ?? '', /no process/);
+  assert.match(absent.fleetPss ?? '', /none of its processes/);
   assert.equal(absent.redisRss, undefined);
   const names = LAYERS.flatMap(({ figures }) => figures.map(({ id }) => id));
   for (const name of names) {
@@ -158,7 +158,7 @@ test('close ends the rows, twice is once, and without start it is nothing', asyn
 });
 
 test("a deployment on another machine: this one's kernel is none of its layers", async (t) => {
-  const sampler = startSampler(t, { ownMachineOnly: true });
+  const sampler = startSampler(t, { notShared: 'the workers run on another machine' });
   const bytes = await sampler.reading();
   const kernel = ['kernelTcp', 'kernelSlab', 'kernelPageTables', 'systemUsed', 'systemHeld'];
   assert.deepEqual(
@@ -172,13 +172,13 @@ test("a deployment on another machine: this one's kernel is none of its layers",
 test('processes elsewhere have the RSS that they report themselves, and no PSS', async (t) => {
   const redis = { runId: '1', usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
   const sampler = startSampler(t, {
-    ownMachineOnly: true,
+    notShared: 'the workers run on another machine',
     redis: { failures: 0, lastFailure: undefined, read: async () => redis },
     workers: { stats: async () => [stats({ rssBytes: 10 }), stats({ rssBytes: 20 })] },
   });
   const { workerRss, redisRss, workerPss } = await sampler.reading();
   assert.deepEqual({ workerRss, redisRss, workerPss }, { workerRss: 30, redisRss: 2, workerPss: undefined });
-  assert.match(sampler.absent().workerPss ?? '', /it has no process on this machine/);
+  assert.match(sampler.absent().workerPss ?? '', /none of its processes is known/);
 });
 
 test('a row asks Redis once, and the workers not at all', { skip: !linux }, async (t) => {

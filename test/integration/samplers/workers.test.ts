@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server } from 'socket.io';
+import { readAtRest } from '../../../plugin/run/readings.ts';
 import { ControlClients } from '../../../plugin/samplers/workers.ts';
 import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
@@ -52,6 +53,25 @@ test('statistics, garbage collection, members, broadcast and time of two workers
     assert.ok(Math.abs(offsetUs) <= uncertaintyUs + 1000, `one clock on one host, but ${offsetUs} us apart`);
     assert.ok(uncertaintyUs < 1_000_000);
   }
+});
+
+test('a worker that does not collect is told from one that does, whatever it confirms', async (t) => {
+  const apps = await Promise.all([startApp({ CAPACITY_WORKER: 'w0' }), startApp({ CAPACITY_DROP_REQUEST: 'off' })]);
+  t.after(() => Promise.all(apps.map((app) => app.close())));
+  const control = await ControlClients.connect(
+    apps.map((app) => app.controlUrl),
+    TOKEN,
+  );
+  t.after(() => control.close());
+  const sampler = { reading: async () => ({ workerRss: 1 }) };
+  assert.deepEqual(await readAtRest(control, sampler), { layers: { workerRss: 1 }, uncollected: [] });
+  const confirming = { gc: async () => {}, stats: () => control.stats() };
+  assert.deepEqual((await readAtRest(confirming, sampler)).uncollected, ['w0', 'w0']);
+  const tunings = (await control.stats()).map(({ server }) => [server?.kind, server?.tunings.dropRequest]);
+  assert.deepEqual(tunings, [
+    ['tuned', 'on'],
+    ['tuned', 'off'],
+  ]);
 });
 
 test('a wrong token', async (t) => {

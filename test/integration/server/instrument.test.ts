@@ -95,6 +95,25 @@ test('the bundled ws is recognized, and any other WebSocket server is reported a
   assert.equal((await ask<WorkerStats>(otherControl, 'stats')).versions.webSocketEngine, 'eiows 11.1.1');
 });
 
+test('the collections that it orders are in its count, which is not theirs alone', async (t) => {
+  const { control } = await setUp(t);
+  const count = async () => (await ask<WorkerStats>(control, 'stats')).collections as number;
+  const before = await count();
+  await ask(control, 'gc');
+  assert.ok((await count()) > before);
+});
+
+test('its options are described as far as they can be seen, with no tunings', async (t) => {
+  const { io, control } = await setUp(t);
+  const { server } = await ask<WorkerStats>(control, 'stats');
+  assert.deepEqual([server?.kind, server?.tunings], ['own', {}]);
+  const { pingInterval, transports, perMessageDeflate, connectionStateRecovery } = server?.options ?? {};
+  assert.deepEqual([pingInterval, transports, perMessageDeflate], ['25000', 'polling, websocket', 'false']);
+  assert.notEqual(connectionStateRecovery, 'false');
+  io.engine.opts.pingInterval = 1234;
+  assert.equal((await ask<WorkerStats>(control, 'stats')).server?.options.pingInterval, '1234');
+});
+
 test('closing removes everything from the server, which keeps running', async (t) => {
   const { io, url, login, instrumentation } = await setUp(t);
   const listeners = () => [io.of('/').listenerCount('connection'), io.engine.listenerCount('connection_error')];

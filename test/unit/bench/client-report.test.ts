@@ -27,7 +27,7 @@ const ROUNDS = [
 ];
 
 test('multiples compare within a round; the median is over rounds', () => {
-  const [floor, ours, ...others] = rowsOf(ROUNDS, GENERATORS);
+  const [floor, ours, ...others] = rowsOf(ROUNDS, GENERATORS, false);
   assert.deepEqual(others, []);
   assert.deepEqual(floor?.figures.cpuPerMessageUs.timesFloor, { median: 1, min: 1, max: 1 });
   assert.deepEqual(ours?.figures.cpuPerMessageUs, {
@@ -41,13 +41,20 @@ test('multiples compare within a round; the median is over rounds', () => {
 });
 
 test('the table has a cell for every column, also without a floor', () => {
-  const rows = tableRows(rowsOf([{ ours: measured(300, 10, 4096) }], GENERATORS));
+  const rows = tableRows(rowsOf([{ ours: measured(300, 10, 4096) }], GENERATORS, false), false);
   assert.deepEqual(rows, [['socketio-capacity', '300', '–', '10.00', '–', '4.0']]);
-  assert.equal(tableHead().length, rows[0]?.length);
+  assert.equal(tableHead(false).length, rows[0]?.length);
+});
+
+test('over TLS the floor has memory to compare with', () => {
+  const rows = rowsOf([{ floor: measured(100, 5, 10_240), ours: measured(300, 10, 20_480) }], GENERATORS, true);
+  assert.deepEqual(rows[1]?.figures.memoryPerConnectionBytes.timesFloor, { median: 2, min: 2, max: 2 });
+  assert.deepEqual(tableRows(rows, true)[1]?.slice(-2), ['20.0', '2.00']);
+  assert.equal(tableHead(true).length, 7);
 });
 
 test('the chart names every row and shows its figures', () => {
-  const svg = chart(rowsOf(ROUNDS, GENERATORS));
+  const svg = chart(rowsOf(ROUNDS, GENERATORS, false));
   assert.match(svg, /^<svg /);
   for (const text of ['floor', 'socketio-capacity', '15.00', '4.5']) assert.ok(svg.includes(`>${text}<`), text);
 });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { SAMPLES_KEPT, serialize, thinned } from '../../../docs/reports/add.ts';
 import { reportPage } from '../../../docs/reports/page.ts';
 import { readReports } from '../../../docs/reports/reports.ts';
-import { type Result, resultSchema } from '../../../protocol/result.ts';
+import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const withSamples = (count: number): Result => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
-import { findLimits, highest, perWorkerCapacity } from '../../../plugin/doctor/limits.ts';
+import { findLimits, highest } from '../../../plugin/doctor/limits.ts';
 import type { Situation } from '../../../plugin/doctor/situation.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
@@ -34,6 +34,12 @@ describe('files', () => {
     assert.equal(limitOf('generatorFiles', situation({ machine: files(600) }))?.raise, 'ulimit -n 700 (as root)');
   });
 
+  it('count polling connections twice, as they hold two TCP connections', () => {
+    const polling = situation({ machine: files(600), load: { sockets: 2 } });
+    assert.equal(maxOf('generatorFiles', polling), 32 * 400);
+    assert.equal(limitOf('generatorFiles', polling)?.raise, 'ulimit -n 1200 (as root)');
+  });
+
   it('of an external engine: one process', () => {
     const from = situation({ load: { client: 'external' } });
     assert.equal(maxOf('generatorFiles', from), 19_800);
@@ -48,10 +54,19 @@ describe('files', () => {
     assert.equal(limitOf('generatorFiles', from)?.raise, 'sysctl -w fs.nr_open=32200 && ulimit -n 32200 (as root)');
   });
 
+  it('of nginx: no limit where its workers follow the target, however few files each may open', () => {
+    for (const hard of [512, 600, 1024, 20_000]) {
+      for (const connections of [100, 3149, 100_800, 1_000_000]) {
+        const planned = situation({ machine: files(hard), load: { connections } });
+        assert.equal(maxOf('nginxConnections', planned), null, `${connections} with ${hard} files`);
+      }
+    }
+  });
+
   it('of the workers: no limit where their number follows the target, else their sum', () => {
     assert.equal(maxOf('workerFiles', situation()), null);
     assert.equal(maxOf('workerFiles', situation({ deployment: { workers: 2 } })), 2 * (20_000 - 256));
-    const embedded = { profile: 'embedded' as const, workers: 1, starts: { nginx: false, redis: false } };
+    const embedded = { profile: 'embedded' as const, workers: 1, starts: { nginx: false, redis: false, pm2: true } };
     const from = situation({ deployment: embedded });
     assert.equal(maxOf('workerFiles', from), 19_744);
     assert.equal(limitOf('workerFiles', from)?.raise, 'ulimit -n 32256 (as root)');
@@ -111,7 +126,12 @@ describe('source ports', () => {
 });
 
 describe('a stack that is up', () => {
-  const up = { kind: 'up' as const, workers: 2, plannedFor: 10_000, starts: { nginx: false, redis: false } };
+  const up = {
+    kind: 'up' as const,
+    workers: 2,
+    plannedFor: 10_000,
+    starts: { nginx: false, redis: false, pm2: false },
+  };
 
   it('holds what it was planned for, and somewhat more', () => {
     const limit = limitOf('nginxConnections', situation({ deployment: up }));
@@ -124,11 +144,6 @@ describe('a stack that is up', () => {
     const machine = { memoryAvailableBytes: 2 * 2 ** 30 };
     const standing = maxOf('machineMemory', situation({ machine, deployment: up })) ?? 0;
     assert.ok(standing > (maxOf('machineMemory', situation({ machine })) ?? 0) + 3000);
-  });
-
-  it('gives nginx’s fullest worker more than its share', () => {
-    assert.equal(perWorkerCapacity(1000, 1), 1000);
-    assert.equal(perWorkerCapacity(1000, 4), 3638);
   });
 });
 
@@ -160,10 +175,10 @@ describe('diagnosis', () => {
   });
 
   it('names programs that are missing and would be started', () => {
-    const machine = { missing: ['nginx' as const, 'redis-server' as const] };
-    assert.deepEqual(diagnose(situation({ machine })).missing, ['nginx', 'redis-server']);
-    const starts = { nginx: true, redis: false };
-    assert.deepEqual(diagnose(situation({ machine, deployment: { starts } })).missing, ['nginx']);
+    const machine = { missing: ['nginx' as const, 'redis-server' as const, 'pm2' as const] };
+    assert.deepEqual(diagnose(situation({ machine })).missing, ['nginx', 'redis-server', 'pm2']);
+    const starts = { nginx: true, redis: false, pm2: true };
+    assert.deepEqual(diagnose(situation({ machine, deployment: { starts } })).missing, ['nginx', 'pm2']);
     assert.deepEqual(diagnose(remote({ machine })).missing, []);
   });
 

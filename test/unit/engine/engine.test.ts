@@ -20,6 +20,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
   const started: { settings: FleetSettings; processes: number }[] = [];
   const aborted: string[] = [];
   const failed: string[] = [];
+  const warned: string[] = [];
   const testRunId = `engine-test-${process.pid}-${runs++}`;
   const events = new EventEmitter();
   const phases = [{ duration: 1, arrivalCount: 3 }, { pause: 5 }];
@@ -42,7 +43,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
       testRunId,
       engineId: '1',
       isWorker: true,
-      warn: () => {},
+      warn: (message) => warned.push(message),
       abort: (message) => aborted.push(message),
       fail: (message) => failed.push(message),
     },
@@ -72,7 +73,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     carrier.close();
     await engine.close();
   });
-  return { engine, fleet, started, aborted, failed, events, phases, send, messages, arrived, play };
+  return { engine, fleet, started, aborted, failed, warned, events, phases, send, messages, arrived, play };
 }
 
 const open: (() => Promise<void>)[] = [];
@@ -89,6 +90,18 @@ describe('without the plugin', () => {
     assert.equal(started[0]?.settings.ledger, false);
     assert.equal(started[0]?.settings.disconnectRatePerSec, 50);
     assert.equal(Object.getPrototypeOf(engine.init).constructor.name, 'AsyncFunction');
+  });
+
+  it('says how to get a result, in one line of one worker', async () => {
+    const first = start({});
+    await first.engine.init();
+    assert.equal(first.warned.length, 1);
+    assert.match(first.warned[0] ?? '', /no result.*plugins: \{ socketio-capacity: \{\} \}/);
+    const second = start({ config: { phases: [{ duration: 1, arrivalCount: 3, worker: 2, totalWorkers: 2 }] } });
+    await second.engine.init();
+    const other = start({ engine: 'http' });
+    await other.engine.init();
+    assert.deepEqual([...second.warned, ...other.warned], []);
   });
 
   it('releases held virtual users when the last phase is over', async () => {
@@ -159,6 +172,21 @@ describe('with the plugin', () => {
     send({ type: 'snapshot', requestId: 1 });
     const [answer] = await once(arrived, 'snapshot');
     assert.equal(answer.snapshot.attempts, 0);
+  });
+
+  it('tells the run what the server said at the first failure of each code', async () => {
+    const { engine, arrived, send, play, fleet } = start({ hook: true });
+    const init = engine.init();
+    await once(arrived, 'ready');
+    send({ type: 'start' });
+    await init;
+    fleet.failures.push('http_401', 'http_401');
+    for (let user = 0; user < 2; user++) await play().ended;
+    send({ type: 'snapshot', requestId: 1 });
+    const [{ snapshot }] = await once(arrived, 'snapshot');
+    assert.deepEqual(snapshot.failures, { http_401: 2 });
+    assert.deepEqual(snapshot.failureExamples, { http_401: 'refused: http_401' });
+    await engine.close();
   });
 
   it('holds through the phases, and follows release, snapshot, freeze, finish and close', async () => {

@@ -34,3 +34,27 @@ it('keeps each awaited event by itself, and on a new connection only what comes 
   assert.equal(error, null);
   assert.deepEqual([vars['/a'], vars['/b'], vars['/chata']], ['a of 3', 'b of 3', 'a of 2']);
 });
+
+it('stops listening after the last step that waits for an event, also inside a loop and on new connections', async () => {
+  const bench = new Bench();
+  const listeners: number[] = [];
+  bench.fleet.onOpen = (connection) => {
+    for (let tick = 0; tick < 4; tick++) connection.deliver('/', 'tick', tick);
+  };
+  bench.fleet.onEmit = (_connection, _namespace, event) => {
+    if (event === 'look') listeners.push(bench.fleet.connections.at(-1)?.listenerCount ?? -1);
+  };
+  const look = { emit: ['look'] };
+  const wait = { waitFor: { event: 'tick', timeout: 0.01 } };
+  const { error } = await bench.play([
+    look,
+    wait,
+    look,
+    { loop: [wait, look], count: 2 },
+    look,
+    { connect: true },
+    look,
+  ]);
+  assert.equal(error, null);
+  assert.deepEqual(listeners, [1, 1, 1, 1, 0, 0]);
+});

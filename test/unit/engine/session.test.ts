@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench, type Outcome } from '../../helpers/virtual-user.ts';
 
@@ -340,4 +341,48 @@ it('closes what a failed flow has opened, and counts it once as failed', async (
     { started, ended, failed, failures },
     { started: 2, ended: 2, failed: 1, failures: { wait_timeout: 1 } },
   );
+});
+
+describe('what the server said', () => {
+  const refused = (retryAfterMs: number | undefined, data?: unknown) =>
+    new FleetError('http_429', 'the server answered 429\x1b[2J', data, retryAfterMs);
+
+  it('is kept of the first failure of each code, printable and with its data', async () => {
+    const bench = new Bench();
+    bench.fleet.failures.push(refused(undefined, { hint: 'ask Ali' }), refused(undefined), 'ECONNREFUSED');
+    for (let user = 0; user < 3; user++) await bench.play([{ connect: true }]);
+    assert.deepEqual(bench.engine.tally.examples, {
+      http_429: 'the server answered 429\\u{1b}[2J {"hint":"ask Ali"}',
+      ECONNREFUSED: 'refused: ECONNREFUSED',
+    });
+    assert.deepEqual(bench.engine.tally.failures, { http_429: 2, ECONNREFUSED: 1 });
+  });
+
+  it('is kept of an attempt that a retry made good, and its Retry-After is obeyed', async (t) => {
+    const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
+    play.bench.fleet.failures.push(refused(30_000));
+    const { error } = await play.flow({ connect: true });
+    assert.equal(error, null);
+    assert.ok(play.time.nowMs >= 30_000, String(play.time.nowMs));
+    assert.match(String(play.bench.engine.tally.examples.http_429), /429/);
+  });
+
+  it('is obeyed by reconnections, too', async (t) => {
+    const play = new Play(t, { reconnection: RECONNECTION });
+    play.after(100, () => {
+      play.bench.fleet.failures.push(refused(20_000));
+      play.connection.drop('transport close');
+    });
+    const { error } = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'], acknowledge: false });
+    assert.equal(error, null);
+    assert.ok(play.time.nowMs >= 20_000, String(play.time.nowMs));
+  });
+
+  it('ends the retries if it is to stay away for longer than a run can wait', async (t) => {
+    const play = new Play(t, { retry: { attempts: 5, delay: 1 } });
+    play.bench.fleet.failures.push(refused(86_400_000));
+    const { error } = await play.flow({ connect: true });
+    assert.equal(error?.code, 'http_429');
+    assert.equal(play.bench.engine.tally.retries, 0);
+  });
 });

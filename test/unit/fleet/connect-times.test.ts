@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectTimes } from '../../../plugin/fleet/connect-times.ts';
+import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import type { ConnectStage } from '../../../protocol/link.ts';
 
@@ -19,6 +19,16 @@ test('every connection is in every snapshot after it, stage by stage', () => {
   assert.deepEqual(values('upgrade'), [600, 20, 20]);
   assert.deepEqual(values('open'), [600, 30, 30]);
   assert.deepEqual(values('namespace'), [600, 40, 40]);
+});
+
+test('TLS is a stage where there is any', () => {
+  const times = new ConnectTimes();
+  times.record({ tcpUs: 10, tlsUs: 25, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 100);
+  const { tls, upgrade } = times.snapshot();
+  assert.deepEqual(
+    [tls, upgrade].map((encoded) => decodeHistogram(encoded).maxValue),
+    [15, 5],
+  );
 });
 
 test('a client that cannot tell the stages tells the total', () => {

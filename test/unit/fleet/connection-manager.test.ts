@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client, ClientSink } from '../../../plugin/fleet/client.ts';
-import { ConnectTimes } from '../../../plugin/fleet/connect-times.ts';
-import { ConnectionManager } from '../../../plugin/fleet/connection-manager.ts';
-import { Ledger } from '../../../plugin/fleet/ledger.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
-import { OpenSeries } from '../../../plugin/fleet/open-series.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
+import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
+import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
+import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
+import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 
 /** Connections whose clients do nothing, and that leave when the test calls `leave()`. */
@@ -16,9 +17,10 @@ function idleConnections() {
   const clients: Client[] = [];
   const nothing = () => {};
   const createClient = (slot: number) => {
-    const client = { slot, interest: undefined, connect: nothing, emit: nothing, close: nothing, destroy: nothing };
-    clients.push(client as Client);
-    return client as Client;
+    const calls = { connect: nothing, emit: nothing, close: nothing, destroy: nothing };
+    const client: Client = { slot, interest: undefined, transport: 'websocket', isUpgrading: false, ...calls };
+    clients.push(client);
+    return client;
   };
   const connections = new ConnectionManager({
     settings: {
@@ -32,6 +34,7 @@ function idleConnections() {
     share: { index: 0, of: 1 },
     createClient,
     ledger: new Ledger(),
+    sightings: new Sightings(new Ledger()),
     connectTimes: new ConnectTimes(),
     openSeries: new OpenSeries(0),
     pacer: { add: (leave: () => void) => void leaves.push(leave) } as Pacer,
@@ -103,4 +106,21 @@ test('a refused join is no member, counted by its cause, and told to whoever sen
   ]);
   assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 1]);
   assert.deepEqual(connections.counts.attemptFailures, { join_refused: 2 });
+});
+
+test('acknowledgements that nobody waits for are counted, and cross to no other process', () => {
+  const { connections, answers, clients } = idleConnections();
+  for (const id of [1, 2]) connections.run({ ...open, id });
+  const [one, other] = clients as [Client, Client];
+  connections.onOpen(one, '/', 'w0-x', { namespaceUs: 4 });
+  connections.onOpen(other, '/', 'w0-y', { namespaceUs: 4 });
+  connections.run({ op: 'emit', id: 1, namespace: '/', event: 'ping', args: [], requestId: 7 });
+  answers.length = 0;
+  connections.onAck(other, '/', 7, ['of another connection']);
+  connections.onAck(one, '/', 8, ['never sent']);
+  connections.onAck(one, '/', 2 ** 40, ['no join']);
+  connections.onAck(one, '/', 7, ['right']);
+  connections.onAck(one, '/', 7, ['again']);
+  assert.deepEqual(answers, [{ op: 'acked', requestId: 7, args: ['right'] }]);
+  assert.equal(connections.counts.unknownAcks, 4);
 });

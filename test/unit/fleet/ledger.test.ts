@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Ledger } from '../../../plugin/fleet/ledger.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
 
 const ROOM = 'capacity';
 
@@ -22,17 +23,9 @@ test('a broadcast that reached everybody has no losses, and its latencies are ex
     { ...row, latencyUs: undefined },
     {
       seq: 1,
+      ...NO_COPIES,
       expected: 4,
       received: 4,
-      lostConnected: 0,
-      lostDisconnected: 0,
-      duplicates: 0,
-      reordered: 0,
-      unexpected: 0,
-      notMember: 0,
-      wrongSize: 0,
-      wrongContent: 0,
-      early: 0,
       earlyByUs: 0,
       firstUs: 100,
       lastUs: 130,

@@ -10,7 +10,10 @@ function stats() {
   const added = { counters: {}, rates: {}, summaries: {} as Record<string, Record<string, number>> };
   const result = perfectResult();
   const { perConnectionBytes } = result.memory;
-  Object.assign(perConnectionBytes, { kernelTcp: perConnectionBytes.systemUsed });
+  Object.assign(perConnectionBytes, {
+    kernelTcp: perConnectionBytes.systemUsed,
+    workerWorkingSet: perConnectionBytes.workerRss,
+  });
   addMetrics(added, result);
   return added;
 }
@@ -57,6 +60,14 @@ it('a percentile that too few broadcasts carry is the maximum to thresholds, whi
   addMetrics(added, result);
   const { p50, p90, p95, p99, p999 } = added.summaries['socketio.broadcast.completion'] ?? {};
   assert.deepEqual([p50, p90, p95, p99, p999], [2, 9, 9, 9, 9]);
+});
+
+it('counts by reason are summed', () => {
+  const result = perfectResult();
+  result.connections.lost = { 'transport close': 3, 'buffers full': 2 };
+  const added = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
+  addMetrics(added, result);
+  assert.equal(added.counters['connections.lost'], 5);
 });
 
 it('what was not measured is no metric', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { worstExitCode } from '../../../protocol/exit-codes.ts';
+import { worstExitCode } from '../../../protocol/codes/exit-codes.ts';
 
 it('several runs end with the worst of their exit codes', () => {
   assert.equal(worstExitCode([]), 0);

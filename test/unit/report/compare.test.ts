@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Result } from '../../../protocol/result.ts';
-import { type ComparedFigure, compare, type RunSet } from '../../../report/compare.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { type ComparedFigure, compare, type RunSet } from '../../../report/compare/compare.ts';
 import { FIGURES, valueAt } from '../../../report/figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -170,6 +170,40 @@ describe('what else differs', () => {
         { aspect: 'deployment', name: 'workers', values: ['not set', '4'] },
       ],
     );
+  });
+});
+
+describe('servers that differ', () => {
+  const differing = (change: (server: NonNullable<Result['environment']['server']>) => void) =>
+    compare([
+      { name: 'a', results: [run()] },
+      { name: 'b', results: [run(({ environment }) => environment.server && change(environment.server))] },
+    ]).mismatches;
+
+  it('are listed by name, tuning and option', () => {
+    assert.deepEqual(
+      differing((server) => {
+        server.kind = 'untuned';
+        server.tunings = { ...server.tunings, dropRequest: 'off' };
+        server.options = { ...server.options, nodeFlags: '--max-semi-space-size=1' };
+      }),
+      [
+        { aspect: 'deployment', name: 'server', values: ['the tuned server', 'the untuned server'] },
+        { aspect: 'deployment', name: "server's tuning dropRequest", values: ['on', 'off'] },
+        { aspect: 'deployment', name: "server's nodeFlags", values: ['none', '--max-semi-space-size=1'] },
+      ],
+    );
+  });
+
+  it('are one line where one of them is not known', () => {
+    const older = run(({ environment }) => {
+      environment.server = null;
+    });
+    const { mismatches } = compare([
+      { name: 'a', results: [older] },
+      { name: 'b', results: [run()] },
+    ]);
+    assert.deepEqual(mismatches, [{ aspect: 'deployment', name: 'server', values: ['not known', 'the tuned server'] }]);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Result } from '../../../protocol/result.ts';
-import { compare } from '../../../report/compare.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { compare } from '../../../report/compare/compare.ts';
 import { renderComparison } from '../../../report/html/comparison.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { type Result, resultSchema } from '../../../protocol/result.ts';
-import { renderConsole } from '../../../report/console.ts';
+import { type Result, resultSchema } from '../../../protocol/result/result.ts';
+import { renderConsole } from '../../../report/console/console.ts';
 import { perfectBatch, perfectResult } from '../../helpers/results.ts';
 
 function render(result: Result, width = 100): string {
@@ -39,6 +39,7 @@ function imperfectResult(): Result {
   result.sampling = { intervalMs: 1000, taken: 110, missed: 10, longestGapMs: 4012, failures: { redis: 4 } };
   result.connections.failed = 3;
   result.connections.failures = { http_502: 1, ECONNREFUSED: 2 };
+  result.connections.failureExamples = { http_502: 'the server answered 502 Bad Gateway, <html>no worker</html>' };
   const message =
     'the generator was busy for 91 % of the time, so that latencies may be its own and not those of the server';
   result.verdict = { status: 'SUSPECT', reasons: [{ code: 'GENERATOR_BUSY', message, fix: 'use another machine' }] };
@@ -49,9 +50,11 @@ function imperfectResult(): Result {
 function earlyResult(): Result {
   const result = perfectResult();
   result.run = { ...result.run, profile: 'embedded', engine: 'socketio-v3', complete: false };
+  result.connections.transports = null;
   result.verdict = { status: 'INVALID', reasons: [{ code: 'ABORTED', message: 'interrupted by SIGINT' }] };
   result.delivery = null;
   result.latency = {
+    from: 'server',
     oneWayMs: null,
     localMs: null,
     crossWorkerMs: null,
@@ -135,7 +138,7 @@ test('a line that may not be quoted is in no headline, gives no capacity, and is
   result.capacity.memoryLimited = null;
   Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'curved' });
   const text = render(result);
-  assert.match(text, /held · no memory per connection \(Workers PSS: not a straight line\)/m);
+  assert.match(text, /^ *no memory per connection \(Workers PSS: not a straight line\)/m);
   assert.doesNotMatch(text, /KB each/);
   assert.match(text, /Not to be quoted: Workers PSS: not a straight line\./);
   assert.match(text, /Fit in the memory budget +– +the workers' memory: not a straight line/);

@@ -1,7 +1,7 @@
 /** Connections that were gone by the broadcasts are in no headline as held, and not forgotten in the coverage. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { renderConsole } from '../../../report/console.ts';
+import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Result, resultSchema } from '../../../protocol/result.ts';
+import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { html } from '../../../report/html/html.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { readResult } from '../../../report/read.ts';
@@ -66,7 +66,8 @@ describe('renderHtml', () => {
     };
     const result = resultSchema.parse(sample(resultSchema, attack));
     assert.ok(marks.length > 40, `${marks.length} strings`);
-    const markup = renderHtml(result);
+    const markup = renderHtml({ ...result, absent: {} });
+    assert.doesNotMatch(renderHtml(result), /<img/, 'with sections that are absent');
     assert.equal(markup.match(/<img/g), null);
     assert.equal(markup.match(/<script/g)?.length, 1);
     assert.equal(markup.match(/<\/style/g)?.length, 1);
@@ -150,7 +151,10 @@ describe('renderHtml', () => {
   it('shows errors by cause, the most frequent first', () => {
     const result = perfectResult();
     result.connections.failures = { timeout_open: 3, ECONNREFUSED: 12 };
-    assert.match(textOf(renderHtml(result)), /ECONNREFUSED\s+12\s+timeout_open\s+3/);
+    result.connections.failureExamples = { timeout_open: '<script>alert(1)</script> & more' };
+    const markup = renderHtml(result);
+    assert.match(textOf(markup), /ECONNREFUSED\s+12\s+timeout_open\s+3/);
+    assert.ok(markup.includes('First <code>timeout_open</code>: &lt;script&gt;alert(1)&lt;/script&gt; &amp; more'));
   });
 
   it('links every figure to a definition that is there, and every definition to a heading of the method', () => {

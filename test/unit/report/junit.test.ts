@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { XMLParser } from 'fast-xml-parser';
-import type { Result } from '../../../protocol/result.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { renderJunit } from '../../../report/junit.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

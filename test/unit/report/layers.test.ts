@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuOverTime } from '../../../report/charts/over-time.ts';
 import { layerStyle } from '../../../report/charts/palette.ts';
-import { renderConsole } from '../../../report/console.ts';
+import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach } from '../../../report/layers.ts';
-import { renderMarkdown } from '../../../report/markdown.ts';
+import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 /** As a version wrote it that did not describe its layers. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradeOf } from '../../../report/grade.ts';
-import { renderMarkdown } from '../../../report/markdown.ts';
+import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { perfectBatch, perfectResult, summaryOf } from '../../helpers/results.ts';
 
 const MARKUP = '<script>alert(1)</script> | [x](javascript:alert(1)) `a` **b**\n# c';

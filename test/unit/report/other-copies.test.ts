@@ -1,9 +1,9 @@
 /** Copies that no correct server sends stand in every report, where there are any. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { renderConsole } from '../../../report/console.ts';
+import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
-import { renderMarkdown } from '../../../report/markdown.ts';
+import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 it('are named with their count', () => {

@@ -1,7 +1,7 @@
 /** Numbers worked by hand, with Student's t from its printed table. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { estimatesApart, intervalOf, meansApart, spreadOf } from '../../../report/spread.ts';
+import { estimatesApart, intervalOf, meansApart, spreadOf } from '../../../report/statistics/spread.ts';
 
 function near(actual: number | null | undefined, expected: number, tolerance = 0.001): void {
   assert.ok(typeof actual === 'number' && Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);

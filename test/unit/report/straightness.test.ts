@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Point } from '../../../report/statistics.ts';
-import { bendOf, doubtOf } from '../../../report/straightness.ts';
+import type { Point } from '../../../report/statistics/statistics.ts';
+import { bendOf, doubtOf } from '../../../report/statistics/straightness.ts';
 
 const MB = 1024 * 1024;
 /** Errors in MB that look random, always the same. */

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connectionFigures } from '../../../plugin/result/connections.ts';
 import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
+import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { ConnectionAccounts } from '../../../protocol/link.ts';
-import type { Result } from '../../../protocol/result.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -19,10 +20,19 @@ function evaluated(
   changes: Partial<Measurements> = {},
   connected?: number,
   followed: Partial<Result> = {},
+  carried: Partial<EngineSnapshot> = {},
 ) {
   const all = { ...ACCOUNTS, ...accounts };
   const processes = [{ ...PROCESS, eventLoop }];
-  const one = snapshot({ accounts: all, failures, connected: connected ?? all.alive, processes });
+  const opened = all.alive + Object.values(all.ended).reduce((total, count) => total + count, 0);
+  const one = snapshot({
+    accounts: all,
+    failures,
+    connected: connected ?? all.alive,
+    processes,
+    transports: { websocket: opened, upgraded: 0, polling: 0 },
+    ...carried,
+  });
   const measured = measurements({
     targetConnections: 600,
     expectedAtOnce: 600,
@@ -99,7 +109,8 @@ describe('a peak below the target', () => {
 describe('workers', () => {
   const workersAtStart = [{ worker: 'w0', pid: 1 }];
   const held = (perWorker: Record<string, number>, perSessionPrefix: Record<string, number>) => {
-    const snapshots = [snapshot({ accounts: ACCOUNTS, connected: 600, perWorker, perSessionPrefix })];
+    const transports = { websocket: 600, upgraded: 0, polling: 0 };
+    const snapshots = [snapshot({ accounts: ACCOUNTS, connected: 600, transports, perWorker, perSessionPrefix })];
     const measured = measurements({ expectedAtOnce: 600, peakConnections: 600, snapshots, workersAtStart });
     const connections = connectionFigures(measured);
     const codes = [...connectionProblems(measured, { ...perfectResult(), connections })].map(({ code }) => code);
@@ -127,5 +138,59 @@ describe('two counts of the same connections', () => {
     measured.snapshots = [snapshot({ accounts: ACCOUNTS, connected: 300, processes })];
     const connections = connectionFigures(measured);
     assert.deepEqual([...connectionProblems(measured, { ...perfectResult(), connections })], []);
+  });
+});
+
+describe('transports', () => {
+  const carried = (transports: EngineSnapshot['transports'], upgradeFailures = {}) =>
+    evaluated({}, {}, { transports: 'default' }, undefined, {}, { transports, upgradeFailures });
+
+  it('are counted: opened = websocket + upgraded + polling', () => {
+    const { connections, codes } = carried({ websocket: 0, upgraded: 600, polling: 0 });
+    assert.deepEqual(connections.transports, {
+      configured: 'default',
+      websocket: 0,
+      upgraded: 600,
+      polling: 0,
+      upgradeFailures: {},
+    });
+    assert.deepEqual(codes, []);
+    assert.deepEqual(carried({ websocket: 0, upgraded: 599, polling: 0 }).codes, ['TRANSPORTS_MISMATCH']);
+  });
+
+  it('that did not upgrade are named with their causes', () => {
+    const { codes, messages } = carried({ websocket: 0, upgraded: 590, polling: 10 }, { http_400: 9, timeout_open: 1 });
+    assert.deepEqual(codes, ['NOT_UPGRADED']);
+    assert.equal(messages[0], '10 of 600 opened connections stayed on polling: http_400 9, timeout_open 1');
+    assert.match(
+      carried({ websocket: 0, upgraded: 0, polling: 600 }).messages[0] ?? '',
+      /the server did not offer it$/,
+    );
+  });
+
+  it('of clients that only poll, or of another engine, raise nothing', () => {
+    const polling = { transports: { websocket: 0, upgraded: 0, polling: 600 } };
+    assert.deepEqual(evaluated({}, {}, { transports: 'polling' }, undefined, {}, polling).codes, []);
+    assert.equal(evaluated({}, {}, { engine: 'socketio' }).connections.transports, null);
+  });
+});
+
+describe('what makes no connection fail', () => {
+  it('are arrivals that Artillery skipped, and acknowledgements of nothing: both are in the verdict', () => {
+    const measured = measurements({
+      peakConnections: 10,
+      skippedUsers: 6,
+      snapshots: [snapshot({ unknownAcks: 3 }), snapshot({ unknownAcks: 2 })],
+    });
+    const connections = connectionFigures(measured);
+    assert.deepEqual([connections.skipped, connections.unknownAcks, connections.failed], [6, 5, 0]);
+    const reasons = [...connectionProblems(measured, { ...perfectResult(), connections })];
+    assert.deepEqual(
+      reasons.map(({ code, message }) => [code, Number.parseInt(message.replace(/\D*/, ''), 10)]),
+      [
+        ['USERS_SKIPPED', 6],
+        ['UNKNOWN_ACKS', 5],
+      ],
+    );
   });
 });

@@ -15,8 +15,18 @@ describe('connections of several engines', () => {
       peakConnections: 3,
       ramps: [{ beganAtUs: 0, endedAtUs: 1e6, seconds: 0.3, connections: 30 }],
       snapshots: [
-        snapshot({ ...timed([1000, 3000], [100]), retries: 1, disconnects: { ping: 3 } }),
-        snapshot({ ...timed([5000], []), retries: 2, disconnects: { ping: 2, transport: 1 } }),
+        snapshot({
+          ...timed([1000, 3000], [100]),
+          retries: 1,
+          disconnects: { ping: 3 },
+          failureExamples: { http_401: 'bad token' },
+        }),
+        snapshot({
+          ...timed([5000], []),
+          retries: 2,
+          disconnects: { ping: 2, transport: 1 },
+          failureExamples: { http_401: 'another', closed: 'no answer' },
+        }),
       ],
     }),
   );
@@ -24,6 +34,10 @@ describe('connections of several engines', () => {
   it('add up their retries and disconnects', () => {
     assert.equal(figures.retries, 3);
     assert.deepEqual(figures.disconnects, { ping: 5, transport: 1 });
+  });
+
+  it('keep the first example of each failure', () => {
+    assert.deepEqual(figures.failureExamples, { http_401: 'bad token', closed: 'no answer' });
   });
 
   it('have one distribution of connect times, and one of each stage that was measured', () => {

@@ -23,6 +23,7 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined) 
   }));
   const layers = (mb: number) => ({ workerRss: (100 + mb) * MB, workerPss: (60 + mb) * MB, workerHeapUsed: mb * MB });
   const measured = {
+    control: true,
     stages: STAGES,
     plateaus: [
       { connections: 0, layers: layers(0) },

@@ -36,6 +36,11 @@ describe('memory in service', () => {
     const { perConnectionBytes, inService } = figures({});
     assert.equal(Math.round(perConnectionBytes.workerPss?.slope ?? 0), 10_240);
     assert.equal(Math.round(inService?.perConnectionBytes.workerPss?.slope ?? 0), 20_480);
+    assert.deepEqual(
+      [inService?.perConnectionBytes.workerPss?.low95, inService?.perConnectionBytes.workerPss?.high95],
+      [null, null],
+      'the peak is one observation',
+    );
     assert.deepEqual(inService?.plateaus[1], { connections: 1000, workerPss: 100 * MB + 20_480_000 });
   });
 

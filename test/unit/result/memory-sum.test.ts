@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memorySum as sumOf } from '../../../plugin/result/memory-sum.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
-import type { Slope } from '../../../protocol/result.ts';
+import type { Slope } from '../../../protocol/result/memory.ts';
 
 const memorySum = (slopes: Record<string, Slope>) => sumOf(slopes, LAYERS);
 const slope = (bytes: number) => ({ slope: bytes, low95: bytes - 10, high95: bytes + 10, r2: 1, naive: bytes });

@@ -5,8 +5,8 @@ import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
 import { generatorProblems } from '../../../plugin/result/reasons/generator.ts';
 import { machineProblems } from '../../../plugin/result/reasons/machine.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
-import type { Result } from '../../../protocol/result.ts';
-import type { Reason } from '../../../protocol/verdict-reasons.ts';
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult, summaryOf } from '../../helpers/results.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { evaluate } from '../../../plugin/result/verdict.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
-import type { Result } from '../../../protocol/result.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult, summaryOf } from '../../helpers/results.ts';
 
@@ -276,6 +276,12 @@ describe('verdict', () => {
     const { codes, reasons } = verdictOf((_, f) => f.workersAtEnd.push({ worker: 'w7', pid: 3 }));
     assert.deepEqual(codes, ['WORKER_RESTARTED']);
     assert.match(reasons[0]?.message ?? '', /^w7 /);
+  });
+
+  it('takes two workers of one name for no restart', () => {
+    const workers = [worker, { ...worker, pid: 11 }];
+    const { codes } = verdictOf((_, f) => Object.assign(f, { workersAtStart: workers, workersAtEnd: [...workers] }));
+    assert.deepEqual(codes, []);
   });
 
   it('counts broadcasts that were not sent among all of them', () => {

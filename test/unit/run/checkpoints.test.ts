@@ -1,6 +1,7 @@
 /** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Checkpoints } from '../../../plugin/run/checkpoints.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 
@@ -32,6 +33,17 @@ describe('the workers and the generator', () => {
     assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 0 connections, the generator 10']);
   });
 
+  it('are not waited for again once they have disagreed', async (t) => {
+    const { run, time } = new ConductedRun(t);
+    run.others = 3;
+    const checkpoints = new Checkpoints(run.context);
+    await time.until(checkpoints.check('at one standstill'));
+    const firstMs = time.nowMs;
+    await time.until(checkpoints.check('at the next one'));
+    assert.ok(firstMs >= 3000);
+    assert.equal(time.nowMs, firstMs);
+  });
+
   it('may take a moment to agree', async (t) => {
     const conducted = new ConductedRun(t);
     const { run, time } = conducted;
@@ -43,6 +55,19 @@ describe('the workers and the generator', () => {
     await conducted.phase(1);
     assert.deepEqual([run.codes, run.measurements.plateaus.length], [[], 2]);
     assert.ok(time.nowMs >= 2500);
+  });
+
+  it('are not compared while connections come and go', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run, time } = conducted;
+    await conducted.prepare();
+    await conducted.phase(0);
+    run.arrive(10);
+    run.others = 1;
+    const churn = setInterval(() => (run.status.connected === 10 ? run.leave(1) : run.arrive(1)), 500);
+    await time.until(new Checkpoints(run.context).check('at a plateau'));
+    clearInterval(churn);
+    assert.deepEqual(run.codes, []);
   });
 
   it('leave connections that were there before to their own reason', async (t) => {
@@ -68,7 +93,7 @@ describe('the workers and the generator', () => {
 describe('workers that cannot be told apart', () => {
   it('are one process behind two control URLs', async (t) => {
     const conducted = new ConductedRun(t);
-    conducted.run.context.control.stats = async () => [workerStats('w0', 1), workerStats('w0', 0)];
+    conducted.run.context.control.stats = async () => [workerStats('w0', 1), workerStats('w0', 1)];
     await conducted.prepare();
     assert.deepEqual(conducted.run.codes, ['WORKER_REPEATED']);
     assert.match(messages(conducted)[0] ?? '', /^1 of 2 control URLs lead to the same process/);
@@ -99,7 +124,10 @@ describe('a deployment', () => {
     context.deployment = async () => ({ nginx: '7,9', Redis: 'run-2' });
     await conducted.arriveAll();
     assert.deepEqual(conducted.run.codes, ['DEPLOYMENT_CHANGED']);
-    assert.match(messages(conducted)[0] ?? '', /^at 10 connections, nginx and Redis had been replaced or reloaded/);
+    assert.match(
+      messages(conducted)[0] ?? '',
+      /^at 10 connections, nginx and Redis had been reloaded, replaced or stopped/,
+    );
   });
 
   it('of which a part cannot be read is the same', async (t) => {

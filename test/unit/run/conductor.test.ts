@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
 import type { Stage } from '../../../plugin/run/conductor.ts';
-import { resultSchema } from '../../../protocol/result.ts';
+import { resultSchema } from '../../../protocol/result/result.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -52,6 +52,7 @@ describe('a whole run', () => {
     const { control, sampler } = run.context;
     let garbage = 500;
     control.gc = async () => {
+      run.collect();
       garbage = 0;
     };
     sampler.reading = async () => ({ workerPss: run.status.connected * 1000 + garbage });
@@ -167,7 +168,10 @@ describe('phases', () => {
     await conducted.prepare();
     await conducted.phase(0);
     run.arrive(10);
-    run.context.control.gc = async () => run.leave(1);
+    run.context.control.gc = async () => {
+      run.collect();
+      run.leave(1);
+    };
     await conducted.phase(1);
     assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /from 10 to 9/);
@@ -292,20 +296,6 @@ describe('the finale', () => {
     assert.deepEqual(run.codes, ['NOT_GONE']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /^3 connections/);
     assert.equal(run.measurements.afterDisconnect, undefined);
-  });
-
-  it('leaves the server a second to free what the last disconnect leaves behind', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { sampler, link } = conducted.run.context;
-    let bytes = 5000;
-    sampler.reading = async () => ({ workerPss: bytes });
-    const { tell } = link;
-    link.tell = (message) => {
-      setTimeout(() => (bytes = 1000), 900);
-      tell(message);
-    };
-    await conducted.whole();
-    assert.deepEqual(conducted.run.measurements.afterDisconnect, { workerPss: 1000 });
   });
 
   it('notices that Redis is gone, and why', async (t) => {

@@ -18,6 +18,7 @@ const STATUS: FleetStatus = {
   received: 7,
   reached: 7,
   joining: 0,
+  upgrading: 0,
 };
 
 /** The other end, as an engine of an Artillery worker. */

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { execa } from 'execa';
 import { REPORT_FILES } from '../../../plugin/result/report-files.ts';
-import { RunRecord } from '../../../plugin/run/record.ts';
+import { RunRecord } from '../../../plugin/run/record/record.ts';
 import { describeError } from '../../../protocol/errors.ts';
 import { readResult } from '../../../report/read.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -97,7 +97,7 @@ test('a disk without room is reported, and has nothing half-written', async (t) 
   // Files may not grow beyond 1 KB, which looks the same: the first part of a file is written, and then no more.
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const script = `
-    import { RunRecord } from ${module('../../../plugin/run/record.ts')};
+    import { RunRecord } from ${module('../../../plugin/run/record/record.ts')};
     import { writeReportFiles } from ${module('../../../plugin/result/report-files.ts')};
     import { perfectResult } from ${module('../../helpers/results.ts')};
     const record = new RunRecord(${JSON.stringify(results)}, 'full');

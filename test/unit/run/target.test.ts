@@ -1,6 +1,10 @@
 /** Whose processes are read: a number alone does not say on which machine, or in which container, it is one. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { Server } from 'socket.io';
 import { openTarget } from '../../../plugin/run/target.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/host.ts';
@@ -50,4 +54,31 @@ test('a token that crosses the network unencrypted is reported, once for all its
   ];
   assert.deepEqual(await warnings(safe), []);
   assert.equal((await warnings(['http://127.attacker.example'])).length, 1);
+});
+
+test('somebody else’s Socket.IO server is measured from outside, at its own path, too', async (t) => {
+  const http = createServer((_request, response) => response.writeHead(404).end());
+  const io = new Server(http, { path: '/realtime/', serveClient: false });
+  t.after(() => io.close());
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const target = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const open = (path: string) => {
+    const config = hookConfig({}, { target, engines: { 'socketio-capacity': { path } } });
+    return openTarget(config, 10, () => {}, new AbortController().signal);
+  };
+  const { control, profile, url } = await open('/realtime/');
+  assert.deepEqual({ control, profile, url }, { control: undefined, profile: 'remote', url: target });
+  await assert.rejects(open('/socket.io/'), { code: 'PORT_TAKEN' });
+});
+
+test('a server elsewhere needs no control port, unless an external engine drives the load', async () => {
+  const signal = new AbortController().signal;
+  const config = hookConfig({}, { target: 'https://staging.example.com' });
+  assert.equal((await openTarget(config, 10, () => {}, signal)).control, undefined);
+  const external = { ...config, engine: 'socketio-v3' };
+  await assert.rejects(
+    openTarget(external, 10, () => {}, signal),
+    { code: 'CONTROL_MISSING' },
+  );
 });

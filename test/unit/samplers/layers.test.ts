@@ -32,6 +32,7 @@ describe('the table of layers', () => {
       'workerHeapUsed',
       'workerPss',
       'workerRss',
+      'workerWorkingSet',
     ]);
   });
 
@@ -79,6 +80,7 @@ describe('the table of layers', () => {
       'memory.worker.bytes_per_connection': 'workerRss',
       'memory.worker_pss.bytes_per_connection': 'workerPss',
       'memory.worker_heap.bytes_per_connection': 'workerHeapUsed',
+      'memory.worker_container.bytes_per_connection': 'workerWorkingSet',
       'memory.nginx.bytes_per_connection': 'nginxPss',
       'memory.redis.bytes_per_connection': 'redisUsedMemory',
       'memory.kernel_tcp.bytes_per_connection': 'kernelTcp',

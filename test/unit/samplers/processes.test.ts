@@ -24,8 +24,8 @@ test('a layer without all of its processes has no sum, and one without all PSS h
   ]);
   assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30 });
   assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes have ended' });
-  assert.throws(() => processMemory([], readings), /no process/);
-  assert.throws(() => processMemory(undefined, readings), /no process/);
+  assert.throws(() => processMemory([], readings), /none of its processes/);
+  assert.throws(() => processMemory(undefined, readings), /none of its processes/);
 });
 
 test('CPU time goes on rising when a process dies, is replaced, or its pid is used again', () => {

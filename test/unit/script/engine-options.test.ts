@@ -71,3 +71,14 @@ it('takes as many processes as the file limit asks for', () => {
   assert.equal(fleetProcesses(100_000, 20_000), 6);
   assert.equal(fleetProcesses(100_000, Number.POSITIVE_INFINITY), 1);
 });
+
+it('takes the query as a map or text, and adds it to that of the target; gives a path its slashes', () => {
+  const options = (query: unknown, path?: string) => {
+    const engines = { 'socketio-capacity': { query, ...(path && { path }) } };
+    const { connection, baseNamespace } = parse({ target: 'https://example.com/admin?user=1&key=a', engines });
+    return [connection.query, connection.path, baseNamespace];
+  };
+  assert.deepEqual(options('key=b&c=%20d'), [{ user: '1', key: 'b', c: ' d' }, '/socket.io/', '/admin']);
+  assert.deepEqual(options({ n: 2 }, 'rooms'), [{ user: '1', key: 'a', n: '2' }, '/rooms/', '/admin']);
+  assert.deepEqual(options({}, '/'), [{ user: '1', key: 'a' }, '/', '/admin']);
+});

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readWorkerSettings } from '../../../plugin/script/settings.ts';
+import { STEPS } from '../../../plugin/engine/steps/index.ts';
+import { readSettings, readWorkerSettings } from '../../../plugin/script/settings.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
+
+const STOCK = { tls: false, external: true, transports: undefined };
 
 describe('settings of the hook', () => {
   it('have defaults', () => {
@@ -24,6 +27,21 @@ describe('settings of the hook', () => {
     assert.deepEqual(config.phases, [{ duration: 2, arrivalRate: 5, rampTo: 5 }]);
   });
 
+  it('speak TLS with a stack of the run, and with no other server', () => {
+    const { target, connection } = hookConfig({}, {}, { TLS: 'on' });
+    assert.deepEqual([target, connection.url], ['https://127.0.0.1:8080', 'https://127.0.0.1:8080']);
+    assert.equal(connection.tls.rejectUnauthorized, false);
+    assert.equal(hookConfig({}, {}, { TLS: 'off' }).target, 'http://127.0.0.1:8080');
+    const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
+    const elsewhere = [
+      () => hookConfig({ control }, {}, { TLS: 'on' }),
+      () => hookConfig({}, {}, { TLS: 'on', PROFILE: 'embedded' }),
+      () => hookConfig({}, {}, { TLS: 'on', TARGET: 'http://10.0.0.1' }),
+    ];
+    for (const read of elsewhere) assert.throws(read, /environment variable\.TLS: only for the nginx of the stack/);
+    assert.throws(() => hookConfig({}, {}, { TLS: 'yse' }), /environment variable\.TLS: must be on or off/);
+  });
+
   it('open a live view if the option or the environment requests it', () => {
     assert.equal(hookConfig().livePort, undefined);
     assert.equal(hookConfig({ live: true }).livePort, 0);
@@ -42,6 +60,18 @@ describe('settings of the hook', () => {
     assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_CONTROL: urls.join() }).control, { ...control, urls });
   });
 
+  it('choose the transports: those of the option, or of the environment', () => {
+    const chosen = (TRANSPORTS: string, transports?: string[]) =>
+      hookConfig({}, { engines: { 'socketio-capacity': { transports } } }, { TRANSPORTS }).connection.transports;
+    assert.deepEqual(chosen(''), ['websocket']);
+    assert.deepEqual(chosen('', ['polling']), ['polling']);
+    assert.deepEqual(chosen('default', ['polling']), ['polling', 'websocket']);
+    assert.deepEqual(readWorkerSettings({ config: {} }, { TRANSPORTS: 'polling' }).transports, ['polling']);
+    assert.throws(() => chosen('webtransport'), /TRANSPORTS/);
+    const stock = { _environment: 'stock' };
+    assert.throws(() => hookConfig({}, {}, { TRANSPORTS: 'default' }, stock), /TRANSPORTS: it concerns our own engine/);
+  });
+
   it('run at another rate', () => {
     assert.deepEqual(hookConfig({}, {}, { RATE: '2' }).phases, [{ duration: 5, arrivalRate: 2, rampTo: 2 }]);
   });
@@ -49,9 +79,9 @@ describe('settings of the hook', () => {
   it('choose the engine: the scenario’s, or the stock one', () => {
     assert.equal(hookConfig({}, { engine: 'x' }).engine, 'socketio-capacity', 'the scenario’s own goes first');
     const script = { config: { target: 'http://a' }, scenarios: [{ engine: 'ours' }], _environment: 'stock' };
-    assert.deepEqual(readWorkerSettings(script, {}), { target: 'http://a', engine: 'socketio', external: true });
+    assert.deepEqual(readWorkerSettings(script, {}), { target: 'http://a', ...STOCK, engine: 'socketio' });
     const env = { STOCK_ENGINE: 'socketio-v3', TARGET: 'http://b' };
-    assert.deepEqual(readWorkerSettings(script, env), { target: 'http://b', engine: 'socketio-v3', external: true });
+    assert.deepEqual(readWorkerSettings(script, env), { target: 'http://b', ...STOCK, engine: 'socketio-v3' });
   });
 
   it('report all their problems at once, each with its place', () => {
@@ -79,5 +109,32 @@ describe('settings of the hook', () => {
       }
       return true;
     });
+  });
+});
+
+describe('how the receivers of the run connect', () => {
+  const connectionOf = (socketio: object, flow: unknown[]) => {
+    const engines = { 'socketio-capacity': { query: { all: '1' } } };
+    const phases = [{ duration: 2, arrivalRate: 5, rampTo: 5 }];
+    const config = { target: 'http://127.0.0.1:1', phases, engines, plugins: { 'socketio-capacity': {} } };
+    const scenarios = [{ engine: 'socketio-capacity', socketio, flow }];
+    return readSettings({ config, scenarios }, STEPS, {}).connection;
+  };
+
+  it('has the options of the scenario and of its first connect, but no templates', () => {
+    const socketio = { query: 'user=ada', path: 'rooms', auth: { token: '{{ token }}' } };
+    const connection = connectionOf(socketio, [{ connect: { headers: { a: 'b' } } }, { hold: true }]);
+    assert.deepEqual(connection.query, { all: '1', user: 'ada' });
+    assert.deepEqual([connection.path, connection.headers, connection.auth], ['/rooms/', { a: 'b' }, undefined]);
+  });
+
+  it('is refused where an option of the scenario is none', () => {
+    assert.throws(
+      () => connectionOf({ qeury: 'a=1' }, [{ hold: true }]),
+      (error: CapacityError) => {
+        assert.match(error.message, /scenarios\[0\]\.socketio\.qeury: unknown option, did you mean "query"\?/);
+        return true;
+      },
+    );
   });
 });

@@ -29,6 +29,9 @@ describe('steps', () => {
       { hold: true },
       { disconnect: true },
       [{ think: 1 }],
+      { get: { url: '/login', capture: { json: '$.token', as: 'token' } } },
+      { parallel: [{ post: { url: '/a', json: {}, ifTrue: 'n > 1' } }, { head: { uri: '/b' } }], limit: 2 },
+      { emit: ['a'], beforeRequest: 'f', response: { on: 'b', data: 'part', concat: true } },
     ];
     assert.deepEqual(problems(flow, { processor: './p.js' }), []);
   });
@@ -45,7 +48,7 @@ describe('steps', () => {
       { waitFor: 'tick' },
       { hold: 30 },
       { think: 1, log: 'x' },
-      { get: { url: '/' } },
+      { get: { json: {} } },
       'disconnect',
       {},
       [{ tihnk: 1 }],
@@ -64,7 +67,7 @@ describe('steps', () => {
       'scenarios[0].flow[7].waitFor: expected the event: waitFor: {event: "<event>"}',
       'scenarios[0].flow[8].hold: write hold: true',
       'scenarios[0].flow[9]: a step cannot be both think and log: write a list item for each',
-      'scenarios[0].flow[10]: unknown step "get": for HTTP requests use a function step with fetch()',
+      'scenarios[0].flow[10].get: needs a url',
       'scenarios[0].flow[11]: expected a step such as {think: 1}, not "disconnect"',
       'scenarios[0].flow[12]: expected a step such as {think: 1}, not {}',
       'scenarios[0].flow[13][0]: unknown step "tihnk", did you mean "think"?',
@@ -127,9 +130,8 @@ describe('options', () => {
     ]);
   });
 
-  it('names the client that polling needs', () => {
-    const [problem] = problems([], {}, { transports: ['polling', 'websocket'] });
-    assert.match(problem ?? '', /transports: the light client supports only WebSocket: write client: official/);
-    assert.deepEqual(problems([], {}, { transports: ['polling', 'websocket'], client: 'official' }), []);
+  it('names the client that resumes TLS sessions', () => {
+    const [problem] = problems([], {}, { client: 'official', tls: { resume: true } });
+    assert.match(problem ?? '', /tls\.resume: only the light client resumes TLS sessions/);
   });
 });

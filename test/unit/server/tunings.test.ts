@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { entries, type TuningName, type Tunings, tuningsInForce } from '../../../server/tunings.ts';
+import { describeTunings, entries, type TuningName, type Tunings, tuningsInForce } from '../../../server/tunings.ts';
 import type { WebSocketsName } from '../../../server/websockets/index.ts';
 
 const all = (on: boolean) => Object.fromEntries(entries().map(([name]) => [name, on])) as Tunings;
@@ -15,4 +15,11 @@ test('with another WebSocket server, a tuning that relies on internals of ws is 
   const inForce = tuningsInForce({ ...all(true), leaveOwnRoom: false }, 'another' as WebSocketsName);
   assert.deepEqual(Object.keys(inForce), Object.keys(all(true)));
   assert.deepEqual(namesOf(inForce), ['dropRequest', 'dropHandshake', 'sharePingTimer', 'httpCompression']);
+});
+
+test('a server is untuned if every switch is where Socket.IO has it', () => {
+  const plain = Object.fromEntries(entries().map(([name, { inSocketIo }]) => [name, inSocketIo])) as Tunings;
+  assert.equal(describeTunings(plain).kind, 'untuned');
+  const { kind, tunings } = describeTunings({ ...plain, dropRequest: true });
+  assert.deepEqual([kind, tunings.dropRequest, tunings.leaveOwnRoom], ['tuned', 'on', 'off']);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectGarbage, EventLoopWindow, processStats } from '../../../server/worker-stats.ts';
+import { CollectionCount, collectGarbage, EventLoopWindow, processStats } from '../../../server/worker-stats.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 test('a forced collection frees unreferenced objects', () => {
@@ -12,6 +12,17 @@ test('a forced collection frees unreferenced objects', () => {
   const { durationMs } = collectGarbage();
   assert.ok(durationMs > 0);
   assert.ok(process.memoryUsage().heapUsed - before < 1e6);
+});
+
+test('a forced collection is counted, and a count without one stands still', async (t) => {
+  const collections = new CollectionCount();
+  t.after(() => collections.close());
+  const before = collections.read();
+  collectGarbage();
+  await eventually('the collection in the count', () => collections.read() > before);
+  const after = collections.read();
+  await new Promise(setImmediate);
+  assert.equal(collections.read(), after);
 });
 
 test('a window includes a blocked event loop, and the next one does not', async (t) => {

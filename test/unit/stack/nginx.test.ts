@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +28,7 @@ suite('render', () => {
 });
 
 test('each worker has an upstream, and its sessions go there', () => {
-  const values = templateValues(options('/tmp/x', 8080, 8081));
+  const values = templateValues(options('/tmp/x', 8080, 8081), undefined);
   assert.equal(values.ALL_SERVERS, 'server 127.0.0.1:4001 max_fails=0;\nserver 127.0.0.1:4002 max_fails=0;');
   assert.equal(values.SOURCE_ADDRESSES, '50.00% 127.0.0.2;\n* 127.0.0.1;');
   assert.equal(values.SESSIONS, '~^w0- w0;\n~^w1- w1;');
@@ -41,6 +43,19 @@ suite('nginx itself', { skip: findTool('nginx') ? false : 'nginx is not installe
     assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 502);
     assert.deepEqual(await terminate([master], 2_000), []);
     assert.equal(isAlive(master), false);
+  });
+
+  test('speaks TLS with a certificate for its address', async (t) => {
+    const dir = tempDir(t);
+    const [port = 0, statusPort = 0] = await freePorts(2);
+    const master = await startNginx({ ...options(dir, port, statusPort), tls: true });
+    t.after(() => terminate([master], 2_000));
+    const ca = readFileSync(join(dir, 'cert.pem'));
+    assert.equal(statSync(join(dir, 'key.pem')).mode & 0o077, 0);
+    const request = get({ host: '127.0.0.1', port, ca, agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 502);
+    response.resume();
   });
 
   test('a refused configuration is reported with nginx’s own message', async (t) => {
@@ -66,6 +81,7 @@ function options(dir: string, port: number, statusPort: number): NginxOptions {
     nginx: findTool('nginx') ?? 'nginx',
     port,
     statusPort,
+    tls: false,
     plan: { workers: 1, connectionsPerWorker: 64, openFilesPerWorker: 128, sourceAddresses: 2 },
     workers: [
       { id: 'w0', port: 4001 },

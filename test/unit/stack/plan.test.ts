@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Machine, type PlanRequest, planStack, readMachine } from '../../../server/stack/plan.ts';
+import {
+  type Machine,
+  type PlanRequest,
+  perWorkerCapacity,
+  planStack,
+  readMachine,
+} from '../../../server/stack/plan.ts';
 
 const MACHINE: Machine = { cores: 2, openFilesMax: 20_000, manyLoopbackAddresses: true };
 
@@ -25,6 +31,11 @@ suite('plan', () => {
       assert.ok(nginx.openFilesPerWorker <= MACHINE.openFilesMax);
     });
   }
+
+  test('nginx’s fullest worker gets more than its share', () => {
+    assert.equal(perWorkerCapacity(1000, 1), 1000);
+    assert.equal(perWorkerCapacity(1000, 4), 3638);
+  });
 
   test('ports limit a worker where there is only one loopback address', () => {
     const { workers, nginx } = plan(100_000, { openFilesMax: 1_048_576, manyLoopbackAddresses: false });

@@ -130,6 +130,11 @@ suite('the folder of a stack', () => {
     assert.equal(explainDiskError(other, '/state'), other);
   });
 
+  test('is refused on a full disk, before anything starts', (t) => {
+    const full = { code: 'STATE_DIR_UNWRITABLE', message: /disk of the state folder .* is full/ };
+    assert.throws(() => prepareStateDir(join(tempDir(t), 's'), Number.POSITIVE_INFINITY), full);
+  });
+
   test('is refused when its path is too long for PM2’s sockets', (t) => {
     assert.throws(() => prepareStateDir(join(tempDir(t), 'x'.repeat(100))), { code: 'STATE_DIR_TOO_LONG' });
   });

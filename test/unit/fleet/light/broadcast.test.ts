@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BroadcastReader, eventName } from '../../../../plugin/fleet/light/broadcast.ts';
+import { BroadcastReader } from '../../../../plugin/fleet/light/broadcast.ts';
+import { ackRequest, eventName } from '../../../../plugin/fleet/light/packet-head.ts';
 
 /** Between other messages, as in the shared read buffer. */
 function read(reader: BroadcastReader, packet: string): boolean {
@@ -69,4 +70,14 @@ test('event names', () => {
   assert.equal(name('["a\\"b"]'), undefined);
   assert.equal(name('[1]'), undefined);
   assert.equal(name('["unfinished'), undefined);
+});
+
+test('an acknowledgement that an event asks for is found without decoding', () => {
+  const request = (packet: string) => {
+    const bytes = Buffer.from(`99${packet}17["stale"]`);
+    return ackRequest(bytes, 2, 2 + packet.length);
+  };
+  assert.deepEqual(request('17["a"]'), { namespace: '/', id: 17 });
+  assert.deepEqual(request('/chat,17["a"]'), { namespace: '/chat', id: 17 });
+  for (const packet of ['["a"]', '/chat,["a"]', '/v2,["a"]', '']) assert.equal(request(packet), undefined, packet);
 });

@@ -22,8 +22,7 @@ function upgraded() {
   const pool = new ConnectionPool(dial);
   const connection = new PlainEngineIo(clientOptions({ path: '/engine.io', query: { token: 'a' } }), pool);
   connection.connect();
-  connection.onTcpOpen();
-  connection.onWireOpen();
+  connection.onWireOpen(false);
   const feed = (...frames: Buffer[]) => connection.feed(Buffer.concat(frames), 0, Buffer.concat(frames).length);
   const request = String(sent[0]);
   feed(upgradeAnswer(sent[0]));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import { closeCode, encodeFrame, FrameDecoder } from '../../../../plugin/fleet/light/frames.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { clientFrames, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
@@ -8,7 +9,7 @@ const MAX_BYTES = 1024 ** 2;
 
 function decode(...chunks: Buffer[]): { opcode: number; payload: string }[] {
   const messages: { opcode: number; payload: string }[] = [];
-  const decoder = new FrameDecoder();
+  const decoder = new FrameDecoder(new BufferBudget());
   const handler = {
     onFrame(opcode: number, bytes: Uint8Array, start: number, end: number) {
       messages.push({ opcode, payload: Buffer.from(bytes.subarray(start, end)).toString() });
@@ -45,7 +46,13 @@ test('fragments are joined, with control frames in between', () => {
 test('reading stops where the handler returns false', () => {
   const seen: number[] = [];
   const stream = Buffer.concat([serverFrame(TEXT, 'a'), serverFrame(TEXT, 'b')]);
-  new FrameDecoder().decode(stream, 0, stream.length, { onFrame: (opcode) => seen.push(opcode) > 1 }, MAX_BYTES);
+  new FrameDecoder(new BufferBudget()).decode(
+    stream,
+    0,
+    stream.length,
+    { onFrame: (opcode) => seen.push(opcode) > 1 },
+    MAX_BYTES,
+  );
   assert.equal(seen.length, 1);
 });
 
@@ -77,7 +84,7 @@ for (const [name, bytes] of violations) {
 
 test('memory is set aside for what has arrived, not for what is announced', () => {
   const before = process.memoryUsage().arrayBuffers;
-  const decoders = Array.from({ length: 20 }, () => new FrameDecoder());
+  const decoders = Array.from({ length: 20 }, () => new FrameDecoder(new BufferBudget()));
   for (const decoder of decoders) decoder.decode(header64(MAX_BYTES), 0, 10, { onFrame: () => true }, MAX_BYTES);
   assert.ok(process.memoryUsage().arrayBuffers - before < 20 * 2 * 1024 * 1024);
 });

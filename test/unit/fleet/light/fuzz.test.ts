@@ -10,19 +10,9 @@ import {
   TEXT,
   text,
 } from '../../../helpers/fake-wire.ts';
+import { randomSource } from '../../../helpers/random-source.ts';
 
 const CASES = 3000;
-
-/** Reproducible random numbers (mulberry32). */
-function randomSource(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 const VALID = Buffer.concat([
   text(OPEN_PACKET),
@@ -38,7 +28,7 @@ const VALID = Buffer.concat([
 ]);
 
 /** Whatever came: the connection is either still in a sound state, or has reported its one end and let the wire go. */
-function assertClean({ sink, wire, connection }: FakeConnection, label: string): void {
+function assertClean({ sink, wire, connection, buffers }: FakeConnection, label: string): void {
   const ends = [...sink.all('failed'), ...sink.all('closed').filter(({ namespace }) => namespace === undefined)];
   assert.ok(ends.length <= 1, `${label}: ${ends.length} ends`);
   const refused = sink.all('refused').length > 0;
@@ -48,6 +38,8 @@ function assertClean({ sink, wire, connection }: FakeConnection, label: string):
     const afterwards = sink.all(sink.all('open').length > 0 ? 'closed' : 'failed');
     assert.ok(afterwards.length >= 1, `${label}: the end of the wire was not reported`);
   }
+  connection.destroy();
+  assert.equal(buffers.usedBytes, 0, `${label}: something is still held`);
   const count = sink.reports.length;
   connection.feed(text('42["late"]'), 0, 12);
   assert.equal(sink.reports.length, count, `${label}: something was reported after the end`);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { targetOf } from '../../../../plugin/fleet/light/engine-io.ts';
+import { targetOf } from '../../../../plugin/fleet/light/engine-io-handshake.ts';
 import { endpointOf, newChallenge, planUpgrade, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
 import { fakeConnection } from '../../../helpers/fake-wire.ts';
 import { clientOptions } from '../../../helpers/recording-sink.ts';
 
 function request(overrides: Parameters<typeof clientOptions>[0]): string {
   const options = clientOptions(overrides);
-  return upgradeRequest(planUpgrade(options, targetOf(options)), 'KEY').toString('latin1');
+  return upgradeRequest(planUpgrade(options, targetOf(options, 'websocket')), 'KEY').toString('latin1');
 }
 
 test('endpoints', () => {
@@ -53,7 +53,7 @@ test('HTTP errors name the status and quote the answer', () => {
   assert.deepEqual(failure('HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{"code":0}'), {
     on: 'failed',
     cause: 'http_400',
-    message: 'the server answered 400 Bad Request {"code":0}',
+    message: 'the server answered 400 Bad Request, {"code":0}',
   });
   assert.equal(failure('HTTP/1.1 502 Bad Gateway\r\n\r\n')?.cause, 'http_502');
   assert.equal(failure('HTTP/1.1 200 OK\r\n\r\nhello')?.cause, 'http_200');

@@ -1,7 +1,10 @@
 /** What a server may send to end or fill the process: it ends its own connection, with a cause. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { BUFFERED_BYTES } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import {
+  BINARY,
   fakeConnection,
   OPEN_PACKET,
   openConnection,
@@ -63,4 +66,74 @@ test('pings without end by a server that reads no answer', () => {
   const honest = openConnection();
   for (let count = 0; count < 5000; count++) honest.feed(text('2'));
   assert.equal(honest.sink.reports.length, 0);
+});
+
+/** What the other connections of the process hold already. */
+const OTHERS = BUFFERED_BYTES - 1000;
+
+test('what connections hold together is bounded, and released with their end', () => {
+  const payload = 'x'.repeat(600);
+  const unfinished: [string, Buffer[]][] = [
+    ['a frame without its end', [serverFrame(TEXT, 'x'.repeat(5000)).subarray(0, 2000)]],
+    ['a message without its last fragment', [serverFrame(TEXT, payload, false), serverFrame(0, payload, false)]],
+    [
+      'a packet without its last attachment',
+      [text('453-["wanted",0]'), serverFrame(BINARY, payload), serverFrame(BINARY, payload)],
+    ],
+  ];
+  for (const [what, frames] of unfinished) {
+    const { sink, feed, buffers, connection } = openConnection();
+    buffers.hold(OTHERS);
+    for (const frame of frames) feed(frame);
+    assert.deepEqual(sink.reports, [{ on: 'closed', reason: 'buffers full', namespace: undefined }], what);
+    assert.equal(buffers.usedBytes, OTHERS, what);
+    connection.destroy();
+    assert.equal(buffers.usedBytes, OTHERS, what);
+  }
+  const connecting = fakeConnection();
+  connecting.buffers.hold(OTHERS);
+  connecting.feed(Buffer.from(`HTTP/1.1 101 x\r\nX: ${payload}${payload}`));
+  assert.equal(connecting.sink.all('failed')[0]?.cause, 'buffers_full');
+});
+
+test('a whole message needs no room that others hold', () => {
+  const { sink, feed, buffers } = openConnection();
+  buffers.hold(BUFFERED_BYTES);
+  for (let count = 0; count < 3; count++) feed(text(`42["ignored","${'x'.repeat(5000)}"]`));
+  assert.equal(sink.all('ignored').length, 3);
+  assert.equal(sink.reports.length, 3);
+});
+
+test('a server that does not read what is sent to it', async () => {
+  const alone = openConnection();
+  alone.connection.emit('/', 'chat', ['sent']);
+  alone.wire.unsentBytes = 16 * 1024 ** 2 + 1;
+  alone.connection.emit('/', 'chat', ['not sent']);
+  alone.connection.emit('/', 'chat', ['not sent']);
+  assert.equal(alone.sink.reports.length, 0, 'the caller is in the middle of something');
+  await setImmediate();
+  assert.deepEqual(alone.sink.reports, [{ on: 'closed', reason: 'send buffer full', namespace: undefined }]);
+  assert.equal(alone.sent.length, 1);
+  assert.equal(alone.wire.state, 'destroyed');
+  assert.equal(alone.buffers.usedBytes, 0);
+
+  const amongOthers = openConnection();
+  amongOthers.buffers.hold(OTHERS);
+  amongOthers.wire.unsentBytes = 1001;
+  amongOthers.connection.emit('/', 'chat', []);
+  await setImmediate();
+  assert.equal(amongOthers.sink.all('closed')[0]?.reason, 'buffers full');
+  assert.equal(amongOthers.buffers.usedBytes, OTHERS);
+});
+
+test('what has been sent since makes room', async () => {
+  const { connection, sink, buffers, wire } = openConnection();
+  wire.unsentBytes = 1000;
+  connection.emit('/', 'chat', []);
+  assert.equal(buffers.usedBytes, 1000);
+  wire.unsentBytes = 0;
+  buffers.hold(BUFFERED_BYTES);
+  assert.equal(buffers.usedBytes, BUFFERED_BYTES);
+  await setImmediate();
+  assert.equal(sink.reports.length, 0);
 });

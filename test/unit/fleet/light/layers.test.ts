@@ -21,7 +21,7 @@ const SOCKET_IO = ['socket-io.ts', 'codec.ts', 'broadcast.ts', 'clients.ts'];
 
 test('WebSocket knows nothing of Engine.IO and Socket.IO', () => {
   const imports = importsOf('websocket.ts');
-  assert.ok(imports.has('frames.ts') && imports.has('wire.ts'));
+  assert.ok(imports.has('frames.ts') && imports.has('sockets/wire.ts'));
   for (const above of ['engine-io.ts', ...SOCKET_IO]) assert.ok(!imports.has(above), above);
 });
 

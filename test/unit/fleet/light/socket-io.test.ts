@@ -61,8 +61,12 @@ test('what stops an attempt is named by the layer that broke', () => {
 
 test('a TCP connection that is not answered', () => {
   const sink = new RecordingSink();
-  const wire = { writableLength: 0, write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
-  const connection = new LightClients(() => wire).create(0, clientOptions(), sink) as SocketIoConnection;
+  const nothingSent = { writableLength: 0, write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
+  const connection = new LightClients((listener) => ({ listener, ...nothingSent })).create(
+    0,
+    clientOptions(),
+    sink,
+  ) as SocketIoConnection;
   connection.connect('/');
   connection.onDeadline();
   connection.onWireClosed();

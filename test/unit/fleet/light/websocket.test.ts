@@ -25,8 +25,7 @@ function upgrading() {
   const { dial, sent, wire } = fakeWire();
   const connection = new PlainWebSocket(clientOptions({ url: 'ws://127.0.0.1:81/feed?x=1' }), new ConnectionPool(dial));
   connection.connect();
-  connection.onTcpOpen();
-  connection.onWireOpen();
+  connection.onWireOpen(false);
   const feed = (...bytes: Buffer[]) => connection.feed(Buffer.concat(bytes), 0, Buffer.concat(bytes).length);
   return { connection, reports: connection.reports, sent, wire, upgrade: upgradeAnswer(sent[0]), feed };
 }

@@ -1,0 +1,89 @@
+/** Intervals of what connections cost, in memory and CPU: many short runs, each with a server of its own. */
+import { cpuFigures } from '../../../plugin/result/cpu.ts';
+import { memoryFigures } from '../../../plugin/result/memory.ts';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { type Comparison, known, near } from '../comparison.ts';
+import type { KnownServerConfig } from '../known-server.ts';
+import { withSetup } from '../setup.ts';
+import { shortRun } from '../short-run.ts';
+import { type Covering, covers } from './coverage.ts';
+
+export interface CostsCoverageSize {
+  repeats: number;
+  /** Runs at the same time: mostly they wait. */
+  together: number;
+  /** Repeats of the server that spends no CPU time of a known amount. */
+  twins: number;
+}
+
+type Server = Omit<KnownServerConfig, 'token'>;
+
+interface Costs {
+  memory: Result['memory'];
+  cpu: Result['cpu'][string];
+}
+
+const CONNECT_CPU_US = 2000;
+const TWIN: Server = { keep: { kind: 'heap', bytes: 16 * 1024 } };
+const SERVER: Server = { ...TWIN, connectCpuUs: CONNECT_CPU_US };
+/** Other load on the machine makes the same work take more CPU time. */
+const CPU_BOUND = { share: 0.1 };
+const RUN = {
+  connections: 400,
+  plateaus: 5,
+  warmUps: 2,
+  holdSeconds: 1,
+  broadcasts: { count: 10, intervalMs: 50 },
+  drainMs: 0,
+};
+
+const LAYERS_AT_REST = ['workerHeapUsed', 'workerRss'];
+
+/** The true values are the means of all repeats. */
+export async function ofCosts({ repeats, twins, together }: CostsCoverageSize): Promise<Comparison[]> {
+  const runs = await manyRuns(repeats, together, SERVER);
+  const ramps = runs.map(({ cpu }) => cpu.rampSecondsPerThousandConnects);
+  const twinRamps = (await manyRuns(twins, together, TWIN)).map(({ cpu }) => cpu.rampSecondsPerThousandConnects);
+  const perThousand = CONNECT_CPU_US / 1000;
+  return [
+    ...LAYERS_AT_REST.map((layer) => {
+      const slopes = runs.map(({ memory }) => memory.perConnectionBytes[layer]);
+      return covers(`memory at rest: ${layer}`, mean(slopes.map((slope) => slope?.slope)), slopes.map(covering));
+    }),
+    covers(
+      'CPU per 1,000 connects',
+      mean(ramps),
+      runs.map(({ cpu }) => covering(cpu.intervals?.rampSecondsPerThousandConnects)),
+    ),
+    near('CPU per 1,000 connects, more than a twin', 's', perThousand, mean(ramps) - mean(twinRamps), CPU_BOUND),
+  ];
+}
+
+async function manyRuns(count: number, together: number, server: Server): Promise<Costs[]> {
+  const runs: Costs[] = [];
+  let begun = 0;
+  const lane = async () => {
+    while (begun++ < count) runs.push(await oneRun(server));
+  };
+  await Promise.all(Array.from({ length: together }, lane));
+  return runs;
+}
+
+async function oneRun(server: Server): Promise<Costs> {
+  return withSetup(server, async (setup) => {
+    const { measurements, sampled } = await shortRun(setup, RUN);
+    const { worker } = cpuFigures(measurements, LAYERS);
+    if (!worker) throw new Error('no CPU time of the server');
+    return { memory: memoryFigures(measurements, sampled), cpu: worker };
+  });
+}
+
+function covering(interval: { low95: number | null; high95: number | null } | null | undefined): Covering | null {
+  if (!interval || interval.low95 === null || interval.high95 === null) return null;
+  return { low: interval.low95, high: interval.high95 };
+}
+
+function mean(values: (number | null | undefined)[]): number {
+  return values.reduce<number>((sum, value) => sum + known(value), 0) / values.length;
+}

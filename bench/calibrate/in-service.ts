@@ -1,0 +1,123 @@
+/** Servers that need a known amount of memory beyond what they keep: is it found, and is the capacity right? */
+import { setTimeout as delay } from 'node:timers/promises';
+import { memoryFigures } from '../../plugin/result/memory.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { computeCapacity } from '../../report/capacity.ts';
+import { fitLine, whereReaches } from '../../report/statistics/statistics.ts';
+import { perfectResult } from '../../test/helpers/results.ts';
+import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';
+import type { KnownServerConfig } from './known-server.ts';
+import { broadcast, join, type Setup, withSetup } from './setup.ts';
+import { samplerOf, shortRun } from './short-run.ts';
+
+interface InServiceSize {
+  connections: number;
+  plateaus: number;
+  bound: Bound;
+}
+
+type Memory = Result['memory'];
+type Server = Omit<KnownServerConfig, 'token'>;
+
+/** Enough for a line at rest that may be quoted: without one, there is no capacity. */
+const LEAN: Server = { keep: { kind: 'buffer', bytes: 64 * 1024 } };
+/** Little outside of the heap: large Buffers make V8 collect. */
+const TIDY: Server = { keep: { kind: 'heap', bytes: 1024 } };
+const GARBAGE_BYTES = 8 * 1024;
+const COPY_BYTES = 48 * 1024;
+/** Longer than the sampler's interval. */
+const COPY_MS = 2500;
+/** So that garbage stays until it is ordered to go. */
+const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
+/** PSS changes whenever any other Node process on the machine starts or ends. */
+const LAYER = 'workerRss';
+
+export async function inService(size: InServiceSize): Promise<Section> {
+  const tidy = await memoryOf(size, TIDY, NO_COLLECTIONS);
+  const littering = await memoryOf(size, { ...TIDY, garbageBytes: GARBAGE_BYTES }, NO_COLLECTIONS);
+  const lean = await memoryOf(size, LEAN);
+  const lavish: Server = { ...LEAN, perCopy: { bytes: COPY_BYTES, forMs: COPY_MS } };
+  const rows = await withSetup(lavish, async (setup) => {
+    const memory = await measure(setup, size);
+    const more = known(slopeOf(memory)) - known(slopeOf(lean));
+    return [
+      near(`a Buffer of ${COPY_BYTES / 1024} KB per copy: ${LAYER} in service`, 'bytes', COPY_BYTES, more, size.bound),
+      ...(await capacityRows(setup, memory, size.bound)),
+    ];
+  });
+  return {
+    title: 'Memory in service',
+    text:
+      'What a server needs beyond what its connections keep. The first server leaves garbage in the heap for each ' +
+      'connection, and never collects it by itself; what was read before each ordered collection, less what is left after ' +
+      'it, is compared with that of a twin without this garbage. The second one allocates a Buffer for each copy of a ' +
+      `broadcast and keeps it for ${COPY_MS / 1000} s; the slope of the memory in service is compared with that of a twin. ` +
+      'Then, the capacity is tried: as many connections as fit in the budget, according to the line, really connect and ' +
+      'receive a broadcast. The memory that they need is the true value.',
+    rows: [garbageRow(tidy, littering, size), ...rows],
+  };
+}
+
+function memoryOf(size: InServiceSize, server: Server, execArgv: string[] = []): Promise<Memory> {
+  return withSetup(server, (setup) => measure(setup, size), { execArgv });
+}
+
+async function measure(setup: Setup, { connections, plateaus }: InServiceSize): Promise<Memory> {
+  const { measurements, sampled } = await shortRun(setup, {
+    connections,
+    plateaus,
+    warmUps: 3,
+    holdSeconds: 0.5,
+    broadcasts: { count: 1, intervalMs: 0 },
+    drainMs: 1500,
+  });
+  // Until the copies are garbage, and collected.
+  await delay(COPY_MS);
+  await setup.control.gc();
+  const memory = memoryFigures(measurements, sampled);
+  const { workerPss: _, ...perConnectionBytes } = memory.perConnectionBytes;
+  return { ...memory, perConnectionBytes };
+}
+
+function garbageRow(tidy: Memory, littering: Memory, { connections, bound }: InServiceSize): Comparison {
+  const garbage = ({ inService, plateaus }: Memory) =>
+    plateaus.reduce((sum, atRest, index) => {
+      const before = inService?.plateaus[index]?.workerHeapUsed;
+      return index === 0 ? sum : sum + known(before) - known(atRest.workerHeapUsed);
+    }, 0);
+  const measured = garbage(littering) - garbage(tidy);
+  return near('garbage of all connections: workerHeapUsed', 'bytes', GARBAGE_BYTES * connections, measured, bound);
+}
+
+async function capacityRows(setup: Setup, memory: Memory, bound: Bound): Promise<Comparison[]> {
+  const { fleet } = setup;
+  const [first, last] = [memory.plateaus[0]?.[LAYER], memory.inService?.peakBytes[LAYER]];
+  // About twice as many connections as were measured.
+  const budgetBytes = Math.round(2 * known(last) - known(first));
+  const capacity = computeCapacity({ ...perfectResult(), memory }, budgetBytes).memoryLimited;
+  if (!capacity) throw new Error(`no capacity: ${LAYER} is ${memory.perConnectionBytes[LAYER]?.doubt ?? 'not known'}`);
+  const fitting = capacity.connections;
+  await join(fleet, fitting - fleet.status().connected);
+  const sampler = samplerOf(setup);
+  sampler.start();
+  await broadcast(setup, { count: 1, intervalMs: 0, receipts: fitting });
+  await delay(COPY_MS / 2);
+  const neededBytes = known((await sampler.reading())[LAYER]);
+  await sampler.close();
+  const atRest = fitLine(
+    memory.plateaus.map(({ connections, ...bytes }) => ({ x: connections, y: known(bytes[LAYER]) })),
+  );
+  return [
+    near(`budget for ${fitting} connections: ${LAYER} that they need`, 'bytes', neededBytes, budgetBytes, bound),
+    shown(
+      'connections in this budget, by the line at rest',
+      'count',
+      fitting,
+      Math.floor(known(atRest && whereReaches(atRest, budgetBytes))),
+    ),
+  ];
+}
+
+function slopeOf({ inService }: Memory): number | undefined {
+  return inService?.perConnectionBytes[LAYER]?.slope;
+}

@@ -1,0 +1,84 @@
+/**
+ * What a run measures of a known server, by the product's own readings and windows, but without Artillery: ramps and
+ * plateaus, hold, broadcasts, and memory after them.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { measureIdle } from '../../plugin/run/broadcast-window.ts';
+import type { Measurements } from '../../plugin/run/measurements.ts';
+import { readAtRest, readInService } from '../../plugin/run/readings.ts';
+import { mark, windowSince } from '../../plugin/run/windows.ts';
+import { Sampler } from '../../plugin/samplers/index.ts';
+import { broadcast, emptyMeasurements, join, type Setup, warmUp } from './setup.ts';
+
+interface ShortRunSize {
+  /** In equal ramps, between plateaus. */
+  connections: number;
+  plateaus: number;
+  warmUps: number;
+  holdSeconds: number;
+  broadcasts: { count: number; intervalMs: number };
+  /** From the last receipt to the end of the broadcasts' window. */
+  drainMs: number;
+}
+
+export interface ShortRun {
+  measurements: Measurements;
+  sampled: Pick<Sampler, 'layers' | 'samples'>;
+}
+
+/** The connections stay. */
+export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortRun> {
+  const { control, fleet } = setup;
+  await warmUp(setup, size.warmUps);
+  const measurements = emptyMeasurements();
+  const sampler = samplerOf(setup);
+  const population = { connections: () => fleet.status().connected };
+  const stage = (name: string) => measurements.stages.push({ name, t: sampler.seconds() });
+  const plateau = async () => {
+    const inService = await readInService(sampler);
+    measurements.plateaus.push({
+      connections: population.connections(),
+      inService,
+      layers: (await readAtRest(control, sampler)).layers,
+    });
+  };
+  sampler.start();
+  try {
+    stage('baseline');
+    await plateau();
+    for (let step = 1; step < size.plateaus; step++) {
+      stage('ramp');
+      const begin = await mark({ sampler, population });
+      await join(fleet, Math.round(size.connections / (size.plateaus - 1)));
+      const made = population.connections() - begin.connections;
+      measurements.cpu.ramps.push(await windowSince({ sampler }, begin, made));
+      stage('plateau');
+      await plateau();
+    }
+    measurements.peakConnections = population.connections();
+    stage('hold');
+    const signal = new AbortController().signal;
+    await measureIdle({ sampler, population, config: { hold: size.holdSeconds }, measurements, signal });
+    stage('broadcasts');
+    const begin = await mark({ sampler, population });
+    const receipts = size.broadcasts.count * population.connections();
+    const { sent, frozen } = await broadcast(setup, { ...size.broadcasts, receipts });
+    stage('drain');
+    await delay(size.drainMs);
+    measurements.cpu.broadcast = await windowSince({ sampler }, begin, receipts);
+    measurements.inServiceAfterBroadcasts = await readInService(sampler);
+    measurements.afterBroadcasts = (await readAtRest(control, sampler)).layers;
+    stage('end of the run');
+    return { measurements: { ...measurements, sent, frozen }, sampled: sampler };
+  } finally {
+    await sampler.close();
+  }
+}
+
+export function samplerOf({ server, control, fleet }: Setup): Sampler {
+  return new Sampler({
+    pids: () => ({ worker: [server.pid] }),
+    connections: () => fleet.status().connected,
+    workers: control,
+  });
+}

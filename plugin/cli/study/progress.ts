@@ -1,0 +1,62 @@
+/** What a study prints while it runs, and at its end. */
+import { join } from 'node:path';
+import type { Study, StudyRun } from '../../../protocol/study.ts';
+import { counted } from '../../../report/format.ts';
+import { labelOf, type MeasuredRun, questionsOf } from '../../../report/study/summarize.ts';
+import {
+  answersOf,
+  doubtsOf,
+  holesOf,
+  progressText,
+  titleOfQuestion,
+  titleOfStudy,
+} from '../../../report/study/text.ts';
+import { wasMeasured } from '../child-run.ts';
+import type { PlannedRun } from './order.ts';
+import { STUDY } from './resume.ts';
+
+export function begun(study: Study): string {
+  return `${titleOfStudy(study)}\n${study.plan.scenario}: ${progressText(study)}`;
+}
+
+/** @param before the study without this run */
+export function running({ number, block, levels }: PlannedRun, { planned, plan, runs }: Study): string {
+  const where = `Run ${number} of ${planned} (block ${block} of ${plan.repeat}): ${labelOf(levels)}`;
+  const left = secondsLeft(number, runs, planned);
+  return left === undefined ? where : `${where}; about ${durationText(left)} left`;
+}
+
+export function ended({ status, seconds, problem }: StudyRun): string {
+  return `  ${problem ?? status} after ${durationText(seconds)}`;
+}
+
+/** @param runs in the order of `study.runs` */
+export function outcome(study: Study, runs: MeasuredRun[], folder: string): string {
+  const questions = questionsOf(study.plan, runs);
+  const lists: [string, string[]][] = [
+    ...questions.map((question): [string, string[]] => [titleOfQuestion(question), answersOf(question)]),
+    ['Missing', holesOf(study)],
+    ['Doubts', doubtsOf(runs, questions)],
+  ];
+  return [
+    '',
+    ...lists.flatMap(([title, lines]) => (lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`), ''])),
+    `Study: ${join(folder, STUDY)}, and beside it study.md, study.html, runs/ and the output of each run in logs/`,
+  ].join('\n');
+}
+
+/**
+ * @param number of the run that is about to start
+ * @returns by the mean of the runs that came to their end; undefined before the first
+ */
+export function secondsLeft(number: number, runs: StudyRun[], planned: number): number | undefined {
+  const whole = runs.filter(({ exitCode }) => wasMeasured(exitCode));
+  if (whole.length === 0) return undefined;
+  const mean = whole.reduce((sum, { seconds }) => sum + seconds, 0) / whole.length;
+  const doneLater = whole.filter((run) => run.number > number).length;
+  return mean * (planned - number + 1 - doneLater);
+}
+
+export function durationText(seconds: number): string {
+  return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
+}

@@ -1,0 +1,92 @@
+/** Reads a study's file. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { levelsSchema, type Plan, planSchema } from '../../../protocol/study.ts';
+import { combinationsOf } from '../../../report/study/summarize.ts';
+import { scenarioName } from '../../run/measurements.ts';
+import { parseYaml } from '../scenario.ts';
+import { levelProblems } from './levels.ts';
+
+export interface StudyFile {
+  /** Of the file, without its ending. */
+  name: string;
+  /** The first comment line. */
+  title: string;
+  plan: Plan;
+  /** Path of the scenario. */
+  scenario: string;
+  /** SHA-256 of the scenario's text. */
+  scenarioHash: string;
+}
+
+const FIX = 'correct the lines above';
+
+/** @throws CapacityError STUDY_INVALID that lists every problem with its place in the YAML; ARTILLERY_MISSING */
+export async function readStudyFile(path: string): Promise<StudyFile> {
+  const text = readText(path);
+  if (text === undefined) throw invalid(`there is no file ${path}`, 'name a study, or list those of the pack: --list');
+  const document = await parseYaml(text).catch((cause: unknown) => {
+    throw cause instanceof CapacityError ? cause : invalid(`${path} is not YAML`, FIX, cause);
+  });
+  const scenario = join(dirname(path), String((document as Partial<Plan> | null)?.scenario));
+  const scenarioText = readText(scenario);
+  const { data: plan, problems } = parsePlan(document, scenarioText);
+  if (!plan || scenarioText === undefined) throw invalid(`${path} has mistakes\n${formatProblems(problems)}`, FIX);
+  return {
+    name: scenarioName(path),
+    title: titleOf(text),
+    plan,
+    scenario,
+    scenarioHash: createHash('sha256').update(scenarioText).digest('hex'),
+  };
+}
+
+/**
+ * @param scenario its text; undefined if there is no such file
+ * @returns the plan, unless there are problems
+ */
+export function parsePlan(
+  document: unknown,
+  scenario: string | undefined,
+): { data: Plan | undefined; problems: Problem[] } {
+  const { data, error } = planSchema.safeParse(document);
+  const problems = error ? problemsOf(error, [], Object.keys(planSchema.shape)) : [];
+  const { scenario: named, vary } = (document ?? {}) as { scenario?: unknown; vary?: unknown };
+  if (typeof named === 'string' && scenario === undefined) {
+    problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });
+  }
+  // Not only if the rest is right, so that all problems are reported together.
+  for (const [name, given] of Object.entries(vary ?? {})) {
+    const levels = levelsSchema.safeParse(given);
+    if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? ''));
+  }
+  for (const [index, levels] of (data?.except ?? []).entries()) {
+    const before = data && combinationsOf({ ...data, except: [] }).length;
+    const after = data && combinationsOf({ ...data, except: [levels] }).length;
+    if (before === after) problems.push({ path: `except[${index}]`, message: 'no combination of levels has these' });
+  }
+  if (data && combinationsOf(data).length < 2) {
+    problems.push({ path: 'except', message: 'leaves no two combinations to compare' });
+  }
+  return { data: problems.length === 0 ? data : undefined, problems };
+}
+
+/** @returns the first comment line; empty without one */
+export function titleOf(text: string): string {
+  return /^# *(.*)$/m.exec(text)?.[1]?.trim() ?? '';
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(message: string, fix: string, cause?: unknown): CapacityError {
+  return new CapacityError('STUDY_INVALID', message, fix, { cause });
+}

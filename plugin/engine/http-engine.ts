@@ -1,0 +1,57 @@
+/** Artillery's own HTTP engine, on which the HTTP steps of a flow run. */
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { Script } from '../script/script.ts';
+import type { ScenarioEvents, UserContext } from './types.ts';
+
+/** Hooks of a scenario that its HTTP requests call, too. */
+export interface RequestHooks {
+  beforeRequest: string[];
+  afterResponse: string[];
+  onError: string[];
+}
+
+export interface HttpEngine {
+  /** Gives a virtual user its cookie jar and agents. */
+  setInitialContext(context: UserContext): void;
+  step(
+    spec: unknown,
+    events: ScenarioEvents,
+    hooks: RequestHooks,
+  ): (context: UserContext, done: (error?: unknown) => void) => void;
+}
+
+/** Artillery exports its engines to nobody, so this one is loaded from its file. */
+const PATH = 'dist/lib/core/engine_http.js';
+
+/** @throws CapacityError `HTTP_MISSING` */
+export async function loadHttpEngine(script: Script): Promise<HttpEngine> {
+  const file = join(artilleryFolder(), PATH);
+  try {
+    const { default: Engine } = await import(pathToFileURL(file).href);
+    const engine = new Engine(script);
+    await engine.init();
+    return engine;
+  } catch (error) {
+    throw missing(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** The program of a worker thread is Artillery's; in a test, Artillery is installed beside the engine. */
+function artilleryFolder(): string {
+  for (const from of [process.argv[1] ?? import.meta.filename, import.meta.filename]) {
+    try {
+      return dirname(createRequire(from).resolve('artillery/package.json'));
+    } catch {
+      // not from there
+    }
+  }
+  throw missing('no Artillery beside the engine');
+}
+
+function missing(reason: string): CapacityError {
+  const message = `the flow has HTTP steps, but Artillery's HTTP engine cannot be loaded: ${reason}`;
+  return new CapacityError('HTTP_MISSING', message, 'install artillery 2.0.34, or use function steps with fetch()');
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { networkCause } from '../../fleet/cause.ts';
+import { HTTP_METHODS, isHttpStep } from '../../script/http-steps.ts';
+import { FlowError } from '../flow-error.ts';
+import type { ScenarioEvents, UserContext } from '../types.ts';
+import type { Step } from '../virtual-user.ts';
+import { type Build, defineStep, type StepKind } from './step.ts';
+
+/** All of its other keys are those of Artillery's HTTP engine: `json`, `headers`, `capture`, `match`, `ifTrue`, … */
+const requestSchema = z
+  .looseObject(
+    { url: z.string().optional(), uri: z.string().optional() },
+    { error: 'expected a request: {url: /path}' },
+  )
+  .refine(({ url, uri }) => url !== undefined || uri !== undefined, { error: 'needs a url' });
+
+function httpStep(method: string): StepKind {
+  return defineStep({
+    schema: z.strictObject({ [method]: requestSchema }),
+    staySeconds: () => 0,
+    compile: (spec, build) => compileRequests(spec, method.toUpperCase(), build),
+  });
+}
+
+/** `get: {url: /login, capture: {json: $.token, as: token}}`, and the other methods: a request by Artillery's HTTP engine. */
+export const httpSteps = Object.fromEntries(HTTP_METHODS.map((method) => [method, httpStep(method)]));
+
+/** `parallel: [requests]` sends HTTP requests at the same time, at most `limit`. */
+export const parallel = defineStep({
+  schema: z.strictObject({
+    parallel: z
+      .array(z.unknown(), { error: 'expected a list of HTTP requests' })
+      .min(1, { error: 'expected at least one HTTP request' })
+      .refine((steps) => steps.every(isHttpStep), {
+        error: 'only HTTP requests can run in parallel: write the other steps before or after',
+      }),
+    limit: z.int().positive().optional(),
+  }),
+  childrenKey: 'parallel',
+  staySeconds: () => 0,
+  compile: (spec, build) => compileRequests(spec, 'parallel', build),
+});
+
+function compileRequests(spec: Record<string, unknown>, what: string, build: Build): Step {
+  return (user) =>
+    new Promise((resolve, reject) => {
+      const seen = new Statuses(user.events);
+      const run = build.engine.http?.step(spec, seen, build.requestHooks);
+      run?.(user.context as UserContext, (error) => (error ? reject(failureOf(error, what, seen)) : resolve()));
+    });
+}
+
+/** Passes Artillery's metrics on, and remembers what the server answered. */
+class Statuses implements ScenarioEvents {
+  readonly #events: ScenarioEvents;
+  last: number | undefined;
+
+  constructor(events: ScenarioEvents) {
+    this.#events = events;
+  }
+
+  emit(event: string, ...args: unknown[]): unknown {
+    if (event === 'trace:http:response') this.last = (args[0] as { statusCode?: number }).statusCode;
+    return event.startsWith('trace:') ? undefined : this.#events.emit(event, ...args);
+  }
+}
+
+function failureOf(error: unknown, what: string, { last }: Statuses): FlowError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const answered = last === undefined ? '' : ` (answered ${last})`;
+  const text = `${what}${answered}: ${message ?? String(error)}`;
+  return new FlowError(code ? networkCause(error as NodeJS.ErrnoException) : 'failed_request', text, { cause: error });
+}

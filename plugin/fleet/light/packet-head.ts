@@ -1,0 +1,74 @@
+/** The head of an event packet, read in place: `/namespace,17["name",…]`. */
+
+const COMMA = 0x2c;
+const SLASH = 0x2f;
+const ZERO = 0x30;
+const NINE = 0x39;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const BRACKET = 0x5b;
+
+/** @returns how the JSON of an event of this name begins, unless the name is written with escapes */
+export function headOf(event: string): Buffer {
+  return Buffer.from(`[${JSON.stringify(event)}`);
+}
+
+/**
+ * Whether an event is, or may be, the one with this head: of a name that is written with escapes, only the decoder knows.
+ * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+ */
+export function mayBe(head: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  const json = skipHead(bytes, start, end);
+  if (matches(bytes, json, end, head)) return true;
+  for (let at = json + 2; at < end && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}
+
+/**
+ * The name of an event, if it can be read without decoding the whole packet.
+ * @param start as in `mayBe`
+ */
+export function eventName(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const json = skipHead(bytes, start, end);
+  if (json + 2 >= end || bytes[json] !== BRACKET || bytes[json + 1] !== QUOTE) return undefined;
+  let at = json + 2;
+  while (at < end && bytes[at] !== QUOTE) {
+    if (bytes[at] === BACKSLASH) return undefined;
+    at++;
+  }
+  return at === end ? undefined : Buffer.from(bytes.subarray(json + 2, at)).toString();
+}
+
+/**
+ * What an event that is not decoded asks to be acknowledged with, if it does.
+ * @param start as in `mayBe`
+ */
+export function ackRequest(bytes: Buffer, start: number, end: number): { namespace: string; id: number } | undefined {
+  const json = skipHead(bytes, start, end);
+  const last = bytes[json - 1] as number;
+  if (json === start || last < ZERO || last > NINE) return undefined;
+  const head = bytes.toString('utf8', start, json);
+  const comma = head.lastIndexOf(',');
+  return { namespace: comma < 0 ? '/' : head.slice(0, comma), id: Number(head.slice(comma + 1)) };
+}
+
+/** Skips the namespace and the acknowledgement id. Never reads beyond `end`: older messages lie there. */
+export function skipHead(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  if (at < end && bytes[at] === SLASH) {
+    while (at < end && bytes[at] !== COMMA) at++;
+    at++;
+  }
+  while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++;
+  return at;
+}
+
+export function matches(bytes: Uint8Array, at: number, end: number, pattern: Uint8Array): boolean {
+  if (end - at < pattern.length) return false;
+  for (let i = 0; i < pattern.length; i++) if (bytes[at + i] !== pattern[i]) return false;
+  return true;
+}
+
+export function isSame(bytes: Uint8Array, start: number, end: number, other: Uint8Array): boolean {
+  return end - start === other.length && matches(bytes, start, end, other);
+}

@@ -1,0 +1,37 @@
+/** The cookies of one polling session: a proxy in front of several servers uses them to find the right one again. */
+export class CookieJar {
+  /** The request header with a line break before it; '' without cookies. */
+  line: string;
+  readonly #own: string;
+  #kept: Map<string, string> | undefined = undefined;
+
+  /** @param own the user's own `Cookie` header; '' for none */
+  constructor(own: string) {
+    this.#own = own;
+    this.line = own === '' ? '' : `\r\nCookie: ${own}`;
+  }
+
+  /** @param cookies values of `Set-Cookie` */
+  keep(cookies: readonly string[]): void {
+    if (cookies.length === 0) return;
+    this.#kept ??= new Map();
+    for (const cookie of cookies) {
+      const [pair = '', ...attributes] = cookie.split(';');
+      const name = pair.slice(0, Math.max(0, pair.indexOf('='))).trim();
+      if (name === '') continue;
+      if (attributes.some(hasExpired)) this.#kept.delete(name);
+      else if (this.#kept.size < MAX_COOKIES || this.#kept.has(name)) this.#kept.set(name, pair.trim());
+    }
+    const all = [this.#own, ...this.#kept.values()].filter((one) => one !== '');
+    this.line = all.length === 0 ? '' : `\r\nCookie: ${all.join('; ')}`;
+  }
+}
+
+/** As many as a browser keeps for a site, at least. */
+const MAX_COOKIES = 50;
+
+function hasExpired(attribute: string): boolean {
+  const [name = '', value = ''] = attribute.split('=').map((part) => part.trim());
+  if (name.toLowerCase() === 'max-age') return Number(value) <= 0;
+  return name.toLowerCase() === 'expires' && Date.parse(value) <= Date.now();
+}

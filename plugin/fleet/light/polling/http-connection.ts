@@ -1,0 +1,162 @@
+/** A kept HTTP/1.1 connection of a polling session: one request at a time. */
+
+import { monotonicUs } from '../../../../protocol/clock.ts';
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
+import { networkCause } from '../../cause.ts';
+import { MAX_PORT_TRIES, PORT_TAKEN } from '../../taken-port.ts';
+import type { Destination, WebSocketOptions } from '../handshake.ts';
+import type { Shared } from '../shared.ts';
+import type { Wire, WireListener } from '../sockets/wire.ts';
+import { type HttpAnswer, ResponseReader } from './http-response.ts';
+
+export type Purpose = 'poll' | 'post';
+
+export interface HttpListener {
+  /** As in `WireListener`, of any of the session's connections. */
+  onTcpOpen(): void;
+  onWireOpen(tlsResumed: boolean): void;
+  /** The answer to a request; its body is valid only during the call. */
+  onAnswer(purpose: Purpose, answer: HttpAnswer): void;
+  onRequestFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
+  /** Reading the answer, or handling it, has thrown. */
+  onReadError(error: unknown): void;
+  onTraffic(receivedBytes: number, sentBytes: number): void;
+  /** More waits to be sent than may. */
+  onOverflow(reason: string): void;
+}
+
+export class HttpConnection implements WireListener {
+  /** No longer usable. */
+  isGone = false;
+  readonly #listener: HttpListener;
+  readonly #shared: Shared;
+  readonly #destination: Destination;
+  readonly #options: WebSocketOptions;
+  readonly #answer: ResponseReader;
+  #wire: Wire | undefined = undefined;
+  #isConnected = false;
+  /** The request under way. */
+  #request: { purpose: Purpose; bytes: Buffer } | undefined = undefined;
+  /** Requests answered on the current TCP connection. */
+  #answered = 0;
+  #portTries = 0;
+  #error: NodeJS.ErrnoException | undefined = undefined;
+
+  constructor(listener: HttpListener, shared: Shared, destination: Destination, options: WebSocketOptions) {
+    this.#listener = listener;
+    this.#shared = shared;
+    this.#destination = destination;
+    this.#options = options;
+    this.#answer = new ResponseReader(shared.buffers);
+    this.#dial();
+  }
+
+  get isIdle(): boolean {
+    return this.#request === undefined && !this.isGone;
+  }
+
+  /** Only while idle. */
+  send(purpose: Purpose, bytes: Buffer): void {
+    this.#request = { purpose, bytes };
+    if (this.#isConnected) this.#write(bytes);
+  }
+
+  /** Ends the TCP connection. Nothing is reported afterwards. */
+  destroy(): void {
+    this.isGone = true;
+    this.#isConnected = false;
+    const wire = this.#wire;
+    this.#wire = undefined;
+    this.#answer.discard();
+    if (wire === undefined) return;
+    this.#shared.buffers.forget(wire);
+    wire.destroy();
+  }
+
+  onTcpOpen(): void {
+    this.#listener.onTcpOpen();
+  }
+
+  onWireOpen(tlsResumed: boolean): void {
+    this.#isConnected = true;
+    this.#listener.onWireOpen(tlsResumed);
+    if (this.#request !== undefined) this.#write(this.#request.bytes);
+  }
+
+  feed(bytes: Buffer, start: number, end: number): void {
+    this.#shared.receivedAtUs = monotonicUs();
+    this.#listener.onTraffic(end - start, 0);
+    try {
+      // A server can announce the end of an idle connection (408): whatever it says, nobody has asked.
+      if (this.#request === undefined) this.destroy();
+      else {
+        const answer = this.#answer.read(bytes, start, end, this.#options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
+        if (answer !== undefined) this.#deliver(answer);
+      }
+    } catch (error) {
+      this.#listener.onReadError(error);
+    }
+  }
+
+  /** `onWireClosed` follows. */
+  onWireError(error: NodeJS.ErrnoException): void {
+    this.#error = error;
+  }
+
+  onWireClosed(): void {
+    if (this.isGone) return;
+    const [error, wasConnected] = [this.#error, this.#isConnected];
+    this.#error = undefined;
+    this.#isConnected = false;
+    const isTaken = !wasConnected && this.#options.localPort !== undefined && PORT_TAKEN.has(error?.code);
+    if (isTaken && this.#portTries++ < MAX_PORT_TRIES) this.#dial();
+    // A kept connection that the server has closed just before the request arrived: a browser sends it again, too.
+    else if (this.#request !== undefined && this.#answered > 0 && !this.#answer.hasBegun) this.#dial();
+    else this.#end(error);
+  }
+
+  #end(error: NodeJS.ErrnoException | undefined): void {
+    this.destroy();
+    if (this.#request === undefined) return;
+    try {
+      const answer = error === undefined ? this.#answer.ended() : undefined;
+      if (answer !== undefined) this.#deliver(answer);
+      else if (error !== undefined) this.#listener.onRequestFailed(networkCause(error), error.message);
+      else this.#listener.onRequestFailed('closed', 'the server closed the connection without a complete answer');
+    } catch (reading) {
+      this.#listener.onReadError(reading);
+    }
+  }
+
+  #dial(): void {
+    this.#answered = 0;
+    if (this.#wire !== undefined) this.#shared.buffers.forget(this.#wire);
+    this.#wire = undefined;
+    try {
+      this.#wire = this.#shared.dial(this, this.#destination, this.#options);
+    } catch (error) {
+      // Reported later, like every other failure: the caller has not returned yet.
+      process.nextTick(() => {
+        this.onWireError(error as Error);
+        this.onWireClosed();
+      });
+    }
+  }
+
+  #write(bytes: Buffer): void {
+    const wire = this.#wire;
+    if (wire === undefined) return;
+    wire.write(bytes);
+    this.#listener.onTraffic(0, bytes.length);
+    if (wire.writableLength > 0 && !this.#shared.buffers.sends(wire)) this.#listener.onOverflow('buffers full');
+  }
+
+  #deliver(answer: HttpAnswer): void {
+    const purpose = this.#request?.purpose;
+    this.#request = undefined;
+    this.#answered++;
+    if (!answer.head.keepsAlive) this.destroy();
+    if (purpose !== undefined) this.#listener.onAnswer(purpose, answer);
+  }
+}

@@ -1,0 +1,57 @@
+/** Engine.IO 4 packets in the body of a polling request or answer: text, separated by 0x1e; binary ones in base64. */
+import { engineIoError } from '../protocol-error.ts';
+
+/** A text packet begins with its type; bytes are a binary message. */
+export type EngineIoPacket = string | Uint8Array;
+
+export interface PacketHandler {
+  /** `bytes[start, end)` is valid only during the call. @returns false to stop reading */
+  onPacket(bytes: Buffer, start: number, end: number): boolean;
+  onBinaryPacket(bytes: Buffer): boolean;
+}
+
+const SEPARATOR = '\x1e';
+const SEPARATOR_BYTE = 0x1e;
+const BINARY = 0x62;
+
+export function encodePayload(packets: readonly EngineIoPacket[]): string {
+  return packets.map(encodePacket).join(SEPARATOR);
+}
+
+function encodePacket(packet: EngineIoPacket): string {
+  if (typeof packet === 'string') return packet;
+  return `b${Buffer.from(packet.buffer, packet.byteOffset, packet.byteLength).toString('base64')}`;
+}
+
+/** Reads `bytes[start, end)` in place. @throws ProtocolError */
+export function decodePayload(bytes: Buffer, start: number, end: number, handler: PacketHandler): void {
+  // Not in `bytes`: beyond the end, older bytes would be searched.
+  const payload = bytes.subarray(start, end);
+  for (let at = start; at <= end; ) {
+    const separator = payload.indexOf(SEPARATOR_BYTE, at - start);
+    const packetEnd = separator < 0 ? end : start + separator;
+    if (packetEnd === at) throw engineIoError('an empty packet in a polling answer');
+    const goesOn =
+      bytes[at] === BINARY
+        ? handler.onBinaryPacket(Buffer.from(bytes.toString('latin1', at + 1, packetEnd), 'base64'))
+        : handler.onPacket(bytes, at, packetEnd);
+    if (!goesOn) return;
+    at = packetEnd + 1;
+  }
+}
+
+/**
+ * How many of the packets fit in one request, as engine.io-client counts them: it estimates base64.
+ * @param maxBytes of the server's handshake; 0 if it gave none
+ * @returns at least 1, unless there are no packets
+ */
+export function countFitting(packets: readonly EngineIoPacket[], maxBytes: number): number {
+  if (maxBytes === 0 || packets.length < 2) return packets.length;
+  let sizeBytes = 1;
+  for (const [index, packet] of packets.entries()) {
+    sizeBytes += typeof packet === 'string' ? Buffer.byteLength(packet) - 1 : Math.ceil(packet.byteLength * 1.33);
+    if (index > 0 && sizeBytes > maxBytes) return index;
+    sizeBytes += 2;
+  }
+  return packets.length;
+}

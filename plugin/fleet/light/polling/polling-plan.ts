@@ -1,0 +1,70 @@
+/** The requests of a polling session. */
+import type { ClientOptions } from '../../client.ts';
+import { type Destination, destinationOf, headerLines, type UpgradePlan, upgradeHead } from '../handshake.ts';
+
+type Options = Pick<ClientOptions, 'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'localAddress'>;
+
+/** The same for all connections with the same options, so the caller should keep it for the next one. */
+export interface PollingPlan extends Destination {
+  pollTarget: string;
+  upgradeTarget: string;
+  /** Without cookies. */
+  headers: string;
+  /** The user's own; '' for none. */
+  cookie: string;
+}
+
+/** These follow from the request. */
+const OF_THE_REQUEST = ['cookie', 'content-length', 'content-type', 'transfer-encoding'];
+/** Of the text that makes a URL unique; as in engine.io-client. */
+const RADIX = 36;
+
+/**
+ * @param targets of the requests, by transport: path and query, percent-encoded
+ * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
+ */
+export function planPolling(options: Options, targets: { polling: string; websocket: string }): PollingPlan {
+  const cookie = Object.entries(options.headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
+  headerLines(options);
+  return {
+    ...destinationOf(options),
+    pollTarget: targets.polling,
+    upgradeTarget: targets.websocket,
+    headers: headerLines(options, OF_THE_REQUEST),
+    cookie,
+  };
+}
+
+/**
+ * @param sessionId '' for the handshake
+ * @param cookieLine with a line break before it
+ * @param body of a POST; undefined for a GET
+ */
+export function encodeRequest(plan: PollingPlan, sessionId: string, cookieLine: string, body?: string): Buffer {
+  const target = `${plan.pollTarget}&t=${unique()}${sessionId === '' ? '' : sidOf(sessionId)}`;
+  const common = `${target} HTTP/1.1\r\nAccept: */*${plan.headers}${cookieLine}\r\nConnection: keep-alive`;
+  // Header values are Latin-1 on the wire.
+  if (body === undefined) return Buffer.from(`GET ${common}\r\n\r\n`, 'latin1');
+  const size = Buffer.byteLength(body);
+  const head = `POST ${common}\r\nContent-type: text/plain;charset=UTF-8\r\nContent-Length: ${size}\r\n\r\n`;
+  const request = Buffer.allocUnsafe(head.length + size);
+  request.write(head, 'latin1');
+  request.write(body, head.length);
+  return request;
+}
+
+/** The upgrade of a polling session to WebSocket. */
+export function planProbe(plan: PollingPlan, sessionId: string, cookieLine: string): UpgradePlan {
+  const { endpoint, areAddresses, headers } = plan;
+  const requestHead = upgradeHead(plan.upgradeTarget + sidOf(sessionId), headers + cookieLine);
+  return { endpoint, areAddresses, requestHead };
+}
+
+/** Whatever a server calls a session, it cannot change the request. */
+function sidOf(sessionId: string): string {
+  return `&sid=${encodeURIComponent(sessionId)}`;
+}
+
+function unique(): string {
+  return Date.now().toString(RADIX).slice(3) + Math.random().toString(RADIX).slice(2, 5);
+}

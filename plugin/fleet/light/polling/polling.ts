@@ -1,0 +1,239 @@
+/**
+ * Engine.IO's HTTP long-polling: a GET that waits for packets, and a POST when there are some to send, over kept HTTP/1.1
+ * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8.
+ */
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import { httpFailure } from '../../http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../../limits.ts';
+import type { WebSocketOptions } from '../handshake.ts';
+import type { Shared } from '../shared.ts';
+import { CookieJar } from './cookies.ts';
+import { HttpConnection, type HttpListener, type Purpose } from './http-connection.ts';
+import type { HttpAnswer } from './http-response.ts';
+import { countFitting, decodePayload, type EngineIoPacket, encodePayload, type PacketHandler } from './payload.ts';
+import { encodeRequest, type PollingPlan } from './polling-plan.ts';
+
+export interface PollingListener extends PacketHandler {
+  /** As in `WireListener`, of any of the session's connections. */
+  onTcpOpen(): void;
+  onWireOpen(tlsResumed: boolean): void;
+  onPollingFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
+  /** The close packet has arrived, or cannot. */
+  onPollingClosed(): void;
+  onReadError(error: unknown): void;
+  onTraffic(receivedBytes: number, sentBytes: number): void;
+  /** More waits to be sent than may: the server does not take it. */
+  onOverflow(reason: string): void;
+}
+
+const CLOSE = '1';
+export const PONG = '3';
+/** Memory of a packet that waits, beside its characters. */
+const PACKET_BYTES = 64;
+
+export abstract class Polling implements HttpListener {
+  protected readonly cookies: CookieJar;
+  protected readonly shared: Shared;
+  protected readonly plan: PollingPlan;
+  protected readonly options: WebSocketOptions;
+  protected sessionId = '';
+  readonly #listener: PollingListener;
+  /** At most two: one that waits, one that sends. */
+  #connections: HttpConnection[] = [];
+  #state: 'open' | 'pausing' | 'closing' | 'closed' = 'open';
+  #maxPayloadBytes = 0;
+  #isPolling = false;
+  #isPosting = false;
+  #unsent: EngineIoPacket[] = [];
+  #unsentBytes = 0;
+
+  constructor(listener: PollingListener, shared: Shared, plan: PollingPlan, options: WebSocketOptions) {
+    this.#listener = listener;
+    this.shared = shared;
+    this.plan = plan;
+    this.options = options;
+    this.cookies = new CookieJar(plan.cookie);
+  }
+
+  /** Nothing is under way any more, as `pause` asked for. */
+  protected abstract onPaused(): void;
+
+  /** Asks for the handshake. */
+  open(): void {
+    this.#poll();
+  }
+
+  /** The handshake has been read. @param maxPayloadBytes of a request; 0 for any number */
+  opened(sessionId: string, maxPayloadBytes: number): void {
+    this.sessionId = sessionId;
+    this.#maxPayloadBytes = maxPayloadBytes;
+  }
+
+  /** Sends the packet as soon as the one before has been answered. */
+  send(packet: EngineIoPacket): void {
+    if (this.#state === 'closed') return;
+    if (this.#unsentBytes > MAX_UNSENT_BYTES) this.onOverflow('send buffer full');
+    else {
+      this.#queue(packet);
+      this.#flush();
+    }
+  }
+
+  /** Sends nothing more, and waits for what is under way; `onPaused` follows, perhaps at once. */
+  protected pause(): void {
+    this.#state = 'pausing';
+    this.#settle();
+  }
+
+  /** Takes up polling after a pause that came to nothing. */
+  protected resume(): void {
+    this.#state = 'open';
+    if (!this.#isPolling) this.#poll();
+    this.#flush();
+  }
+
+  /** @returns the packets that wait to be sent, which are then somebody else's */
+  protected takeUnsent(): EngineIoPacket[] {
+    return this.#take(this.#unsent.length);
+  }
+
+  /** Sends what waits, then the close packet; `onPollingClosed` follows. */
+  close(): void {
+    this.#state = 'closing';
+    this.#queue(CLOSE);
+    this.#flush();
+  }
+
+  /** Ends the connections at once. Nothing is reported afterwards. */
+  destroy(): void {
+    this.#state = 'closed';
+    this.takeUnsent();
+    for (const connection of this.#connections) connection.destroy();
+    this.#connections = [];
+  }
+
+  onTcpOpen(): void {
+    this.#listener.onTcpOpen();
+  }
+
+  onWireOpen(tlsResumed: boolean): void {
+    this.#listener.onWireOpen(tlsResumed);
+  }
+
+  onTraffic(receivedBytes: number, sentBytes: number): void {
+    this.#listener.onTraffic(receivedBytes, sentBytes);
+  }
+
+  onOverflow(reason: string): void {
+    if (this.#state !== 'closed') this.#listener.onOverflow(reason);
+  }
+
+  onReadError(error: unknown): void {
+    if (this.#state === 'closing') this.#listener.onPollingClosed();
+    else if (this.#state !== 'closed') this.#listener.onReadError(error);
+  }
+
+  onRequestFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
+    if (this.#state === 'closing') this.#listener.onPollingClosed();
+    else if (this.#state !== 'closed') this.#listener.onPollingFailed(cause, message, retryAfterMs);
+  }
+
+  onAnswer(purpose: Purpose, answer: HttpAnswer): void {
+    if (this.#state === 'closed') return;
+    const { status, cookies } = answer.head;
+    if (status !== 200) {
+      const { cause, message, retryAfterMs } = httpFailure(refusalOf(answer));
+      this.onRequestFailed(cause, message, retryAfterMs);
+      return;
+    }
+    this.cookies.keep(cookies);
+    if (purpose === 'poll') this.#onPolled(answer);
+    else {
+      this.#isPosting = false;
+      // With nothing left, the answer was to the close packet.
+      if (this.#state === 'closing' && this.#unsent.length === 0) this.#listener.onPollingClosed();
+      else this.#flush();
+    }
+    this.#settle();
+  }
+
+  #onPolled({ body, start, end }: HttpAnswer): void {
+    this.#isPolling = false;
+    decodePayload(body, start, end, this.#listener);
+    // While a close packet waits, the server may still have to answer what came before it.
+    if (this.#state === 'open' || (this.#state === 'closing' && this.#unsent.length > 0)) this.#poll();
+  }
+
+  #settle(): void {
+    if (this.#state === 'pausing' && !this.#isPolling && !this.#isPosting) this.onPaused();
+  }
+
+  #poll(): void {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    this.#send('poll', undefined);
+  }
+
+  #flush(): void {
+    if (this.#isPosting || this.#unsent.length === 0 || (this.#state !== 'open' && this.#state !== 'closing')) return;
+    this.#isPosting = true;
+    this.#send('post', encodePayload(this.#next()));
+  }
+
+  /** The close packet goes alone, as in engine.io-client. */
+  #next(): EngineIoPacket[] {
+    const unsent = this.#unsent;
+    const isClosing = unsent.at(-1) === CLOSE && unsent.length > 1;
+    const count = countFitting(isClosing ? unsent.slice(0, -1) : unsent, this.#maxPayloadBytes);
+    return this.#take(count);
+  }
+
+  #queue(packet: EngineIoPacket): void {
+    const bytes = sizeOf(packet);
+    try {
+      this.shared.buffers.hold(bytes);
+    } catch {
+      this.onOverflow('buffers full');
+      return;
+    }
+    this.#unsent.push(packet);
+    this.#unsentBytes += bytes;
+  }
+
+  #take(count: number): EngineIoPacket[] {
+    const taken = this.#unsent.slice(0, count);
+    const bytes = taken.reduce((total, packet) => total + sizeOf(packet), 0);
+    this.#unsent = this.#unsent.slice(count);
+    this.#unsentBytes -= bytes;
+    this.shared.buffers.release(bytes);
+    return taken;
+  }
+
+  #send(purpose: Purpose, body: string | undefined): void {
+    this.#idleConnection().send(purpose, encodeRequest(this.plan, this.sessionId, this.cookies.line, body));
+  }
+
+  #idleConnection(): HttpConnection {
+    let idle: HttpConnection | undefined;
+    let gone = false;
+    for (const connection of this.#connections) {
+      if (connection.isIdle) idle = connection;
+      gone ||= connection.isGone;
+    }
+    if (gone) this.#connections = this.#connections.filter(({ isGone }) => !isGone);
+    if (idle === undefined) {
+      idle = new HttpConnection(this, this.shared, this.plan, this.options);
+      this.#connections = [...this.#connections, idle];
+    }
+    return idle;
+  }
+}
+
+function sizeOf(packet: EngineIoPacket): number {
+  return packet.length + PACKET_BYTES;
+}
+
+function refusalOf({ head, body, start, end }: HttpAnswer): Parameters<typeof httpFailure>[0] {
+  const { status, reason, location, retryAfter } = head;
+  return { status, reason, location, retryAfter, body: body.toString('utf8', start, Math.min(end, start + 1000)) };
+}

@@ -1,0 +1,67 @@
+/** The WebSocket that a polling session tries to upgrade to: it carries a ping and its pong, then the session takes it over. */
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import { encodeFrame, OPCODE } from '../frames.ts';
+import type { UpgradePlan, WebSocketOptions } from '../handshake.ts';
+import { engineIoError } from '../protocol-error.ts';
+import type { Shared } from '../shared.ts';
+import { WebSocketConnection } from '../websocket.ts';
+
+export interface ProbeListener {
+  /** The server has answered: the session can be moved. */
+  onProbed(): void;
+  onProbeFailed(cause: FailureCode, message: string): void;
+  onTraffic(receivedBytes: number, sentBytes: number): void;
+}
+
+const PING = encodeFrame(OPCODE.text, '2probe');
+const PONG = Buffer.from('3probe');
+
+export class Probe extends WebSocketConnection {
+  readonly #listener: ProbeListener;
+  readonly #plan: UpgradePlan;
+
+  constructor(listener: ProbeListener, shared: Shared, plan: UpgradePlan, options: WebSocketOptions) {
+    super(options, shared);
+    this.#listener = listener;
+    this.#plan = plan;
+  }
+
+  open(): void {
+    this.dial();
+  }
+
+  /** Since `open`. */
+  get elapsedUs(): number {
+    return this.attempt?.elapsedUs() ?? 0;
+  }
+
+  protected override plan(): UpgradePlan {
+    return this.#plan;
+  }
+
+  protected override onUpgraded(): void {
+    this.attempt?.reached('open');
+    this.write(PING);
+  }
+
+  protected override onText(bytes: Buffer, start: number, end: number): void {
+    if (!PONG.equals(bytes.subarray(start, end))) throw engineIoError('another answer to the probe than 3probe');
+    this.#listener.onProbed();
+  }
+
+  protected override onBinary(): void {
+    throw engineIoError('a binary answer to the probe');
+  }
+
+  protected override onFailed(cause: FailureCode, message: string): void {
+    this.#listener.onProbeFailed(cause, message);
+  }
+
+  /** It is never open: until it is taken over, every end is a failed attempt. */
+  protected override onClosed(): void {}
+  protected override onLeft(): void {}
+
+  override onTraffic(receivedBytes: number, sentBytes: number): void {
+    this.#listener.onTraffic(receivedBytes, sentBytes);
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * TLS over another wire, on Node's own handle for it. Node's sockets let that handle read from TCP by itself, into a
+ * buffer of its own for each connection (docs/benchmarks/cost.md has what that costs); here all connections share one. The
+ * handle is not Node's public API, so callers check `hasTlsHandles` first, and fall back to tls.connect.
+ */
+import { checkServerIdentity } from 'node:tls';
+import { bindings, type ErrorNumber, type Request, systemError } from './tcp-handle.ts';
+import { type Below, type TlsStream, tlsBindings } from './tls-bindings.ts';
+import { ALPN, type TlsContext } from './tls-context.ts';
+import type { Wire, WireListener } from './wire.ts';
+
+/** Whose callbacks they call. */
+type Owned<T> = T & { wire: TlsHandle };
+type DialCarrier = (listener: WireListener) => Wire;
+
+/** As on the wire: each name after its length. */
+const ALPN_PROTOCOLS = Buffer.concat(ALPN.map((name) => Buffer.from([name.length, ...Buffer.from(name)])));
+/** One for all connections of the process: each chunk is read to its end before the next one can arrive. */
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+/** Whether this version of Node still has the internals. */
+export const hasTlsHandles = tlsBindings !== undefined;
+
+/**
+ * @param name to check the certificate for
+ * @param servername for SNI; undefined for an address
+ * @param dialCarrier connects the wire below
+ * @throws what `dialCarrier` throws
+ */
+export function dialTlsHandle(
+  listener: WireListener,
+  name: string,
+  servername: string | undefined,
+  context: TlsContext,
+  dialCarrier: DialCarrier,
+): Wire {
+  const handle = new TlsHandle(listener, name, servername, context);
+  handle.connect(dialCarrier);
+  return handle;
+}
+
+class TlsHandle implements Wire, WireListener {
+  listener: WireListener | undefined;
+  readonly #name: string;
+  readonly #servername: string | undefined;
+  readonly #context: TlsContext;
+  #carrier: Wire | undefined = undefined;
+  #below: Below | undefined = undefined;
+  #stream: TlsStream | undefined = undefined;
+  #isSecure = false;
+  #isEnding = false;
+  /** An error has been reported. */
+  #hasFailed = false;
+  #earlySession: Buffer | undefined = undefined;
+  /** Node's TLS takes one write at a time; what comes meanwhile waits. */
+  #isWriting = false;
+  #waiting: Uint8Array[] | undefined = undefined;
+  #waitingBytes = 0;
+
+  constructor(listener: WireListener, name: string, servername: string | undefined, context: TlsContext) {
+    this.listener = listener;
+    this.#name = name;
+    this.#servername = servername;
+    this.#context = context;
+  }
+
+  connect(dialCarrier: DialCarrier): void {
+    this.#carrier = dialCarrier(this);
+  }
+
+  onTcpOpen(): void {}
+
+  /** TCP is connected. */
+  onWireOpen(): void {
+    this.listener?.onTcpOpen();
+    if (this.listener === undefined || tlsBindings === undefined) return;
+    const { secureContext, rejectUnauthorized, sessions } = this.#context;
+    const below = Object.assign(new tlsBindings.JSStream(), BELOW, { wire: this });
+    const stream = tlsBindings.wrap(below, secureContext.context, false, false);
+    Object.assign(stream, EVENTS, { wire: this });
+    this.#below = below;
+    this.#stream = stream;
+    stream.setVerifyMode(true, rejectUnauthorized);
+    stream.setALPNProtocols(ALPN_PROTOCOLS);
+    if (this.#servername !== undefined) stream.setServername(this.#servername);
+    if (sessions) {
+      const session = sessions.get(this.#name);
+      stream.onnewsession = onNewSession;
+      stream.enableSessionCallbacks();
+      if (session) stream.setSession(session);
+    }
+    stream.useUserBuffer(readBuffer);
+    stream.readStart();
+    stream.start();
+  }
+
+  handshakeDone(stream: TlsStream): void {
+    if (this.listener === undefined) return;
+    const error = this.#context.rejectUnauthorized ? this.#distrust(stream) : undefined;
+    if (error) {
+      this.endWith(error);
+      return;
+    }
+    this.#isSecure = true;
+    if (this.#earlySession) this.keepSession(this.#earlySession);
+    this.listener.onWireOpen(stream.isSessionReused());
+  }
+
+  /** @returns why the server cannot be trusted */
+  #distrust(stream: TlsStream): NodeJS.ErrnoException | undefined {
+    const error = stream.verifyError();
+    // Who resumes a session proves to be the one that gave it out.
+    if (error || stream.isSessionReused()) return error ?? undefined;
+    return checkServerIdentity(this.#name, stream.getPeerCertificate(false));
+  }
+
+  /** TLS 1.2 gives it out before the end of the handshake, and thus before the server is known to be the right one. */
+  keepSession(session: Buffer): void {
+    if (this.#isSecure) this.#context.sessions?.set(this.#name, session);
+    else this.#earlySession = session;
+  }
+
+  /** Encrypted bytes. */
+  feed(bytes: Buffer, start: number, end: number): void {
+    this.#below?.readBuffer(bytes.subarray(start, end));
+  }
+
+  /** Decrypted ones, in `readBuffer`. */
+  read(sizeBytesOrError: number): void {
+    if (sizeBytesOrError > 0) this.listener?.feed(readBuffer, 0, sizeBytesOrError);
+    else if (sizeBytesOrError < 0) this.onWireClosed();
+  }
+
+  get writableLength(): number {
+    return this.#waitingBytes + (this.#carrier?.writableLength ?? 0);
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.listener === undefined) return;
+    if (!this.#isWriting) {
+      this.#encrypt(bytes);
+      return;
+    }
+    this.#waiting ??= [];
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+  }
+
+  #encrypt(bytes: Uint8Array): void {
+    if (bindings === undefined || this.#stream === undefined) return;
+    this.#isWriting = true;
+    const request = Object.assign(new bindings.WriteWrap(), { oncomplete: onWritten, wire: this });
+    const status = this.#stream.writeBuffer(request, bytes);
+    // Reported later: the caller is in the middle of changing its state.
+    if (status !== 0) process.nextTick(() => this.endWith(systemError(status, 'write')));
+  }
+
+  /** Encrypted. */
+  send(chunks: Uint8Array[]): void {
+    for (const chunk of chunks) this.#carrier?.write(chunk);
+  }
+
+  written(status: ErrorNumber): void {
+    this.#isWriting = false;
+    if (this.listener === undefined) return;
+    if (status !== 0) {
+      this.endWith(systemError(status, 'write'));
+      return;
+    }
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    this.#waitingBytes = 0;
+    if (waiting) this.#encrypt(Buffer.concat(waiting));
+    else if (this.#isEnding) this.#shutDown();
+  }
+
+  end(bytes?: Uint8Array): void {
+    if (this.listener === undefined) return;
+    if (bytes) this.write(bytes);
+    this.#isEnding = true;
+    if (!this.#isWriting) this.#shutDown();
+  }
+
+  #shutDown(): void {
+    if (bindings === undefined) return;
+    const request = new bindings.ShutdownWrap();
+    request.oncomplete = ignore;
+    this.#stream?.shutdown(request);
+  }
+
+  /** TLS has said that nothing more follows. */
+  sendEnd(): void {
+    this.#carrier?.end();
+  }
+
+  destroy(): void {
+    if (this.listener === undefined) return;
+    this.listener = undefined;
+    this.#carrier?.destroy();
+    // At once, as the garbage collector does not see how large OpenSSL's state is, but not from within its callbacks.
+    const stream = this.#stream;
+    if (stream) setImmediate(() => stream.destroySSL());
+  }
+
+  endWith(error: NodeJS.ErrnoException): void {
+    this.onWireError(error);
+    this.onWireClosed();
+  }
+
+  onWireError(error: NodeJS.ErrnoException): void {
+    this.#hasFailed = true;
+    this.listener?.onWireError(error);
+  }
+
+  onWireClosed(): void {
+    const { listener } = this;
+    if (listener === undefined) return;
+    if (this.#stream && !this.#isSecure && !this.#hasFailed) listener.onWireError(disconnected());
+    this.destroy();
+    listener.onWireClosed();
+  }
+}
+
+const BELOW = {
+  isClosing: () => false,
+  onreadstart: () => 0,
+  onreadstop: () => 0,
+  onwrite(this: Owned<Below>, request: unknown, chunks: Uint8Array[]): ErrorNumber {
+    this.wire.send(chunks);
+    process.nextTick(finishWrite, this, request);
+    return 0;
+  },
+  onshutdown(this: Owned<Below>, request: unknown): ErrorNumber {
+    this.wire.sendEnd();
+    process.nextTick(finishShutdown, this, request);
+    return 0;
+  },
+};
+
+const EVENTS = {
+  onread(this: Owned<TlsStream>): void {
+    if (bindings) this.wire.read(bindings.streamBaseState[bindings.kReadBytesOrError] ?? 0);
+  },
+  onhandshakestart: ignore,
+  onhandshakedone(this: Owned<TlsStream>): void {
+    this.wire.handshakeDone(this);
+  },
+  onerror(this: Owned<TlsStream>, error: NodeJS.ErrnoException): void {
+    this.wire.endWith(error);
+  },
+};
+
+function finishWrite(below: Below, request: unknown): void {
+  below.finishWrite(request, 0);
+}
+
+function finishShutdown(below: Below, request: unknown): void {
+  below.finishShutdown(request, 0);
+}
+
+function onNewSession(this: Owned<TlsStream>, _sessionId: Buffer, session: Buffer): void {
+  this.wire.keepSession(session);
+}
+
+function onWritten(this: Request, status: ErrorNumber): void {
+  (this as Owned<Request>).wire.written(status);
+}
+
+function ignore(): void {}
+
+/** The error that tls.connect has for it. */
+function disconnected(): NodeJS.ErrnoException {
+  const message = 'Client network socket disconnected before secure TLS connection was established';
+  return Object.assign(new Error(message), { code: 'ECONNRESET' });
+}

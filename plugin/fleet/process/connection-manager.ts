@@ -1,0 +1,291 @@
+/**
+ * Manages the connections of one fleet process: turns the engine's commands into calls on clients, and the clients'
+ * reports into answers, ledger entries and counts.
+ */
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
+import type { Pacer } from '../pacer.ts';
+import { Acknowledgements } from './acknowledgements.ts';
+import { ClientFactory, type CreateClient } from './client-factory.ts';
+import type { ConnectTimes } from './connect-times.ts';
+import {
+  type ConnectionState,
+  type EmitCommand,
+  findPending,
+  NONE_PENDING,
+  takePending,
+  workerOf,
+} from './connection-state.ts';
+import { ConnectionTable } from './connection-table.ts';
+import { Counts } from './counts.ts';
+import type { Ledger } from './ledger.ts';
+import type { ConnectionCommand } from './open-schedule.ts';
+import type { OpenSeries } from './open-series.ts';
+import type { Sightings } from './sightings.ts';
+
+export interface ConnectionManagerDependencies {
+  settings: FleetSettings;
+  /** Index of this process among all fleet processes of the run. */
+  share: { index: number; of: number };
+  createClient: CreateClient;
+  ledger: Ledger;
+  sightings: Sightings;
+  connectTimes: ConnectTimes;
+  openSeries: OpenSeries;
+  pacer: Pacer;
+  answer: (answer: FleetAnswer) => void;
+}
+
+export class ConnectionManager implements ClientSink {
+  readonly counts = new Counts();
+  readonly #dependencies: ConnectionManagerDependencies;
+  readonly #table = new ConnectionTable();
+  readonly #acknowledgements: Acknowledgements;
+  readonly #clients: ClientFactory;
+
+  constructor(dependencies: ConnectionManagerDependencies) {
+    this.#dependencies = dependencies;
+    const { ledger, settings, answer } = dependencies;
+    this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
+    this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
+  }
+
+  get joining(): number {
+    return this.#acknowledgements.joining;
+  }
+
+  get joined(): number {
+    return this.#acknowledgements.joined;
+  }
+
+  run(command: ConnectionCommand): void {
+    if (command.op === 'open') this.#open(command);
+    else if (command.op === 'emit') this.#emit(command);
+    else if (command.op === 'interest') this.#interest(command);
+    else if (command.op === 'close') this.#close(command.id, command.requestId);
+  }
+
+  #open(command: Extract<FleetCommand, { op: 'open' }>): void {
+    const connection = this.#table.findOrAdd(command.id);
+    const { namespace, requestId, options } = command;
+    const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
+    connection.pending = connection.pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
+    if (!connection.client) {
+      this.counts.attempts++;
+      this.counts.connecting++;
+      if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
+      connection.overrides = options?.overrides;
+      const slot = this.#table.assignSlot(connection);
+      connection.client = this.#clients.create(slot, connection);
+      // Set before the first packet: a server can send events as soon as it has accepted the namespace.
+      if (command.interest) connection.client.interest = new Set(command.interest);
+    }
+    connection.client.connect(namespace);
+  }
+
+  #emit(command: EmitCommand): void {
+    const { namespace, event, args } = command;
+    const connection = this.#table.find(command.id);
+    const client = connection?.client;
+    if (!client) return; // its end has been reported already
+    const pending = findPending(connection, namespace);
+    if (pending) {
+      pending.emits = [...(pending.emits ?? []), command];
+      return;
+    }
+    client.emit(namespace, event, args, this.#acknowledgements.request(client, command));
+  }
+
+  #interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {
+    const client = this.#table.find(id)?.client;
+    if (!client) return;
+    if (wanted) {
+      client.interest ??= new Set();
+      client.interest.add(event);
+    } else if (client.interest?.delete(event) && client.interest.size === 0) client.interest = undefined;
+  }
+
+  #close(id: number, requestId: number): void {
+    const connection = this.#table.find(id);
+    if (!connection?.client) {
+      this.#table.delete(id);
+      this.#dependencies.answer({ op: 'left', requestId });
+      return;
+    }
+    connection.closeRequestId = requestId;
+    this.#dependencies.pacer.add(() => {
+      // A connection that never opened cannot be closed politely, and would never report its end.
+      if (connection.client && !connection.open) {
+        connection.client.destroy();
+        this.counts.connecting--;
+        this.#failPending(connection, 'closed', 'closed by the virtual user');
+        this.#forget(connection);
+      } else connection.client?.close();
+    });
+  }
+
+  onOpen(client: Client, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void {
+    const connection = this.#table.ofClient(client);
+    if (!connection) return;
+    const nowUs = monotonicUs();
+    if (timings) {
+      this.counts.opened++;
+      if (timings.tlsResumed) this.counts.tlsResumed++;
+      this.counts.connected++;
+      this.counts.connecting--;
+      connection.open = true;
+      this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
+      this.#dependencies.openSeries.record(nowUs);
+      connection.attemptingSinceUs = 0;
+      this.counts.carry(connection, client);
+      this.counts.assign(connection, workerOf(sessionId), false);
+      this.#acknowledgements.connected(client);
+    }
+    const pending = takePending(connection, namespace);
+    if (pending === undefined) return;
+    const { requestId, begunAtUs, emits } = pending;
+    this.#dependencies.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
+    for (const emit of emits ?? []) this.#emit(emit);
+  }
+
+  onUpgraded(client: Client, tookUs: number): void {
+    this.#dependencies.connectTimes.recordUpgrade(tookUs);
+    this.#changeTransport(client);
+  }
+
+  onUpgradeFailed(client: Client, cause: FailureCode): void {
+    this.counts.upgradeFailed(cause);
+    this.#changeTransport(client);
+  }
+
+  #changeTransport(client: Client): void {
+    const connection = this.#table.ofClient(client);
+    if (connection?.open) this.counts.carry(connection, client);
+  }
+
+  onRefused(client: Client, namespace: string, message: string, data: unknown): void {
+    const connection = this.#table.ofClient(client);
+    if (!connection) return;
+    const requestId = takePending(connection, namespace)?.requestId;
+    this.counts.failed('namespace_refused');
+    if (requestId !== undefined) {
+      this.#dependencies.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
+    }
+    if (!connection.open) {
+      this.counts.connecting--;
+      client.destroy();
+      this.#drop(connection);
+      if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+    }
+  }
+
+  onFailed(client: Client, cause: FailureCode, message: string, retryAfterMs?: number): void {
+    const connection = this.#table.ofClient(client);
+    if (!connection) return;
+    if (this.#clients.retryPort(connection, cause)) return;
+    this.counts.failed(cause);
+    this.counts.connecting--;
+    this.#failPending(connection, cause, message, retryAfterMs);
+    this.#drop(connection);
+    if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+  }
+
+  onBroadcast(
+    client: Client,
+    seq: number,
+    _sentAtUs: number,
+    worker: string,
+    receivedAtUs: number,
+    copy: BroadcastCopy,
+  ): void {
+    this.#dependencies.ledger.receive(client.slot, seq, worker, receivedAtUs, copy);
+  }
+
+  onOwnEvent(client: Client, id: string, receivedAtUs: number, copy: OwnEventCopy): void {
+    const { ledger, sightings } = this.#dependencies;
+    ledger.receive(client.slot, sightings.numberOf(id, receivedAtUs, copy), '', receivedAtUs, copy);
+  }
+
+  onUnreadable(_client: Client, example?: string): void {
+    this.#dependencies.ledger.receiveUnreadable();
+    this.#dependencies.sightings.unmatched(example);
+  }
+
+  onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
+    const connection = this.#table.ofClient(client);
+    if (connection) this.#dependencies.answer({ op: 'event', id: connection.id, namespace, event, args });
+  }
+
+  onIgnored(): void {
+    this.counts.ignoredEvents++;
+  }
+
+  onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
+    this.#acknowledgements.received(client, this.#table.ofClient(client), ackId, args);
+  }
+
+  onUnknownAck(): void {
+    this.counts.unknownAcks++;
+  }
+
+  onClosed(client: Client, reason: string, namespace: string | undefined): void {
+    const connection = this.#table.ofClient(client);
+    if (!connection) return;
+    if (namespace !== undefined) {
+      this.#dependencies.answer({ op: 'closed', id: connection.id, reason, namespace });
+      return;
+    }
+    this.counts.connected--;
+    this.counts.ended(reason);
+    this.#failPending(connection, 'closed', reason);
+    if (connection.closeRequestId !== undefined) {
+      this.#forget(connection);
+      return;
+    }
+    this.#drop(connection);
+    this.#dependencies.answer({ op: 'closed', id: connection.id, reason });
+  }
+
+  onTraffic(receivedBytes: number, sentBytes: number): void {
+    this.counts.receivedBytes += receivedBytes;
+    this.counts.sentBytes += sentBytes;
+  }
+
+  #failPending(connection: ConnectionState, cause: FailureCode, message: string, retryAfterMs?: number): void {
+    for (const { requestId } of connection.pending) {
+      this.#dependencies.answer({ op: 'failed', requestId, cause, message, retryAfterMs });
+    }
+    connection.pending = NONE_PENDING;
+  }
+
+  /** The client has ended; the engine can open the connection again. */
+  #drop(connection: ConnectionState): void {
+    const { client } = connection;
+    if (!client) return;
+    this.#acknowledgements.left(client);
+    this.#table.releaseSlot(client);
+    this.counts.assign(connection, '', false);
+    this.counts.dropped(connection);
+    connection.client = undefined;
+    connection.open = false;
+  }
+
+  #forget(connection: ConnectionState): void {
+    this.#drop(connection);
+    this.#confirmClose(connection);
+  }
+
+  #confirmClose(connection: ConnectionState): void {
+    this.#table.delete(connection.id);
+    if (connection.closeRequestId === undefined) return;
+    this.#dependencies.answer({ op: 'left', requestId: connection.closeRequestId });
+    connection.closeRequestId = undefined;
+  }
+
+  /** Drops all connections at once, without reports. */
+  destroy(): void {
+    this.#table.destroy();
+  }
+}

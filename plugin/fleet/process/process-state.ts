@@ -1,0 +1,78 @@
+/** Everything that a fleet process counts and times; a reset replaces it by a new one. */
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link.ts';
+import { type EventLoopWatch, processHealth } from '../health.ts';
+import type { FleetAnswer, ProcessSnapshot } from '../messages.ts';
+import { ConnectTimes } from './connect-times.ts';
+import { ConnectionManager, type ConnectionManagerDependencies } from './connection-manager.ts';
+import { Ledger } from './ledger.ts';
+import { type ConnectionCommand, OpenSchedule } from './open-schedule.ts';
+import { OpenSeries } from './open-series.ts';
+import { Sightings } from './sightings.ts';
+
+/** The process itself numbers the broadcasts of an own event. */
+const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };
+
+type Status = Extract<FleetAnswer, { op: 'status' }>;
+
+export class ProcessState {
+  readonly ledger: Ledger;
+  readonly sightings: Sightings;
+  readonly connections: ConnectionManager;
+  readonly #connectTimes = new ConnectTimes();
+  readonly #openSeries = new OpenSeries(monotonicUs());
+  readonly #schedule: OpenSchedule;
+
+  constructor(
+    dependencies: Omit<ConnectionManagerDependencies, 'ledger' | 'sightings' | 'connectTimes' | 'openSeries'>,
+  ) {
+    const { ownEvent, broadcasts } = dependencies.settings;
+    const ledger = new Ledger(ownEvent ? { ...OWN_PLAN, bytes: ownEvent.bytes } : broadcasts);
+    const sightings = new Sightings(ledger);
+    this.ledger = ledger;
+    this.sightings = sightings;
+    this.connections = new ConnectionManager({
+      ...dependencies,
+      ledger,
+      sightings,
+      connectTimes: this.#connectTimes,
+      openSeries: this.#openSeries,
+    });
+    this.#schedule = new OpenSchedule((command) => this.connections.run(command), dependencies.answer);
+  }
+
+  /** Runs a command for one connection, when its time has come. */
+  run(command: ConnectionCommand): void {
+    this.#schedule.add(command);
+  }
+
+  freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
+    const { seq, id, sentAtUs } = order;
+    if (id === undefined) return this.ledger.freeze(order);
+    return { ...this.ledger.freeze({ ...order, seq: this.sightings.finalize(id, sentAtUs) }), seq };
+  }
+
+  status(): Status {
+    const { counts, joining, joined } = this.connections;
+    const { connecting, connected, upgrading } = counts;
+    const { received, reached } = this.ledger;
+    return { op: 'status', connecting, connected, upgrading, joining, joined, received, reached };
+  }
+
+  snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {
+    const { connecting: _, upgrading: __, ...counted } = this.connections.counts;
+    return {
+      ...counted,
+      health: processHealth(counted.connected, eventLoop),
+      connectUs: this.#connectTimes.snapshot(),
+      openings: this.#openSeries.snapshot(),
+      receipts: this.ledger.totals(),
+    };
+  }
+
+  /** Drops all remaining connections, without reports. */
+  close(): void {
+    this.#schedule.close();
+    this.connections.destroy();
+  }
+}

@@ -1,0 +1,21 @@
+/** The sections that a run can know nothing of, which is no doubt of the others. */
+import type { Result } from '../../protocol/result/result.ts';
+import type { Measurements } from '../run/measurements.ts';
+import { ENGINE } from '../script/script.ts';
+
+const NO_CONTROL = 'no control port';
+const NO_LEDGER = 'this engine does not report which broadcasts arrive';
+
+export function absentSections({
+  engine,
+  control,
+  memory,
+  ownEvent,
+}: Pick<Measurements, 'engine' | 'control' | 'memory' | 'ownEvent'>): Result['absent'] {
+  if (!control) {
+    const echoed = { roundTrip: NO_CONTROL };
+    const published = ownEvent ? echoed : { delivery: NO_CONTROL, latency: NO_CONTROL, ...echoed };
+    return memory ? published : { memory: NO_CONTROL, cpu: NO_CONTROL, ...published };
+  }
+  return engine === ENGINE ? {} : { delivery: NO_LEDGER, latency: NO_LEDGER };
+}

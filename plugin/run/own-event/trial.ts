@@ -1,0 +1,87 @@
+/** Before the load: does the event come, and are its id and its time where the options say? */
+import type { Socket } from 'socket.io-client';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { formatJsonPath, valueAt } from '../../../protocol/json-path.ts';
+import { exampleOf, idOf } from '../../fleet/own-event.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
+import type { Delivery } from '../../script/settings.ts';
+import { connectOfficial } from '../receivers/official-client.ts';
+import { type Publishers, prepare } from '../receivers/publishers.ts';
+import { pause } from '../wait.ts';
+import { pathUnmatched } from './window.ts';
+
+/** A server may take a while to put a connection where it gets broadcasts, so a publisher tries more than once. */
+const TRIES = 5;
+const TRY_MS = 1000;
+
+/**
+ * Listens with a connection of its own.
+ * @returns a line for the user where nothing is known: a server may send only to those who did what the flow does
+ * @throws CapacityError DELIVERY_PATH_UNMATCHED, DELIVERY_ID_REPLACED, or TARGET_UNREACHABLE
+ */
+export async function tryDelivery(
+  connection: ConnectionTarget,
+  delivery: Delivery,
+  publishers: Publishers | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const listener = await connectOfficial(connection, signal);
+  try {
+    return await listen(listener, delivery, publishers, signal);
+  } finally {
+    listener.disconnect();
+  }
+}
+
+async function listen(
+  listener: Socket,
+  delivery: Delivery,
+  publishers: Publishers | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { event, id: path, sentAt, publish } = delivery;
+  const own = new Set<string>();
+  const others = new Set<string>();
+  const arrived = Promise.withResolvers<void>();
+  let replaced: string | undefined;
+  const done = new AbortController();
+  listener.onAny((name: string, ...args: unknown[]) => {
+    if (name !== event) {
+      others.add(name);
+      return;
+    }
+    const id = idOf(valueAt(args, path));
+    const example = exampleOf(event, args);
+    if (id === undefined) arrived.reject(pathUnmatched(event, formatJsonPath(path), example));
+    else if (publishers?.givesIds && !own.has(id)) replaced = example;
+    else if (sentAt && valueAt(args, sentAt) === undefined) {
+      arrived.reject(pathUnmatched(event, formatJsonPath(sentAt), example));
+    } else arrived.resolve();
+  });
+  const ended = arrived.promise.finally(() => done.abort());
+  // Nobody awaits it when the tries are over.
+  ended.catch(() => {});
+  if (publish) prepare(listener, publish);
+  const untilDone = AbortSignal.any([signal, done.signal]);
+  for (let attempt = 0; attempt < TRIES && !untilDone.aborted; attempt++) {
+    const id = publishers?.tryOne();
+    if (id !== undefined) own.add(id);
+    await pause(TRY_MS, untilDone);
+  }
+  signal.throwIfAborted();
+  if (done.signal.aborted) {
+    await ended;
+    return undefined;
+  }
+  if (replaced !== undefined) throw idReplaced(event, formatJsonPath(path), replaced);
+  const instead = others.size > 0 ? `; it got ${[...others].slice(0, 10).join(', ')}` : '';
+  return `A connection of the run got no \`${event}\` within ${(TRIES * TRY_MS) / 1000} s${instead}.`;
+}
+
+function idReplaced(event: string, path: string, example: string): CapacityError {
+  return new CapacityError(
+    'DELIVERY_ID_REPLACED',
+    `the id that a publisher sent does not come back at ${path} of \`${event}\`: ${example}`,
+    'name the place where the server passes it on; or leave `$id` out of `publish.emit`, if the server gives ids of its own',
+  );
+}

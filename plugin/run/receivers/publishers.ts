@@ -1,0 +1,124 @@
+/**
+ * Connections of the run that make a server of somebody else's broadcast. They are none of the scenario's, so no ledger
+ * counts what they receive: it does not matter whether the server sends a broadcast back to its publisher.
+ */
+import type { Socket } from 'socket.io-client';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
+import type { Emission, PublishOptions } from '../../script/delivery-options.ts';
+import { pause } from '../wait.ts';
+import { connectOfficial } from './official-client.ts';
+
+/** Times on CLOCK_MONOTONIC. */
+export interface Published {
+  /** From 1. */
+  seq: number;
+  id: string;
+  emittedAtUs: number;
+  intendedAtUs: number;
+  /** As it stands in the payload. */
+  sentAt: number;
+}
+
+/** In which the publishers of one run start. */
+const LEAD_US = 200_000;
+const PLACEHOLDER = /\$(id|sentAt)\b/g;
+
+export class Publishers {
+  readonly #options: PublishOptions;
+  readonly #sockets: Socket[];
+  readonly #name: string;
+
+  private constructor(options: PublishOptions, sockets: Socket[], name: string) {
+    this.#options = options;
+    this.#sockets = sockets;
+    this.#name = name;
+  }
+
+  /**
+   * @param name no two broadcasts have the same id, as it begins with this
+   * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
+   */
+  static async connect(
+    connection: ConnectionTarget,
+    options: PublishOptions,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<Publishers> {
+    const opening = Array.from({ length: options.users }, () => connectOfficial(connection, signal));
+    const opened = await Promise.allSettled(opening);
+    const sockets = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const publishers = new Publishers(options, sockets, name);
+    const failed = opened.find((one) => one.status === 'rejected');
+    if (failed) {
+      publishers.close();
+      throw failed.reason;
+    }
+    for (const socket of sockets) prepare(socket, options);
+    return publishers;
+  }
+
+  /** Connected now. */
+  get connected(): number {
+    return this.#sockets.filter((socket) => socket.connected).length;
+  }
+
+  /** Whether the ids are the run's own. */
+  get givesIds(): boolean {
+    return mentions(this.#options.emit.args, '$id');
+  }
+
+  /** One outside the schedule. @returns its id */
+  tryOne(): string {
+    const id = `${this.#name}-trial`;
+    this.#emit(0, id, Date.now());
+    return id;
+  }
+
+  /** On an absolute schedule. @returns what was sent; the rest, and why not, goes to `onFailed` */
+  async publish(onSent: (sent: Published) => void, onFailed: (seq: number, error: Error) => void, signal: AbortSignal) {
+    const { count, every, users } = this.#options;
+    const startUs = monotonicUs() + LEAD_US;
+    for (let index = 0; index < count; index++) {
+      const [seq, intendedAtUs] = [index + 1, startUs + index * every * 1e6];
+      await pause((intendedAtUs - monotonicUs()) / 1000, signal);
+      if (signal.aborted) return;
+      const [id, sentAt, emittedAtUs] = [`${this.#name}-${seq}`, Date.now(), monotonicUs()];
+      if (this.#emit(index % users, id, sentAt)) onSent({ seq, id, sentAt, emittedAtUs, intendedAtUs });
+      else onFailed(seq, new Error('the connection of its publisher had ended'));
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    for (const socket of this.#sockets) socket.disconnect();
+  }
+
+  /** @returns false if the publisher is not connected: the client would keep the event and send it later */
+  #emit(user: number, id: string, sentAt: number): boolean {
+    const socket = this.#sockets[user] as Socket;
+    if (!socket.connected) return false;
+    const { event, args } = this.#options.emit;
+    socket.emit(event, ...args.map((value) => fill(value, { id, sentAt })));
+    return true;
+  }
+}
+
+/** Sends what comes before the first broadcast, such as the join of a room. */
+export function prepare(socket: Socket, { before }: { before: Emission[] }): void {
+  for (const { event, args } of before) socket.emit(event, ...args);
+}
+
+/** A text that is nothing but a placeholder becomes the value itself, so that the time can be a number. */
+function fill(value: unknown, values: { id: string; sentAt: number }): unknown {
+  if (value === '$id') return values.id;
+  if (value === '$sentAt') return values.sentAt;
+  if (typeof value === 'string') return value.replace(PLACEHOLDER, (_, name: 'id' | 'sentAt') => String(values[name]));
+  if (Array.isArray(value)) return value.map((one) => fill(one, values));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, values)]));
+}
+
+function mentions(args: unknown[], placeholder: string): boolean {
+  return JSON.stringify(args).includes(placeholder);
+}

@@ -1,0 +1,104 @@
+/**
+ * All codes of `CapacityError`, with the causes that docs/reference/errors.md gives for them. People look them up and
+ * scripts match them: a code keeps its meaning from version to version.
+ */
+export const ERROR_CODES = {
+  // Settings
+  SCRIPT: "the flow or the engine's options have mistakes; all are listed",
+  ALL_FAILED: 'without the plugin: all virtual users of an Artillery worker failed',
+  SCENARIO_UNREADABLE: '`socketio-capacity doctor` cannot read the scenario',
+  ARTILLERY_MISSING: '`socketio-capacity doctor`, `repeat` or `study` finds no Artillery beside the plugin',
+  CONFIG_INVALID:
+    "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes; all are listed",
+  RATE_IMPOSSIBLE: 'the arrivals of a phase cannot be spread over whole seconds at about `RATE`',
+  RESULTS_UNWRITABLE: 'the folder for results, or a file in it, cannot be written, at the start or during a run',
+  LIVE_PORT_TAKEN: 'the live view cannot listen on its port',
+  TOO_FEW_FILES: 'the open-file limit is too low for any run',
+  BAD_OPTION: 'invalid or missing options for `stack up` or `init`; all are listed',
+  SCENARIO_UNWRITABLE: '`init` cannot write the file, or it already exists',
+  EVENT_NOT_FOUND: 'without a terminal: `init` was given no event, and found none that it can count',
+
+  // Reading a result
+  RESULT_UNREADABLE: 'there is no such file, or no `result.json` in the folder',
+  RESULT_INVALID:
+    'the file is truncated, was edited, is not a result, or comes from an older version; the message names the keys',
+  RESULT_TOO_NEW: 'a newer version wrote the file; the message names the unknown keys',
+  RESULT_UNSOUND: "a run's figures violate the schema, which is a bug; the message names the keys",
+  REPORT_FAILED: 'one of the files could not be written; the line below the message shows the cause',
+
+  // Baselines and series
+  BASELINE_MISSING: 'the file has no baseline of that name, or does not exist',
+  BASELINE_INVALID: 'the result to be saved is INVALID',
+  BASELINE_NOT_COMPARABLE:
+    'the result was measured with a different load or on different hardware; the message lists the differences',
+  BASELINE_UNREADABLE: 'the file is damaged, or is not a baseline file; the message names the keys',
+  BASELINE_UNWRITABLE: 'the file cannot be written',
+  REPEAT_UNREADABLE: 'the `repeat.json` is damaged, or none of its runs has a result',
+
+  // Studies
+  STUDY_INVALID: "the study's file is missing or has mistakes; all are listed",
+  STUDY_CHANGED:
+    'the study, or its scenario, is not the one that the earlier runs in its folder belong to; the message lists what changed',
+  STUDY_UNREADABLE: 'the `study.json` of a study to be resumed is damaged',
+
+  // Target
+  TARGET_TOO_LARGE:
+    'the machine, or the stack that is up, cannot hold that many connections; the message names the highest number and the limit',
+  TARGET_UNREACHABLE: 'no Socket.IO connection to the target; the message names the system error or HTTP status',
+  JOIN_REFUSED: 'the server lets nobody join that room by `join_room`; the message has its reason',
+  JOIN_TIMEOUT: "the server did not acknowledge the probe's `join_room`",
+  CONTROL_MISSING:
+    'the address has no control namespace; or no control port is known, and an external engine drives the load, whose connections only the workers can count',
+  WORKERS_NOT_FOUND: '`workers.pids`, `workers.match` or `workers.cgroup` finds no process on this machine',
+  METRICS_UNREACHABLE: 'nothing answers at `workers.prometheus.url`, or not with metrics',
+  METRICS_MISSING:
+    'the metrics have no memory of a process or container with the labels of `workers.prometheus`; the message names what they have',
+  CONTROL_UNREACHABLE: 'a control port cannot be reached',
+  CONTROL_TIMEOUT: 'a worker did not answer a request in time',
+  BAD_TOKEN: 'a worker refused the control token',
+  DELIVERY_PATH_UNMATCHED:
+    'the event of `delivery` arrives, and at the path of its id or time stands nothing, or no string or number; the message shows what did arrive',
+  DELIVERY_ID_REPLACED:
+    'the event of `delivery` arrives, but never with the id that a publisher sent; the message shows what did arrive',
+  HTTP_MISSING: "the flow has HTTP steps, and Artillery's HTTP engine cannot be loaded",
+  ENGINE_START: "the generator's processes did not start",
+  ENGINE_MISSING: 'no engine became ready',
+
+  // Stack
+  NGINX_MISSING: 'nginx is not installed',
+  REDIS_MISSING: 'redis-server is not installed',
+  PM2_MISSING: 'pm2 is not installed beside the plugin',
+  NGINX_FAILED: 'nginx refuses its configuration, or did not start',
+  REDIS_FAILED: 'redis-server did not start, or the server at `REDIS_URL` does not answer',
+  PM2_FAILED: 'a PM2 command failed',
+  WORKER_FAILED: 'a worker did not become healthy',
+  PORT_TAKEN: "another program listens on the port; on a target's port, one that is not a Socket.IO server",
+  NO_FREE_PORT: 'no free ports between 12,000 and 32,000',
+  TOO_MANY_CONNECTIONS:
+    "the open-file limit of the embedded profile's single worker is too low for that many connections",
+  STACK_RUNNING: 'a stack is already up or starting',
+  STACK_BUSY: 'the stack is starting or stopping',
+  STACK_TLS: 'the stack that is up speaks TLS and the run does not, or the other way round',
+  STACK_IN_USE: 'another run is using the stack that it started',
+  STACK_STUCK: 'processes of the stack do not end',
+  STACK_FAILED: 'the stack did not start, for an unexpected reason',
+  STATE_DIR_UNSAFE: 'the state folder belongs to another user, is a symbolic link, or is writable for others',
+  STATE_DIR_UNWRITABLE: 'the state folder cannot be created or written to',
+  STATE_DIR_TOO_LONG: "the path of the state folder is too long for PM2's sockets",
+
+  // Server
+  REDIS_UNREACHABLE: 'the worker cannot connect to Redis',
+  LISTEN_FAILED: 'the worker cannot listen on its address',
+  NOT_ATTACHED: '`instrument(io)` was called before Socket.IO had an HTTP server',
+  MEMBERS_UNKNOWN: 'the members of a room could not be counted on all workers, so nothing was sent',
+  UNKNOWN_REQUEST: 'the control namespace does not know this request',
+  BAD_REQUEST: 'a control request has invalid arguments',
+  REQUEST_FAILED: 'a control request failed',
+
+  // Benches
+  USAGE: 'invalid options for a bench',
+  LINUX_ONLY: 'the benches read `/proc`, and one of their clients uses epoll',
+  NOT_BY_NPM: 'a bench was not started through its npm script, which its report names',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,213 @@
+/**
+ * All reasons for a verdict other than VALID, with the causes that docs/reference/errors.md gives for them. One that
+ * `invalidates` makes the run INVALID: its figures cannot be trusted. Any other makes it SUSPECT.
+ */
+
+interface Definition {
+  invalidates: boolean;
+  meaning: string;
+}
+
+export const VERDICT_REASONS = {
+  RUN_INCOMPLETE: {
+    invalidates: true,
+    meaning: 'the run was stopped, or measuring failed, before its end; or the virtual users had left before the end',
+  },
+  NO_CONNECTIONS: { invalidates: true, meaning: 'no connection was made' },
+  LEDGER_MISMATCH: { invalidates: true, meaning: 'for a broadcast, expected is not received + lost' },
+  COPIES_MISMATCH: {
+    invalidates: true,
+    meaning: 'the frames that carried the broadcast event are not the sum of the columns that they are counted in',
+  },
+  RECEIVED_BEFORE_SENT: {
+    invalidates: true,
+    meaning:
+      'broadcasts arrived before they were sent, by more than the clocks may be wrong: a clock or the server is wrong',
+  },
+  COUNTS_DISAGREE: {
+    invalidates: true,
+    meaning: 'the server counted a different number of members than the ledger expected',
+  },
+  WORKER_RESTARTED: { invalidates: true, meaning: 'a worker has a different process than at the start, or is missing' },
+  REDIS_GONE: { invalidates: true, meaning: 'Redis stopped answering during the run' },
+  ACCOUNTS_MISMATCH: {
+    invalidates: true,
+    meaning: 'an engine and its fleet count a different number of living connections',
+  },
+  TRANSPORTS_MISMATCH: {
+    invalidates: true,
+    meaning: 'opened connections are not the sum of WebSocket, upgraded and polling ones',
+  },
+  WORKERS_DISAGREE: {
+    invalidates: true,
+    meaning: 'the workers count more or fewer connections than the generator holds',
+  },
+  WORKER_UNKNOWN: {
+    invalidates: true,
+    meaning: 'connections joined on workers that no control URL leads to',
+  },
+  WORKER_REPEATED: {
+    invalidates: true,
+    meaning: 'two control URLs lead to one process, or two workers have the same name',
+  },
+  STATISTICS_STALE: {
+    invalidates: true,
+    meaning:
+      'a worker sent the same statistics again, or the metrics of a server were the same at another number of connections',
+  },
+  DEPLOYMENT_CHANGED: {
+    invalidates: true,
+    meaning: 'PM2, nginx, Redis or a process of the server was reloaded, replaced or stopped during the run',
+  },
+  ENGINE_SILENT: {
+    invalidates: true,
+    meaning: 'a worker of Artillery did not answer, so what it counted is not known',
+  },
+  CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections ended before the run released them' },
+  NOT_UPGRADED: {
+    invalidates: false,
+    meaning: 'connections that begin with polling did not upgrade to WebSocket',
+  },
+  TARGET_NOT_REACHED: {
+    invalidates: false,
+    meaning: 'virtual users that stay were never all connected at the same time',
+  },
+  CONNECTIONS_FAILED: { invalidates: false, meaning: 'virtual users failed, or additional connections of one failed' },
+  USERS_SKIPPED: {
+    invalidates: false,
+    meaning: 'Artillery did not start virtual users, because of `maxVusers` in a phase',
+  },
+  UNKNOWN_ACKS: {
+    invalidates: false,
+    meaning: 'the server acknowledged what had not been sent, or acknowledged it more than once',
+  },
+  RATE_NOT_REACHED: {
+    invalidates: false,
+    meaning: 'less than 95 % of the configured connections per second was reached',
+  },
+  NOT_SETTLED: { invalidates: false, meaning: '30 s after a ramp, some virtual users had not connected and joined' },
+  PLATEAU_MOVED: { invalidates: false, meaning: 'connections came or left while memory was read' },
+  NOBODY_EXPECTED: { invalidates: false, meaning: 'no connection had joined the room of the broadcasts' },
+  DUPLICATE_RECEIPTS: { invalidates: false, meaning: 'connections got a broadcast more than once' },
+  LATE_RECEIPTS: { invalidates: false, meaning: 'broadcasts arrived after the ledger was finalized' },
+  NOT_MEMBER_RECEIPTS: {
+    invalidates: false,
+    meaning: 'connections that had never asked to join the room got broadcasts',
+  },
+  NEVER_ORDERED: { invalidates: false, meaning: 'broadcasts arrived that the run did not send' },
+  UNREADABLE_BROADCASTS: {
+    invalidates: false,
+    meaning: 'broadcasts arrived whose payload is not as the wire contract has it, or has no id where `delivery` says',
+  },
+  WRONG_PAYLOADS: {
+    invalidates: false,
+    meaning: 'broadcasts arrived whose payload has another length or other characters than were sent',
+  },
+  DELIVERY_EVENT_MISSING: {
+    invalidates: true,
+    meaning: 'no copy of the event that `delivery` names arrived while it was measured',
+  },
+  BROADCASTS_UNSEEN: {
+    invalidates: false,
+    meaning: 'publishers of the run provoked more broadcasts than ids arrived',
+  },
+  SENT_AT_UNUSABLE: {
+    invalidates: false,
+    meaning:
+      'the times in the payload of the event that `delivery` names are no times, too coarse, or by a clock that disagrees with that of the generator: they are not shown as latency',
+  },
+  IDS_NOT_COUNTED: {
+    invalidates: false,
+    meaning:
+      'more broadcasts of the event that `delivery` names came than the ledgers have room for (64 MB in each process)',
+  },
+  BASELINE_NOT_EMPTY: { invalidates: false, meaning: 'connections existed before the run' },
+  CLOCK_UNCERTAIN: {
+    invalidates: false,
+    meaning:
+      'a worker runs on another host, and the offset of its clock, which is removed from the latencies, is not known precisely enough for them',
+  },
+  WARM_UP_FAILED: {
+    invalidates: false,
+    meaning: 'the server did not accept all of the short connections before the baseline',
+  },
+  GENERATOR_LAGS: {
+    invalidates: false,
+    meaning: 'an event loop of the generator was more than 50 ms late (p99) during a ramp or the broadcasts',
+  },
+  FLEET_PROCESS_SILENT: {
+    invalidates: true,
+    meaning: 'a process of the generator did not answer, so what its connections received is not known',
+  },
+  FLEET_PROCESS_DIED: {
+    invalidates: false,
+    meaning: 'a process of the generator died; its connections count as lost while disconnected',
+  },
+  GENERATOR_QUEUES: {
+    invalidates: false,
+    meaning:
+      'receivers (p99) lag behind the reference receiver (`sentinel`), which their worker serves last: by more than 50 ms, or by more than a quarter of its median latency if that is more; and a fleet process stood still for at least half of that lag, or the machine was saturated',
+  },
+  SENTINEL_MISSING: {
+    invalidates: false,
+    meaning: 'the reference receiver could not join, or its connection ended during the broadcasts',
+  },
+  MACHINE_SATURATED: {
+    invalidates: false,
+    meaning:
+      "less than 10 % of the generator's machine was idle during the ramp or the broadcasts, and a thread of the generator waited for a CPU in more than 20 % of the time it wanted to run",
+  },
+  SWAPPING: {
+    invalidates: false,
+    meaning: "the generator's machine swapped more than 1 MB in or out during the run",
+  },
+  SAMPLER_GAPS: {
+    invalidates: false,
+    meaning:
+      'more than 5 % of the samples are missing or failed, or there is a gap of more than five intervals: peaks may have been missed',
+  },
+  UNIFORM_CEILING: {
+    invalidates: false,
+    meaning:
+      '1 % of the connections or more failed, nine in ten of them at one limit (`EMFILE`, `ENFILE`, `EADDRNOTAVAIL`, `http_500`, `http_502`, `http_503`); or as many are missing, and at least three fleet processes stopped at the same number',
+  },
+  TOO_FEW_PLATEAUS: {
+    invalidates: false,
+    meaning:
+      'memory was read at fewer than three different numbers of connections, including zero, so the bytes per connection have no interval',
+  },
+  MEMORY_NOT_LINEAR: {
+    invalidates: false,
+    meaning:
+      "the workers' memory is not a straight line: from the first connection to the last, the cost of one changes by more than 20 % and by more than the error (99 %)",
+  },
+  MEMORY_GROWS: {
+    invalidates: false,
+    meaning:
+      "the workers' memory grew while the number of connections stayed the same, and a garbage collection did not free it; at this rate, more than 20 % of what the connections seem to cost",
+  },
+  MEMORY_FALLS: {
+    invalidates: false,
+    meaning:
+      'at the baseline, or after all had left, the memory of the deployment still fell after 20 s, although nobody was connected',
+  },
+  COLLECTION_MISSING: {
+    invalidates: false,
+    meaning: 'a worker confirmed a garbage collection without making one, so memory at rest is not known',
+  },
+  BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast that it was asked to send' },
+  ROUND_TRIPS_MISSING: {
+    invalidates: false,
+    meaning: 'round trips of the probe, unloaded or under load, were not sent or not answered',
+  },
+  NOT_GONE: { invalidates: false, meaning: 'connections remained 120 s after the end, so the residual is not known' },
+} as const satisfies Record<string, Definition>;
+
+export type ReasonCode = keyof typeof VERDICT_REASONS;
+
+/** As in the result document, whose schema accepts any code, for documents of other versions. */
+export interface Reason {
+  code: ReasonCode;
+  message: string;
+  fix?: string;
+}

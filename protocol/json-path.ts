@@ -1,0 +1,35 @@
+/** The JSON paths of options: `$.0.id`, `$[0].id`, `$[0]["message id"]`, from the list of an event's arguments. */
+
+/** What each step names: a key, or the index in a list. */
+export type JsonPath = readonly string[];
+
+const STEP = /\.([^.[\]\s"']+)|\[(\d+)\]|\["([^"]+)"\]|\['([^']+)'\]/y;
+/** In words, as events usually have one argument. */
+const FIRST_ARGUMENT = 'first argument';
+
+/** @returns undefined if it is no path, or names no argument */
+export function parseJsonPath(text: string): JsonPath | undefined {
+  if (text === FIRST_ARGUMENT) return ['0'];
+  const path: string[] = [];
+  STEP.lastIndex = 1;
+  while (STEP.lastIndex < text.length) {
+    const found = STEP.exec(text);
+    if (!found) return undefined;
+    path.push(found.slice(1).find((step) => step !== undefined) as string);
+  }
+  return text.startsWith('$') && /^\d+$/.test(path[0] ?? '') ? path : undefined;
+}
+
+export function formatJsonPath(path: JsonPath): string {
+  return `$${path.map((step) => (/^[^.[\]\s"']+$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`)).join('')}`;
+}
+
+/** @returns undefined where nothing stands at the path */
+export function valueAt(args: unknown, path: JsonPath): unknown {
+  let value = args;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value;
+}

@@ -1,0 +1,51 @@
+/** The section `connections` of the result document. */
+import { z } from 'zod';
+import { TRANSPORTS, type TransportsName } from '../connection.ts';
+import { count, summary, summarySchema } from './parts.ts';
+
+export const connectionsSchema = z.strictObject({
+  target: count,
+  peak: count,
+  failed: count,
+  failures: z.record(z.string(), count),
+  /** What the server said, or what went wrong, at the first failure of each cause. */
+  failureExamples: z.record(z.string(), z.string()).default({}),
+  /** Connections that virtual users tried to open. */
+  asked: count.default(0),
+  /** How many of these were open at some time. */
+  opened: count.default(0),
+  /** Open after all broadcasts; null where virtual users come and go, or nobody counts. */
+  held: count.nullable().default(null),
+  /** Opened, and ended other than by their virtual users, by Socket.IO's reason. */
+  lost: z.record(z.string(), count).default({}),
+  /** Virtual users that Artillery did not start, because a phase's `maxVusers` were present. */
+  skipped: count.default(0),
+  /** Acknowledgements of nothing that was sent, and repeated ones. */
+  unknownAcks: count.default(0),
+  retries: count,
+  disconnects: z.record(z.string(), count),
+  configuredRatePerSec: z.number().nullable(),
+  achievedRatePerSec: z.number().nullable(),
+  rampSeconds: z.number().nullable(),
+  connectMs: summary,
+  stagesMs: z.record(z.string(), summarySchema),
+  /** Of the connections that opened; null without TLS, and with the official client. */
+  tlsHandshakes: z.strictObject({ full: count, resumed: count }).nullable().default(null),
+  /** Null where nobody counts, and in results of older versions. */
+  transports: z
+    .strictObject({
+      /** `default` is polling, then WebSocket. */
+      configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]),
+      /** From the start. */
+      websocket: count,
+      /** Began with polling, and WebSocket now or at their end. `opened = websocket + upgraded + polling`. */
+      upgraded: count,
+      /** Still, or until their end. */
+      polling: count,
+      /** Upgrades that failed, by cause. */
+      upgradeFailures: z.record(z.string(), count),
+    })
+    .nullable()
+    .default(null),
+  perWorker: z.record(z.string(), count),
+});

@@ -1,0 +1,94 @@
+/** A study, which runs every combination of levels several times: its file, and `study.json` with what came of it. */
+import { z } from 'zod';
+import { spreadSchema, statusSchema } from './repeat.ts';
+
+const count = z.number().int().nonnegative();
+const levelSchema = z.union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' });
+
+export const levelsSchema = z
+  .array(levelSchema, { error: 'expected a list of levels, such as [1, 2]' })
+  .min(1, 'has no levels')
+  .refine((levels) => new Set(levels.map(String)).size === levels.length, 'has the same level twice');
+
+const combinationSchema = z.record(z.string(), levelSchema);
+
+/** What the study's file says. */
+export const planSchema = z.strictObject({
+  /** Path of the scenario, relative to the study's file. */
+  scenario: z.string().min(1),
+  /** Levels by name: in capitals an environment variable, otherwise an option of the plugin, with dots. */
+  vary: z
+    .record(z.string(), levelsSchema)
+    .refine((vary) => Object.values(vary).some((levels) => levels.length > 1), 'nothing has two levels to compare'),
+  /** Levels that do not go together: the combinations that have all levels of an entry are left out. */
+  except: z.array(combinationSchema).default([]),
+  /** Runs of each combination. */
+  repeat: z.number().int().positive(),
+  /** Of the order of runs. */
+  seed: z.number().int().default(1),
+});
+
+const runSchema = z.strictObject({
+  /** From 1, in the order of the study. */
+  number: count,
+  /** From 1; each block has every combination once. */
+  block: count,
+  levels: combinationSchema,
+  startedAt: z.string(),
+  /** Of `artillery run`. */
+  exitCode: z.number().int(),
+  seconds: z.number().nonnegative(),
+  /** Path of its result.json, relative to the folder of this file; null if the run left none. */
+  result: z.string().nullable(),
+  status: statusSchema.nullable(),
+  /** Why it contributes no figures; null if it does. */
+  problem: z.string().nullable(),
+});
+
+const differenceSchema = z.strictObject({
+  answer: z.enum(['better', 'worse', 'no-difference', 'cannot-tell']),
+  value: z.number().nullable(),
+  share: z.number().nullable(),
+  low: z.number().nullable(),
+  high: z.number().nullable(),
+  noise: z.enum(['repeats', 'fit']).nullable(),
+});
+
+export const studySchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  name: z.string(),
+  /** The first comment line of the study's file. */
+  title: z.string(),
+  plan: planSchema,
+  /** SHA-256 of the scenario's text. */
+  scenarioHash: z.string(),
+  startedAt: z.string(),
+  /** Number of runs planned. */
+  planned: count,
+  runs: z.array(runSchema),
+  combinations: z.array(
+    z.strictObject({
+      levels: combinationSchema,
+      /** Runs that contribute figures, of `plan.repeat`. */
+      usable: count,
+      /** By the figure's key in the result document. */
+      figures: z.record(z.string(), spreadSchema),
+    }),
+  ),
+  /** One for each name, each setting of the other names, and each level after the first. */
+  differences: z.array(
+    z.strictObject({
+      name: z.string(),
+      others: combinationSchema,
+      reference: levelSchema,
+      level: levelSchema,
+      figures: z.record(z.string(), differenceSchema),
+    }),
+  ),
+});
+
+export type Level = z.infer<typeof levelSchema>;
+export type Levels = z.infer<typeof combinationSchema>;
+export type Plan = z.infer<typeof planSchema>;
+export type StudyRun = z.infer<typeof runSchema>;
+export type Study = z.infer<typeof studySchema>;

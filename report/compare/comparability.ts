@@ -1,0 +1,92 @@
+/** The conditions in which results differ besides their figures, since they may explain a difference. */
+import type { Result } from '../../protocol/result/result.ts';
+import { decimals } from '../format.ts';
+import { serverName, serverProperties } from '../server.ts';
+import { transportsOf } from '../transports.ts';
+
+/**
+ * `load`: a different load was applied. `machine`: different hardware. `system`: its kernel and limits. `deployment`:
+ * versions and settings of what was measured, perhaps the very change whose effect is of interest.
+ */
+export type Aspect = 'load' | 'machine' | 'system' | 'deployment';
+
+export interface Mismatch {
+  aspect: Aspect;
+  /** Name of the setting or property. */
+  name: string;
+  /** One per set; different values within a set are joined with "or". */
+  values: string[];
+}
+
+/** Settings that change no figure. */
+const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
+/** Compared by their names, which results of older versions have, too. */
+const NAMED = new Set(['target', 'profile', 'transports']);
+const OF_DEPLOYMENT = new Set(['target', 'profile', 'control', 'redis', 'workers', 'workerSources']);
+const GIB = 1024 ** 3;
+
+/** @param sets results of each set; a set without results is ignored */
+export function mismatches(sets: Result[][]): Mismatch[] {
+  // A result that does not know its server would differ in every one of its properties.
+  const known = sets.flat().every(({ environment }) => environment.server !== null);
+  const properties = sets.map((results) => results.map((result) => propertiesOf(result, known)));
+  const names = new Set(properties.flat().flatMap((found) => [...found.keys()]));
+  return [...names]
+    .map((key) => {
+      const [aspect, name] = key.split(':') as [Aspect, string];
+      const values = properties.map((runs) => [...new Set(runs.map((run) => run.get(key) ?? 'not set'))].join(' or '));
+      return { aspect, name, values };
+    })
+    .filter(({ values }) => new Set(values.filter((_, index) => sets[index]?.length !== 0)).size > 1);
+}
+
+type Property = [aspect: Aspect, name: string, value: unknown];
+
+function propertiesOf(result: Result, withServer: boolean): Map<string, string> {
+  const { run, connections, latency, memory, environment } = result;
+  const { cpu, cpuCount, memoryBytes, kernel, versions, limits, sysctls, settings } = environment;
+  const found: Property[] = [
+    ['load', 'connections', connections.target],
+    ['load', 'engine', run.engine],
+    ['load', 'latency counts from', latency.from],
+    ['load', 'transports', transportsOf(result) ?? 'unknown'],
+    ['load', 'garbage collected before memory is read', memory.collected],
+    ['deployment', 'target', run.target],
+    ['deployment', 'profile', run.profile],
+    ['deployment', 'server', serverName(result) ?? 'not known'],
+    ...entriesOf('deployment', withServer ? Object.fromEntries(serverProperties(result)) : {}, "server's "),
+    ['machine', 'cpu', cpu],
+    ['machine', 'cores', cpuCount],
+    // Rounded, because a kernel reserves slightly different amounts at each boot.
+    ['machine', 'memory', `${decimals(memoryBytes / GIB, 0)} GiB`],
+    ['system', 'kernel', kernel],
+    ...entriesOf('system', { ...limits, ...sysctls }),
+    ...entriesOf('deployment', versions, 'version of '),
+    ...settingsOf(settings),
+  ];
+  return new Map(found.map(([aspect, name, value]) => [`${aspect}:${name}`, text(value)]));
+}
+
+function settingsOf(settings: Record<string, unknown>): Property[] {
+  return Object.entries(settings)
+    .filter(([name]) => !WITHOUT_EFFECT.has(name) && !NAMED.has(name))
+    .flatMap(([name, value]) =>
+      leaves(name, value).map(
+        ([path, leaf]): Property => [OF_DEPLOYMENT.has(name) ? 'deployment' : 'load', path, leaf],
+      ),
+    );
+}
+
+function entriesOf(aspect: Aspect, values: Record<string, unknown>, prefix = ''): Property[] {
+  return Object.entries(values).map(([name, value]) => [aspect, prefix + name, value]);
+}
+
+/** `broadcasts.count`, `phases.0.duration`, … */
+function leaves(path: string, value: unknown): [string, unknown][] {
+  if (typeof value !== 'object' || value === null) return [[path, value]];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(`${path}.${key}`, inner));
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
+}

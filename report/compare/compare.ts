@@ -1,0 +1,138 @@
+/**
+ * Compares sets of runs: which figures differ by more than the noise. A set is one run, or repeats of one; the first is
+ * the reference. docs/method/comparing.md explains the method.
+ */
+import type { Spread } from '../../protocol/repeat.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { accuracyOf, type Figure, valueAt } from '../figures.ts';
+import { isUsable, measuredFigures } from '../measured-figures.ts';
+import { type Estimate, estimatesApart, intervalOf, meansApart } from '../statistics/spread.ts';
+import { studentT } from '../statistics/student.ts';
+import { type Mismatch, mismatches } from './comparability.ts';
+
+export interface RunSet {
+  /** For readers. */
+  name: string;
+  results: Result[];
+}
+
+export interface ComparedSet {
+  name: string;
+  /** Of its runs; INVALID ones contribute no figures. */
+  statuses: Result['verdict']['status'][];
+  usable: number;
+}
+
+/** `cannot-tell`: the noise is unknown, or one side was not measured. */
+export type Answer = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
+
+/** Between one set and the reference, in the figure's own unit. */
+export interface Difference {
+  answer: Answer;
+  /** Mean minus the reference's mean; null when one of the two was not measured. */
+  value: number | null;
+  /** `value` ÷ the reference's mean; null when that is 0. */
+  share: number | null;
+  /** All intervals of a comparison hold together with 95 % confidence; null where the noise is unknown. */
+  low: number | null;
+  high: number | null;
+  /** The source of the noise estimate: the spread between runs, or the fit of a line within single runs. */
+  noise: 'repeats' | 'fit' | null;
+}
+
+export interface ComparedFigure extends Figure {
+  /** One per set; null where it was not measured. */
+  spreads: (Spread | null)[];
+  /** One per set after the first. */
+  differences: Difference[];
+}
+
+export interface Comparison {
+  sets: ComparedSet[];
+  mismatches: Mismatch[];
+  figures: ComparedFigure[];
+}
+
+const FAMILY_CONFIDENCE = 0.95;
+/**
+ * The interval of a fitted line does not include the variation between runs. Three runs under equal conditions differed by
+ * this much (docs/method/comparing.md), although the interval of each fit is below 2 %.
+ */
+const BETWEEN_LINES_SHARE = 0.1;
+
+/** @param sets the reference, and the sets to compare with it */
+export function compare(sets: RunSet[]): Comparison {
+  const usable = sets.map(({ results }) => results.filter(isUsable));
+  const [reference = []] = usable;
+  const compared = measuredFigures(usable).map(({ figure, spreads }) => ({
+    figure,
+    spreads,
+    apart: usable.slice(1).map((runs, index) => apart(figure, reference, runs, spreads[0], spreads[index + 1])),
+  }));
+  // Of 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
+  const tested = compared.flatMap((row) => row.apart).filter((found) => found !== null).length;
+  const confidence = 1 - (1 - FAMILY_CONFIDENCE) / Math.max(1, tested);
+
+  return {
+    sets: sets.map(({ name, results }, index) => ({
+      name,
+      statuses: results.map(({ verdict }) => verdict.status),
+      usable: usable[index]?.length ?? 0,
+    })),
+    mismatches: mismatches(sets.map(({ results }) => results)),
+    figures: compared.map((row) => ({
+      ...row.figure,
+      spreads: row.spreads,
+      differences: row.apart.map((found, index) =>
+        differenceOf(row.figure, row.spreads[0] ?? null, row.spreads[index + 1] ?? null, found, confidence),
+      ),
+    })),
+  };
+}
+
+type Apart = { estimate: Estimate; noise: 'repeats' | 'fit' } | null;
+
+function apart(
+  figure: Figure,
+  before: Result[],
+  after: Result[],
+  a: Spread | null | undefined,
+  b: Spread | null | undefined,
+): Apart {
+  if (!a || !b) return null;
+  const [fitA, fitB] = [fitOf(before, figure), fitOf(after, figure)];
+  const means = meansApart(a, b, (a.runs === 1 ? fitA : fitB)?.error);
+  if (means) return { estimate: means, noise: 'repeats' };
+  return fitA && fitB ? { estimate: estimatesApart(fitA, fitB), noise: 'fit' } : null;
+}
+
+/** A slope with its standard error, which follows from the interval and the number of plateaus. */
+function fitOf(results: Result[], { path }: Figure): Estimate | null {
+  const [, layer] = /^memory\.perConnectionBytes\.(\w+)\.slope$/.exec(path) ?? [];
+  const result = results.find((one) => layer !== undefined && valueAt(one, path) !== undefined);
+  const line = result?.memory.perConnectionBytes[layer ?? ''];
+  if (!result || !line || line.high95 === null) return null;
+  const degrees = result.memory.plateaus.filter((plateau) => layer !== undefined && layer in plateau).length - 2;
+  if (degrees < 1) return null;
+  return { value: line.slope, error: (line.high95 - line.slope) / studentT(0.95, degrees), degrees };
+}
+
+function differenceOf(
+  figure: Figure,
+  a: Spread | null,
+  b: Spread | null,
+  found: Apart,
+  confidence: number,
+): Difference {
+  const value = a && b ? b.mean - a.mean : null;
+  const share = a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null;
+  if (!found || value === null || !a) {
+    return { answer: 'cannot-tell', value, share, low: null, high: null, noise: null };
+  }
+  const { low, high } = intervalOf(found.estimate, confidence);
+  const unknownSpread = found.noise === 'fit' ? BETWEEN_LINES_SHARE * Math.abs(a.mean) : 0;
+  const threshold = Math.max(accuracyOf(figure, a.mean), unknownSpread);
+  const beyondNoise = (low > 0 || high < 0) && Math.abs(value) > threshold;
+  const answer = !beyondNoise ? 'no-difference' : value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
+  return { answer, value, share, low, high, noise: found.noise };
+}

@@ -1,0 +1,96 @@
+/**
+ * Confidence intervals of percentiles whose values come in clusters: all copies of a broadcast are late together, so that
+ * a thousand of them tell little more than one. Nothing is assumed about the shape of the distribution.
+ */
+import { studentT } from './student.ts';
+
+/** Values and how often each occurs, in any order. */
+export type Cluster = { value: number; count: number }[];
+
+export interface Interval {
+  low: number;
+  high: number;
+}
+
+const CONFIDENCE = 0.95;
+const TAIL = (1 - CONFIDENCE) / 2;
+/** Of a binomial distribution: what is further out in standard deviations does not matter. */
+const NEGLIGIBLE = 40;
+
+/**
+ * How many of n independent values lie below a quantile is a binomial number, so two of the sorted values enclose the
+ * quantile with a known probability (order statistics). Clusters count as so many independent values as their shares
+ * below the quantile vary (Woodruff 1952; the effective sample size of Korn and Graubard 1998): one value each where
+ * all copies of a cluster are equal, and more where they are not.
+ * @param quantiles 0 to 1
+ * @returns one interval per quantile; null where there are so few clusters that all of them may lie on one side by chance
+ */
+export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (Interval | null)[] {
+  const sorted = clusters.flat().sort((a, b) => a.value - b.value);
+  const total = countOf(sorted);
+  return quantiles.map((quantile) => {
+    if (clusters.length < 2 || Math.max(quantile, 1 - quantile) ** clusters.length > TAIL) return null;
+    const independent = effectiveSize(clusters, total, quantile, valueAt(sorted, quantile * total));
+    const [low, high] = binomialRanks(independent, quantile);
+    const at = (rank: number) => valueAt(sorted, ((rank - 0.5) / independent) * total);
+    return { low: at(low), high: at(high) };
+  });
+}
+
+/** At least one for each cluster, at most one for each value; fewer clusters show less surely how they vary. */
+function effectiveSize(clusters: Cluster[], total: number, quantile: number, value: number): number {
+  const n = clusters.length;
+  const squares = clusters.reduce((sum, cluster) => {
+    const below = countOf(cluster.filter((one) => one.value <= value));
+    return sum + (below - quantile * countOf(cluster)) ** 2;
+  }, 0);
+  const variance = (squares * n) / (n - 1) / total ** 2;
+  if (variance === 0) return n;
+  const known = (studentT(CONFIDENCE, 1000) / studentT(CONFIDENCE, n - 1)) ** 2;
+  return Math.floor(Math.min(total, Math.max(n, (known * quantile * (1 - quantile)) / variance)));
+}
+
+/**
+ * @returns the ranks, from 1, of the sorted values beyond which the quantile lies with half of the rest of the probability
+ *   each. Between two ranks they are fractions, so that the nearest value is taken, and not always the one further out
+ */
+function binomialRanks(n: number, quantile: number): [low: number, high: number] {
+  const deviation = Math.sqrt(n * quantile * (1 - quantile));
+  const mode = Math.floor(quantile * n);
+  const first = Math.max(0, Math.floor(mode - NEGLIGIBLE * deviation));
+  const last = Math.min(n, Math.ceil(mode + NEGLIGIBLE * deviation));
+  // Relative to the mode's: with many values, the absolute ones are too small for a number.
+  const weights = new Float64Array(last - first + 1);
+  weights[mode - first] = 1;
+  const odds = quantile / (1 - quantile);
+  for (let k = mode + 1; k <= last; k++) {
+    weights[k - first] = (weights[k - 1 - first] as number) * ((n - k + 1) / k) * odds;
+  }
+  for (let k = mode - 1; k >= first; k--) {
+    weights[k - first] = (weights[k + 1 - first] as number) * ((k + 1) / (n - k) / odds);
+  }
+  const tail = TAIL * weights.reduce((sum, weight) => sum + weight, 0);
+  return [first + stepsTo(tail, weights), last + 1 - stepsTo(tail, weights.reverse())];
+}
+
+/** @returns how many weights, and which share of the next one, add up to `sum` */
+function stepsTo(sum: number, weights: Float64Array): number {
+  let steps = 0;
+  let rest = sum;
+  while ((weights[steps] as number) <= rest) rest -= weights[steps++] as number;
+  return steps + rest / (weights[steps] as number);
+}
+
+/** @returns the value at which the running count reaches `rank` */
+function valueAt(sorted: Cluster, rank: number): number {
+  let below = 0;
+  for (const { value, count } of sorted) {
+    below += count;
+    if (below >= rank) return value;
+  }
+  return sorted.at(-1)?.value ?? Number.NaN;
+}
+
+function countOf(cluster: Cluster): number {
+  return cluster.reduce((sum, { count }) => sum + count, 0);
+}

@@ -1,0 +1,70 @@
+/** The spread of a figure over several runs, and the difference between two groups of runs. */
+import type { Spread } from '../../protocol/repeat.ts';
+import { studentT } from './student.ts';
+
+/** A number with its error. */
+export interface Estimate {
+  value: number;
+  /** Standard error of `value`. */
+  error: number;
+  /** Degrees of freedom of `error`. */
+  degrees: number;
+}
+
+export interface Interval {
+  low: number;
+  high: number;
+}
+
+/** @returns null without values */
+export function spreadOf(values: number[]): Spread | null {
+  const runs = values.length;
+  if (runs === 0) return null;
+  const mean = values.reduce((sum, value) => sum + value, 0) / runs;
+  const known = { runs, mean, min: Math.min(...values), max: Math.max(...values) };
+  if (runs === 1) return { ...known, deviation: null, low95: null, high95: null };
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (runs - 1));
+  const halfWidth = studentT(0.95, runs - 1) * (deviation / Math.sqrt(runs));
+  return { ...known, deviation, low95: mean - halfWidth, high95: mean + halfWidth };
+}
+
+/**
+ * How far b's mean is above a's. With repeats on both sides: Welch, each with its own deviation. With repeats on only one
+ * side, the single run is assumed to vary like the repeats, or by its own standard error if that is larger.
+ * @param singleError standard error within the single run, such as that of its fitted line
+ * @returns null when neither side has repeats
+ */
+export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | null {
+  const value = b.mean - a.mean;
+  if (a.deviation !== null && b.deviation !== null) return { value, ...welch(errorOf(a), errorOf(b)) };
+  const deviation = a.deviation ?? b.deviation;
+  if (deviation === null) return null;
+  const repeats = Math.max(a.runs, b.runs);
+  const error = Math.hypot(deviation / Math.sqrt(repeats), Math.max(deviation, singleError));
+  return { value, error, degrees: repeats - 1 };
+}
+
+/** How far b is above a. */
+export function estimatesApart(a: Estimate, b: Estimate): Estimate {
+  return { value: b.value - a.value, ...welch(a, b) };
+}
+
+/** @param confidence 0 … 1 */
+export function intervalOf({ value, error, degrees }: Estimate, confidence: number): Interval {
+  // Fractions of a degree are dropped, which errs towards the wider interval.
+  const halfWidth = studentT(confidence, Math.max(1, Math.floor(degrees))) * error;
+  return { low: value - halfWidth, high: value + halfWidth };
+}
+
+type Uncertainty = Omit<Estimate, 'value'>;
+
+function errorOf({ deviation, runs }: Spread): Uncertainty {
+  return { error: (deviation ?? 0) / Math.sqrt(runs), degrees: runs - 1 };
+}
+
+/** Of a difference, with the degrees of freedom by Welch and Satterthwaite. */
+function welch(a: Uncertainty, b: Uncertainty): Uncertainty {
+  const variance = a.error ** 2 + b.error ** 2;
+  const spent = a.error ** 4 / a.degrees + b.error ** 4 / b.degrees;
+  return { error: Math.sqrt(variance), degrees: spent === 0 ? a.degrees + b.degrees : variance ** 2 / spent };
+}

@@ -1,0 +1,82 @@
+/** Medians, and straight lines fitted to measured points, with their error. */
+import { studentT } from './student.ts';
+
+const CONFIDENCE = 0.95;
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+interface Estimate {
+  slope: number;
+  intercept: number;
+  /** Share of the variance of y that the line explains; 1 when y does not vary. */
+  r2: number;
+  /** Points. */
+  n: number;
+}
+
+/** Of the points around the line. */
+interface Spread {
+  /** With n − 2 degrees of freedom. */
+  residualDeviation: number;
+  xMean: number;
+  /** Sum of squared distances of x from its mean. */
+  xSquares: number;
+}
+
+/** With fewer than three different x there is no residual to estimate the error from, so there is no interval. */
+export type Line = Estimate &
+  ({ low95: number; high95: number; spread: Spread } | { low95: null; high95: null; spread: null });
+
+/**
+ * Ordinary least squares of y on x, with the slope's 95 % confidence interval by Student's t.
+ * @returns null when there are fewer than two different x
+ */
+export function fitLine(points: Point[]): Line | null {
+  const n = points.length;
+  const distinct = new Set(points.map((point) => point.x)).size;
+  if (distinct < 2) return null;
+  const xMean = mean(points.map((point) => point.x));
+  const yMean = mean(points.map((point) => point.y));
+  let xSquares = 0;
+  let ySquares = 0;
+  let products = 0;
+  for (const { x, y } of points) {
+    xSquares += (x - xMean) ** 2;
+    ySquares += (y - yMean) ** 2;
+    products += (x - xMean) * (y - yMean);
+  }
+  const slope = products / xSquares;
+  const intercept = yMean - slope * xMean;
+  // Summed point by point: the shortcut by subtraction loses all digits when the line is nearly perfect.
+  const residualSquares = points.reduce((sum, { x, y }) => sum + (y - intercept - slope * x) ** 2, 0);
+  const r2 = ySquares === 0 ? 1 : 1 - residualSquares / ySquares;
+  const estimate = { slope, intercept, r2, n };
+  if (distinct < 3) return { ...estimate, low95: null, high95: null, spread: null };
+
+  const residualDeviation = Math.sqrt(residualSquares / (n - 2));
+  const halfWidth = (studentT(CONFIDENCE, n - 2) * residualDeviation) / Math.sqrt(xSquares);
+  const spread = { residualDeviation, xMean, xSquares };
+  return { ...estimate, low95: slope - halfWidth, high95: slope + halfWidth, spread };
+}
+
+/** @returns the x where the line reaches `y`; null when the line does not rise, or by rounding errors only */
+export function whereReaches({ slope, intercept }: Line, y: number): number | null {
+  const x = (y - intercept) / slope;
+  return slope > 0 && x <= Number.MAX_SAFE_INTEGER ? x : null;
+}
+
+/** @returns undefined without values */
+export function median(values: number[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle];
+  if (upper === undefined || sorted.length % 2 === 1) return upper;
+  return ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+function mean(values: number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

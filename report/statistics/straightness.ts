@@ -1,0 +1,63 @@
+/** Whether memory against connections is a line that may be quoted: the reasons why it may not. */
+import type { Slope } from '../../protocol/result/memory.ts';
+import { fitLine, type Line, type Point } from './statistics.ts';
+import { studentT } from './student.ts';
+
+export type Doubt = NonNullable<Slope['doubt']>;
+
+/** Of a bend: with a hundred runs of a straight line, one is taken for a curve. */
+const CONFIDENCE = 0.99;
+/** Of the slope: with a wider interval, the next run may find a third more or less. */
+export const MAX_HALF_WIDTH_SHARE = 0.25;
+/** A cost that changes less from the first connection to the last is a line for all practical purposes. */
+export const MAX_BEND = 0.2;
+
+export const DOUBT_TEXTS: Record<Doubt, string> = {
+  fewPlateaus: 'read at fewer than three numbers of connections',
+  noRise: 'no rise beyond its noise',
+  curved: 'not a straight line',
+  grows: 'growth at an unchanged number of connections',
+  falling: 'partly freed after the baseline was read',
+  wide: `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`,
+  miscounted: 'not known which connections it belongs to',
+};
+
+/** @returns the first reason not to quote the line through the points; undefined where there is none */
+export function doubtOf(points: Point[]): Doubt | undefined {
+  const line = fitLine(points);
+  if (line === null || line.low95 === null) return 'fewPlateaus';
+  if (!(line.low95 > 0)) return 'noRise';
+  // Before the width, which a curve makes wide.
+  const bend = bendOf(points, line);
+  if (bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth)) return 'curved';
+  return line.high95 - line.slope > MAX_HALF_WIDTH_SHARE * line.slope ? 'wide' : undefined;
+}
+
+export interface Bend {
+  /** By how much the cost of a connection changes from the first to the last, as a share of the slope; 0 is a line. */
+  share: number;
+  /** Of its 99 % interval. */
+  halfWidth: number;
+}
+
+/**
+ * The quadratic term of a parabola through the points, by least squares.
+ * @returns null with fewer than four points or three different x, or where the line does not rise
+ */
+export function bendOf(points: Point[], line: Line | null = fitLine(points)): Bend | null {
+  const n = points.length;
+  if (line === null || line.spread === null || line.slope <= 0 || n < 4) return null;
+  // What is left of x² and of y when their own lines are taken off: the slope between them is the quadratic term.
+  const square = fitLine(points.map(({ x }) => ({ x, y: x * x }))) as Line;
+  const rest = points.map(({ x, y }) => ({
+    x: x * x - square.intercept - square.slope * x,
+    y: y - line.intercept - line.slope * x,
+  }));
+  const squares = rest.reduce((sum, { x }) => sum + x * x, 0);
+  const term = rest.reduce((sum, { x, y }) => sum + x * y, 0) / squares;
+  const residualSquares = rest.reduce((sum, { x, y }) => sum + (y - term * x) ** 2, 0);
+  const error = Math.sqrt(residualSquares / (n - 3) / squares);
+  const xs = points.map(({ x }) => x);
+  const perTerm = (2 * (Math.max(...xs) - Math.min(...xs))) / line.slope;
+  return { share: term * perTerm, halfWidth: studentT(CONFIDENCE, n - 3) * error * perTerm };
+}

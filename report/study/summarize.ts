@@ -1,0 +1,105 @@
+/**
+ * What a study answers: for each name that varies, and each setting of the others, how the name's levels compare with its
+ * first one.
+ */
+
+import type { Result } from '../../protocol/result/result.ts';
+import type { Level, Levels, Plan, Study } from '../../protocol/study.ts';
+import { type Comparison, compare } from '../compare/compare.ts';
+import { figureSpreads, isUsable } from '../measured-figures.ts';
+
+/** A run, with its result if it left one. */
+export interface MeasuredRun {
+  levels: Levels;
+  result: Result | undefined;
+}
+
+/** The levels of one name at one setting of the others. */
+export interface Context {
+  /** Of the names with several levels; empty if there are no others. */
+  others: Levels;
+  /** Those of the name that go together with the others; the first one is the reference. */
+  levels: Level[];
+  /** One set for each of the levels. */
+  comparison: Comparison;
+}
+
+export interface Question {
+  name: string;
+  levels: Level[];
+  contexts: Context[];
+}
+
+/** @returns every combination of levels that go together, the last name varying fastest */
+export function combinationsOf({ vary, except }: Pick<Plan, 'vary' | 'except'>): Levels[] {
+  return allCombinations(vary).filter((combination) => !except.some((levels) => hasAll(combination, levels)));
+}
+
+export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
+  const { vary } = plan;
+  const planned = combinationsOf(plan);
+  const varied = Object.fromEntries(Object.entries(vary).filter(([, levels]) => levels.length > 1));
+  return Object.entries(varied).map(([name, all]) => {
+    const { [name]: _, ...rest } = varied;
+    const contexts = allCombinations(rest).flatMap((others) => {
+      const levels = all.filter((level) => planned.some((one) => hasAll(one, { ...others, [name]: level })));
+      if (levels.length < 2) return [];
+      const sets = levels.map((level) => ({
+        name: labelOf({ [name]: level }),
+        results: resultsAt(runs, { ...others, [name]: level }),
+      }));
+      return [{ others, levels, comparison: compare(sets) }];
+    });
+    return { name, levels: all, contexts };
+  });
+}
+
+/** @returns what study.json has of the runs' figures */
+export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combinations' | 'differences'> {
+  return {
+    combinations: combinationsOf(plan).map((levels) => {
+      const results = resultsAt(runs, levels);
+      return { levels, usable: results.filter(isUsable).length, figures: figureSpreads(results) };
+    }),
+    differences: questionsOf(plan, runs).flatMap(({ name, contexts }) =>
+      contexts.flatMap(({ others, levels: [reference = '', ...levels], comparison: { figures } }) =>
+        levels.map((level, index) => ({
+          name,
+          others,
+          reference,
+          level,
+          figures: Object.fromEntries(
+            figures.flatMap(({ path, differences }) => {
+              const difference = differences[index];
+              return difference ? [[path, difference] as const] : [];
+            }),
+          ),
+        })),
+      ),
+    ),
+  };
+}
+
+/** @returns `TLS=on, workers=2` */
+export function labelOf(levels: Levels): string {
+  return Object.entries(levels)
+    .map(([name, level]) => `${name}=${level}`)
+    .join(', ');
+}
+
+function allCombinations(vary: Plan['vary']): Levels[] {
+  return Object.entries(vary).reduce<Levels[]>(
+    (combinations, [name, levels]) =>
+      combinations.flatMap((combination) => levels.map((level) => ({ ...combination, [name]: level }))),
+    [{}],
+  );
+}
+
+/** @returns whether it has all of these levels */
+function hasAll(combination: Levels, levels: Levels): boolean {
+  return Object.entries(levels).every(([name, level]) => combination[name] === level);
+}
+
+function resultsAt(runs: MeasuredRun[], some: Levels): Result[] {
+  return runs.filter(({ levels }) => hasAll(levels, some)).flatMap(({ result }) => result ?? []);
+}

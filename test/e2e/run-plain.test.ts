@@ -1,0 +1,72 @@
+/** Servers into which nothing was put. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { startPlainServer } from '../helpers/plain-server.ts';
+import { goodResult, quickScript, startRun, strays } from '../helpers/run.ts';
+
+const FLOW = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hello, server' } } }, { hold: true }];
+
+function plainScript(target: string, options: object = {}) {
+  return { ...quickScript({ target }, options), scenarios: [{ engine: 'socketio-capacity', flow: FLOW }] };
+}
+
+describe('a plain Socket.IO server', () => {
+  it('without a control port: connections and generator, and nothing that nobody measured', async (t) => {
+    const { url } = await startPlainServer(t);
+    const run = startRun(t, { script: plainScript(url) });
+    const result = await goodResult(run);
+    assert.equal(result.run.complete, true);
+    assert.deepEqual([result.connections.peak, result.connections.held, result.connections.failed], [10, 10, 0]);
+    assert.ok((result.connections.connectMs?.count ?? 0) === 10);
+    assert.ok(result.generator.length > 0);
+    assert.equal(result.delivery, null);
+    assert.equal(result.absent.memory, 'no control port');
+    assert.deepEqual(result.memory.perConnectionBytes.workerRss, undefined);
+    assert.match(
+      run.output(),
+      /10 connections held for \d+ s \(WebSocket-only clients\)\n\s+memory, CPU and delivery were not measured: no control port/,
+    );
+    const page = readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8');
+    assert.match(page, /Not measured: no control port/);
+    assert.deepEqual(strays(run), []);
+  });
+
+  it('with its process id: RSS per connection, as it was, in result, console and page', async (t) => {
+    const { url, pid } = await startPlainServer(t);
+    const ramp = { duration: 1, arrivalRate: 50, rampTo: 50 };
+    const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }, ramp, { pause: 2 }];
+    const script = plainScript(url, { warmUp: 0, workers: { pids: [pid] } });
+    const run = startRun(t, { script: { ...script, config: { ...script.config, phases } } });
+    const result = await goodResult(run);
+    const { memory } = result;
+    assert.equal(memory.collected, false);
+    assert.equal(memory.sources.workerRss, '/proc of its processes');
+    assert.deepEqual(memory.residualBytes, {}, 'nothing at rest is claimed');
+    const { slope = 0, doubt } = memory.perConnectionBytes.workerRss ?? {};
+    assert.equal(doubt, undefined);
+    // What the server keeps for each, and some more for its connection.
+    assert.ok(slope > 2 ** 20 && slope < 1.2 * 2 ** 20, String(slope));
+    assert.ok((result.cpu.worker?.rampSecondsPerThousandConnects ?? 1) > 0);
+    assert.ok((result.capacity.memoryLimited?.connections ?? 0) > 1000);
+    assert.deepEqual([result.absent.memory, result.absent.delivery], [undefined, 'no control port']);
+    assert.match(
+      run.output(),
+      /150 connections held for \d+ s \(WebSocket-only clients\) · [\d,.]+ KB each in service \(Workers PSS\)/,
+    );
+    assert.match(run.output(), /Nobody forced a garbage\s+collection/);
+    const page = readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8');
+    assert.match(page, /Source of Workers PSS, Workers RSS: \/proc of its processes/);
+  });
+
+  it('that dies during the run makes it INVALID', async (t) => {
+    const { url, pid, child } = await startPlainServer(t);
+    const run = startRun(t, { script: plainScript(url, { hold: 3, workers: { pids: [pid] } }) });
+    await run.reached('hold');
+    child.kill('SIGKILL');
+    await run.ended;
+    const codes = run.result()?.verdict.reasons.map(({ code }) => code) ?? [];
+    assert.ok(codes.includes('DEPLOYMENT_CHANGED'), run.output());
+  });
+});

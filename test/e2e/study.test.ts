@@ -1,0 +1,81 @@
+/** `npx socketio-capacity study` with real runs, against a server that is up. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, it } from 'node:test';
+import { execa } from 'execa';
+import { studySchema } from '../../protocol/study.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { eventually } from '../helpers/poll.ts';
+import { quickScript } from '../helpers/run.ts';
+
+const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
+const app = await startApp();
+after(() => app.close());
+
+/** On a server of one's own, a run with TLS is refused. */
+const STUDY = { scenario: 'quick.yml', vary: { TLS: ['off', 'on'] }, repeat: 1 };
+
+it('stops on Ctrl-C, resumes with what is missing, names what was refused, and refuses another study', async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'study-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const script = quickScript({ target: app.url }, { control: { urls: [app.controlUrl], token: TOKEN } });
+  writeFileSync(join(cwd, 'quick.yml'), JSON.stringify(script));
+  const write = (study: object) => writeFileSync(join(cwd, 'tiny.yml'), JSON.stringify(study));
+  write(STUDY);
+  const folder = join(cwd, 'results/study-tiny');
+  const read = () => studySchema.parse(JSON.parse(readFileSync(join(folder, 'study.json'), 'utf8')));
+  const runs = () => (existsSync(join(folder, 'runs')) ? readdirSync(join(folder, 'runs')) : []);
+  /** In a process group of its own, and without a terminal. */
+  const start = (hold: number) => {
+    const child = execa(process.execPath, [CLI, 'study', 'tiny.yml'], {
+      cwd,
+      detached: true,
+      reject: false,
+      all: true,
+      timeout: 90_000,
+      env: {
+        HOLD: String(hold),
+        ARTILLERY_DISABLE_TELEMETRY: 'true',
+        NODE_OPTIONS: '',
+        SOCKETIO_CAPACITY_HOME: join(cwd, 'home'),
+      },
+    });
+    t.after(() => child.kill('SIGKILL'));
+    return child;
+  };
+
+  const stopped = start(60);
+  const latest = join(folder, 'runs/latest/result.json');
+  const holds = () => existsSync(latest) && /\(stage: hold\)"/.test(readFileSync(latest, 'utf8'));
+  await eventually('the hold of the run without TLS', holds, 40_000);
+  process.kill(-(stopped.pid as number), 'SIGINT');
+  const { exitCode: stoppedCode, all: stoppedOutput } = await stopped;
+  assert.equal(stoppedCode, 130, stoppedOutput);
+  assert.throws(() => process.kill(-(stopped.pid as number), 0), { code: 'ESRCH' });
+  assert.equal(read().runs.find(({ levels }) => levels.TLS === 'off')?.exitCode, 130);
+
+  const { exitCode, all = '' } = await start(0);
+  // That of the refused run.
+  assert.equal(exitCode, 2, all);
+  assert.match(all, /Run \d of 2 \(block 1 of 1\): TLS=off/);
+  assert.match(all, /TLS=on: figures from 0 of 1 run; run \d: CONFIG_INVALID: .* \(exit code 2\)/);
+  const study = read();
+  const off = study.runs.find(({ levels }) => levels.TLS === 'off');
+  // A machine that other tests keep busy makes a run suspect, which is no fault of the study.
+  assert.match(`${off?.exitCode} ${off?.status}`, /^(0 VALID|3 SUSPECT)$/, all);
+  assert.equal(study.combinations.find(({ levels }) => levels.TLS === 'off')?.figures['connections.peak']?.mean, 10);
+  for (const file of ['study.md', 'study.html', `logs/${off?.number}.log`])
+    assert.ok(existsSync(join(folder, file)), file);
+
+  const before = runs();
+  const again = await start(0);
+  assert.doesNotMatch(again.all ?? '', /Run \d.*TLS=off/);
+  assert.deepEqual(runs(), before);
+
+  write({ ...STUDY, repeat: 2 });
+  const changed = await start(0);
+  assert.equal(changed.exitCode, 2);
+  assert.match(changed.all ?? '', /STUDY_CHANGED: .*\n {2}repeat: was 1, is 2\n/);
+});

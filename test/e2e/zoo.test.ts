@@ -1,0 +1,100 @@
+/** The zoo: whole runs against servers that lie or fail, each with its exact counts and its exact verdict. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { TOKEN } from '../helpers/app.ts';
+import { quickScript, reasonsOfServer, startRun } from '../helpers/run.ts';
+import { ZOO } from '../helpers/zoo/index.ts';
+import { BROADCASTS, COLUMNS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
+import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
+
+/** Runs mostly wait. */
+const TOGETHER = 4;
+
+const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+/** Node keeps there what it has compiled, which otherwise takes a second of CPU in each run. */
+const compiled = mkdtempSync(join(tmpdir(), 'zoo-'));
+after(() => rmSync(compiled, { recursive: true, force: true }));
+
+function scriptOf({ config, options, room = 'capacity' }: Member, { url, controlUrls }: ZooServer) {
+  const ramp = { duration: 1, arrivalRate: CONNECTIONS / 2, rampTo: CONNECTIONS / 2 };
+  const script = quickScript(
+    { target: url, phases: [ramp, { pause: 2 }, ramp, { pause: 2 }], ...config },
+    {
+      control: { urls: controlUrls, token: TOKEN },
+      warmUp: 0,
+      singleRoundTrips: 1,
+      broadcasts: { count: BROADCASTS, interval: 0.1 },
+      drain: { quiet: 0.1 },
+      ...options,
+    },
+  );
+  const flow = [{ emit: ['join_room', { clientKey: room }] }, { hold: true }];
+  return { ...script, scenarios: [{ engine: 'socketio-capacity', flow }] };
+}
+
+/** Whatever the server does. */
+function assertIdentities({ connections, delivery }: Result): void {
+  const { asked, opened, held, lost, failures } = connections;
+  const failed = Object.entries(failures).filter(([cause]) => !cause.startsWith('disconnected_'));
+  assert.equal(asked, opened + sum(failed.map(([, count]) => count)), 'asked = opened + failed');
+  assert.equal(opened, (held ?? 0) + sum(Object.values(lost)), 'opened = alive + lost');
+  assert.ok(delivery);
+  assert.equal(delivery.frames, sum(COLUMNS.map((column) => delivery[column])), 'every frame is in one column');
+  for (const { seq, expected, received, lostConnected, lostDisconnected } of delivery.batches) {
+    assert.equal(expected, received + lostConnected + lostDisconnected, `broadcast ${seq}`);
+  }
+}
+
+function assertFigures(member: Member, { connections, delivery }: Result): void {
+  const honest = { target: CONNECTIONS, peak: CONNECTIONS, failed: 0, failures: {}, lost: {}, retries: 0 };
+  const accounts = { asked: CONNECTIONS, opened: CONNECTIONS, held: CONNECTIONS };
+  const expected = { ...honest, ...accounts, ...member.connections };
+  const found = Object.fromEntries(
+    Object.keys(expected).map((key) => [key, connections[key as keyof typeof connections]]),
+  );
+  assert.deepEqual(found, expected);
+  const none = Object.fromEntries(COUNTS.map((key) => [key, 0]));
+  assert.deepEqual(Object.fromEntries(COUNTS.map((key) => [key, delivery?.[key]])), {
+    ...none,
+    expected: COPIES,
+    received: COPIES,
+    frames: COPIES,
+    ...member.delivery,
+  });
+}
+
+function testMember(member: Member): void {
+  it(member.name, async (t) => {
+    const zoo = await startZooServer(member.habits?.());
+    t.after(() => zoo.close());
+    const env = { WORKERS: '1', NODE_COMPILE_CACHE: compiled };
+    const run = startRun(t, { script: scriptOf(member, zoo), env });
+    await member.during?.(run, zoo);
+    const exitCode = await run.ended;
+    const result = run.result();
+    assert.ok(result, run.output());
+    assertIdentities(result);
+    assertFigures(member, result);
+    assert.deepEqual(reasonsOfServer(result, member.reasons), member.reasons.toSorted(), run.output());
+    const { status } = result.verdict;
+    assert.equal(exitCode, status === 'VALID' ? 0 : EXIT_CODES[status === 'INVALID' ? 'invalid' : 'suspect']);
+    assert.equal(
+      status === 'INVALID',
+      member.reasons.some((code) => VERDICT_REASONS[code].invalidates),
+    );
+    member.check?.(result);
+  });
+}
+
+// The first run alone: it fills the cache of compiled code, for which all would compete.
+for (const together of [false, TOGETHER]) {
+  describe('the zoo: a server that', { concurrency: together }, () => {
+    for (const member of together ? ZOO.slice(1) : ZOO.slice(0, 1)) testMember(member);
+  });
+}

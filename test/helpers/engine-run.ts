@@ -1,0 +1,56 @@
+/** Virtual users on a whole engine, with its fleet and Artillery's own helpers, but without a run of Artillery. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import CapacityEngine from '../../plugin/engine/engine.ts';
+import type { UserContext } from '../../plugin/engine/types.ts';
+import type { Script } from '../../plugin/script/script.ts';
+import { helpers } from './virtual-user.ts';
+
+const artillery = createRequire(createRequire(import.meta.url).resolve('artillery/package.json'));
+const yaml = artillery('js-yaml') as { safeLoad(text: string): Script };
+
+/** @param name of a file in test/fixtures/flows */
+export function readFlow(name: string): Script {
+  return yaml.safeLoad(readFileSync(new URL(`../fixtures/flows/${name}`, import.meta.url), 'utf8'));
+}
+
+export interface Played {
+  error: { code?: string; message?: string } | null;
+  vars: Record<string, unknown>;
+  counters: Record<string, number>;
+}
+
+/** Plays the script's first scenario once. */
+export async function playOnce(script: Script, vars: Record<string, unknown> = {}): Promise<Played> {
+  const warnings: string[] = [];
+  const runtime = {
+    ...{ testRunId: 'test', engineId: '1', isWorker: true },
+    ...{ warn: (text: string) => warnings.push(text), fail: () => {} },
+    abort: (message: string) => reportAbort(message),
+  };
+  let reportAbort: (message: string) => void = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    reportAbort = (message) => reject(new Error(message));
+  });
+  const engine = new CapacityEngine(script, { on: () => {} }, helpers, { runtime });
+  await Promise.race([engine.init(), aborted]);
+  const counters: Record<string, number> = {};
+  const emit = (event: string, name: string, value = 1) => {
+    const key = event === 'error' ? `errors.${name}` : name;
+    if (event === 'counter' || event === 'error') counters[key] = (counters[key] ?? 0) + value;
+  };
+  const [scenario = {}] = script.scenarios ?? [];
+  const context: UserContext = { vars: { target: script.config.target, ...vars }, funcs: FUNCTIONS };
+  try {
+    const error = await new Promise((resolve) => engine.createScenario(scenario, { emit } as never)(context, resolve));
+    return { error: error as Played['error'], vars: context.vars, counters };
+  } finally {
+    await engine.close();
+  }
+}
+
+/** As Artillery provides them. */
+const FUNCTIONS: UserContext['funcs'] = {
+  $randomNumber: (min, max) => Number(min) + Math.floor(Math.random() * (Number(max) - Number(min) + 1)),
+  $randomString: (length) => 'x'.repeat(Number(length)),
+};

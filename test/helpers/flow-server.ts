@@ -1,0 +1,76 @@
+/** The server that the flows of other engines talk to: HTTP and Socket.IO on one port. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Server, type Socket } from 'socket.io';
+import { listen } from './listen.ts';
+
+type Answer = (...values: unknown[]) => void;
+
+const FILMS = ['One', 'Two', 'Three'].map((title, index) => ({ id: index + 1, title }));
+
+export async function startFlowServer(path?: string): Promise<{ url: string; close: () => Promise<void> }> {
+  const tokens = new Set(['master-key']);
+  const issue = () => {
+    const token = `token-${tokens.size}`;
+    tokens.add(token);
+    return token;
+  };
+  const { http, url } = await listen((request, response) => void serve(request, response, issue));
+  const io = new Server(http, path === undefined ? {} : { path });
+  io.on('connection', (socket) => listenIn(io, socket));
+  io.of('/personal').on('connection', (socket) => {
+    socket.on('echo', (text) => socket.emit('echoed', text));
+    socket.on('who', (_nothing, answer: Answer) => answer({ name: 'Ada' }));
+  });
+  io.of('/secured').on('connection', (socket) => {
+    socket.on('login', ({ name, password }) => name === password && socket.emit('welcome', { token: issue() }));
+    socket.on('enter', (room: string, answer?: Answer) => {
+      const isKnown = tokens.has(String(socket.request.headers['x-auth-token']));
+      if (isKnown) socket.emit('entered', `You are in the secured ${room}`);
+      answer?.(isKnown);
+    });
+  });
+  io.of('/guarded')
+    .use((socket, next) => next(tokens.has(socket.handshake.auth.token) ? undefined : new Error('bad token')))
+    .on('connection', (socket) => void socket.on('check', (answer: Answer) => answer(true)));
+  return { url, close: () => io.close() };
+}
+
+function listenIn(io: Server, socket: Socket): void {
+  let count = 0;
+  socket.on('enter', (room: string) => {
+    void socket.join(room);
+    socket.emit('entered', `You are in ${room}`);
+  });
+  socket.on('say', (room: string, ...words) => void io.in(room).emit('said', room, ...words));
+  socket.on('pair', (first, second, answer: Answer) => answer(first, second));
+  socket.on('object', (release, answer: Answer) => answer({ release }));
+  socket.on('dictate', (...words) => {
+    for (const word of words) socket.emit('word', word);
+  });
+  socket.on('inspect', (told, answer: Answer) =>
+    answer({ told, query: socket.handshake.query, header: socket.handshake.headers['x-auth-token'] }),
+  );
+  socket.on('echo', (text, answer?: Answer) => {
+    if (text === 'ping') answer?.('pong', { answer: 42 });
+    if (text === 'count') answer?.('counted', { answer: ++count });
+    if (text === 'total') answer?.('counted', { answer: count });
+    socket.emit('echoed', text);
+  });
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, issue: () => string): Promise<void> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+  const reply = (body: unknown, status = 200) => {
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+  };
+  if (pathname === '/token') reply({ token: issue(), input: text === '' ? {} : JSON.parse(text) });
+  else if (pathname === '/films') reply(FILMS);
+  else if (pathname.startsWith('/films/')) reply(FILMS.find(({ id }) => id === Number(pathname.slice(7))));
+  else if (pathname === '/cookie' && request.method === 'GET') reply({ cookie: request.headers.cookie });
+  else if (pathname === '/cookie') {
+    response.setHeader('Set-Cookie', 'seen=yes');
+    reply({});
+  } else reply({}, pathname === '/any' ? 200 : 404);
+}

@@ -1,0 +1,123 @@
+/** Servers that others write: each from test/fixtures/neighbours, in a process of its own. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import { eventually } from './poll.ts';
+import { freePort } from './redis.ts';
+
+const FIXTURES = fileURLToPath(new URL('../fixtures/neighbours/', import.meta.url));
+
+/** Where prepare.sh has installed the packages of the neighbours. */
+const PREPARED = process.env.CAPACITY_NEIGHBOURS;
+
+interface Neighbour {
+  name: string;
+  /** Its file in test/fixtures/neighbours; none if prepare.sh has built it. */
+  file?: string;
+  /** Its folder below the prepared one; none for packages of this repository. */
+  folder?: string;
+  /** A program, or a path below that folder. Default: this Node. */
+  command?: string;
+  args?: string[];
+}
+
+export const NEIGHBOURS = {
+  plain: { name: 'Socket.IO 4', file: 'chat.mjs' },
+  socketIo3: { name: 'Socket.IO 3', file: 'chat.mjs', folder: 'socket.io-3' },
+  nest: { name: 'NestJS', file: 'nest.ts', folder: 'nest' },
+  uws: { name: 'µWebSockets.js', file: 'uws.mjs', folder: 'uws', command: 'node_modules/node/bin/node' },
+  aiohttp: { name: 'python-socketio on aiohttp', file: 'chat_aiohttp.py', folder: 'python', command: 'bin/python' },
+  asgi: { name: 'python-socketio on uvicorn', file: 'chat_asgi.py', folder: 'python', command: 'bin/python' },
+  netty: {
+    name: 'netty-socketio',
+    folder: 'netty',
+    command: 'java',
+    args: ['-cp', 'target/chat-1.jar:target/dependency/*', 'Chat'],
+  },
+  express: { name: 'Express', file: 'express.mjs', folder: 'express' },
+} satisfies Record<string, Neighbour>;
+
+/** @returns why it cannot run here; undefined if it can */
+export function whyNot({ folder }: Neighbour): string | undefined {
+  if (folder === undefined) return undefined;
+  if (PREPARED === undefined) return 'CAPACITY_NEIGHBOURS is not set: see test/fixtures/neighbours/prepare.sh';
+  return existsSync(join(PREPARED, folder)) ? undefined : `there is no ${join(PREPARED, folder)}`;
+}
+
+export const noHaproxy = spawnSync('haproxy', ['-v']).error ? 'haproxy is not installed' : undefined;
+
+type Cleaner = { after(cleanUp: () => Promise<void>): void };
+
+/** Ends with the test. @returns its URL, once it answers */
+export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Record<string, string> = {}) {
+  const PORT = `${await freePort()}`;
+  const { folder, file, command = process.execPath, args = [] } = neighbour;
+  const home = folder === undefined ? FIXTURES : join(PREPARED as string, folder);
+  if (file !== undefined && folder !== undefined) place(file, home);
+  const program = /^\w+\//.test(command) ? join(home, command) : command;
+  const child = spawn(program, file === undefined ? args : [placed(file)], {
+    cwd: home,
+    env: { ...process.env, PORT, ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  endWith(t, child);
+  const url = `http://127.0.0.1:${PORT}`;
+  await answers(neighbour.name, url);
+  return url;
+}
+
+/** HAProxy in front of two servers. @returns the URLs of its frontends, by what they route by */
+export async function startHaproxy(t: Cleaner, servers: [string, string]) {
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+  const [bySession, byCookie, notSticky] = ports.map((port) => `127.0.0.1:${port}`) as [string, string, string];
+  const [W1, W2] = servers.map((url) => new URL(url).host);
+  const child = spawn('haproxy', ['-db', '-f', join(FIXTURES, 'haproxy.cfg')], {
+    env: { ...process.env, W1, W2, BY_SESSION: bySession, BY_COOKIE: byCookie, NOT_STICKY: notSticky },
+    stdio: 'inherit',
+  });
+  endWith(t, child);
+  await answers('HAProxy', `http://${notSticky}`);
+  return { bySession: `http://${bySession}`, byCookie: `http://${byCookie}`, notSticky: `http://${notSticky}` };
+}
+
+/** A file has to be beside its packages, so that it finds them. */
+function place(file: string, home: string): void {
+  const target = join(home, placed(file));
+  if (file.endsWith('.ts')) writeFileSync(target, compiled(join(FIXTURES, file)));
+  else copyFileSync(join(FIXTURES, file), target);
+}
+
+const placed = (file: string) => file.replace(/\.ts$/, '.mjs');
+
+/** Node does not run decorators. */
+function compiled(path: string): string {
+  const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
+  const { outputFiles } = buildSync({
+    entryPoints: [path],
+    format: 'esm',
+    write: false,
+    target: 'es2022',
+    tsconfigRaw,
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+function endWith(t: Cleaner, child: ChildProcess): void {
+  const exited = once(child, 'exit');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+}
+
+async function answers(name: string, url: string): Promise<void> {
+  const handshake = () =>
+    fetch(`${url}/socket.io/?EIO=4&transport=polling`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await eventually(`${name} answers`, handshake, 20_000);
+}

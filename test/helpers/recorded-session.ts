@@ -1,0 +1,138 @@
+/** A scripted Engine.IO server that writes down what a client sends it, request by request and frame by frame. */
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { clientFrames, serverFrame, text, upgradeAnswer } from './fake-wire.ts';
+
+interface Request {
+  target: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The handshake, the answer for the namespace, and one that waits. */
+const POLLS_BEFORE_PROBE = 3;
+
+export class RecordedSession extends EventEmitter {
+  readonly polls: Request[] = [];
+  readonly posts: Request[] = [];
+  readonly upgrades: Request[] = [];
+  frames: unknown[] = [];
+  /** In the order of arrival. */
+  readonly order: string[] = [];
+  /** Headers of every answer to a polling request. */
+  answerHeaders: Record<string, string | string[]> = {};
+  readonly #server = createServer((request, response) => this.#onRequest(request, response));
+  readonly #offers: string[];
+  #waiting: ServerResponse | undefined;
+  #toSend: string[] = [];
+  #webSocket: Socket | undefined;
+  #probed: Socket | undefined;
+
+  /** @param offers the upgrades of the handshake */
+  constructor(offers: string[]) {
+    super();
+    this.#offers = offers;
+    this.#server.on('upgrade', (request, socket) => this.#onUpgrade(request, socket as Socket));
+  }
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Sends packets by the transport that the client has. */
+  send(...packets: string[]): void {
+    if (this.#webSocket) for (const packet of packets) this.#webSocket.write(text(packet));
+    else {
+      this.#toSend.push(...packets);
+      this.#answerPoll();
+    }
+  }
+
+  /** Waits until the client has sent `count` posts, frames, … */
+  async until(what: 'polls' | 'posts' | 'frames', count: number): Promise<void> {
+    while (this[what].length < count) await once(this, 'received');
+  }
+
+  close(): void {
+    this.#webSocket?.destroy();
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const recorded = describe(request, Buffer.concat(chunks).toString());
+      if (request.method === 'POST') {
+        this.posts.push(recorded);
+        this.order.push(`POST ${recorded.body}`);
+        response.writeHead(200, this.answerHeaders).end('ok');
+        if (recorded.body === '40') this.send('40{"sid":"s"}');
+      } else {
+        this.polls.push(recorded);
+        this.order.push('GET');
+        this.#waiting = response;
+        if (!recorded.target.includes('sid=')) this.#toSend.push(this.#handshake());
+        this.#answerPoll();
+        this.#answerProbe();
+      }
+      this.emit('received');
+    });
+  }
+
+  /** Not before the namespace is open and another poll waits, so that every client makes the same requests. */
+  #answerProbe(): void {
+    if (!this.#waiting || !this.#probed || this.polls.length < POLLS_BEFORE_PROBE) return;
+    this.#probed.write(text('3probe'));
+    this.#probed = undefined;
+    this.send('6');
+  }
+
+  #handshake(): string {
+    const times = { pingInterval: 25_000, pingTimeout: 20_000, maxPayload: 100 };
+    return `0${JSON.stringify({ sid: 'a b/1', upgrades: this.#offers, ...times })}`;
+  }
+
+  #answerPoll(): void {
+    if (!this.#waiting || this.#toSend.length === 0) return;
+    this.#waiting.writeHead(200, this.answerHeaders).end(this.#toSend.join('\x1e'));
+    this.#waiting = undefined;
+    this.#toSend = [];
+  }
+
+  #onUpgrade(request: IncomingMessage, socket: Socket): void {
+    this.upgrades.push(describe(request, ''));
+    this.order.push('upgrade');
+    socket.on('error', () => {});
+    socket.write(upgradeAnswer(Buffer.from(`Sec-WebSocket-Key: ${request.headers['sec-websocket-key']}\r\n`)));
+    const received: Buffer[] = [];
+    socket.on('data', (data) => {
+      received.push(data);
+      this.frames = clientFrames(received).map(({ opcode, payload }) => `${opcode} ${payload}`);
+      const last = String(this.frames.at(-1));
+      if (last === '1 2probe') {
+        this.#probed = socket;
+        this.#answerProbe();
+      } else if (last === '1 5') this.#webSocket = socket;
+      else if (last.startsWith('8')) socket.end(serverFrame(8, ''));
+      this.emit('received');
+    });
+  }
+}
+
+/** How a connection is kept, and the client's name, differ between clients on purpose. */
+const NOT_COMPARED = new Set(['user-agent', 'connection', 'sec-websocket-key']);
+
+function describe({ url = '', rawHeaders }: IncomingMessage, body: string): Request {
+  const headers: Record<string, string> = {};
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = String(rawHeaders[at]).toLowerCase();
+    if (!NOT_COMPARED.has(name)) headers[name] = String(rawHeaders[at + 1]).replace(/:\d+$/, ':port');
+  }
+  // Different in every request, and of the same kind.
+  return { target: url.replace(/([?&]t=)[a-z0-9]{6,8}(?=&|$)/, '$1<unique>'), headers, body };
+}

@@ -1,0 +1,103 @@
+/** Servers that end connections, or let them wait. */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CONNECTIONS, COPIES, type Member } from './member.ts';
+import { sendTo } from './server.ts';
+
+const FREEZE_MS = 1500;
+
+/** Connections that the server closes, each of which fails its virtual user. */
+function ended(count: number): Member['connections'] {
+  return {
+    held: CONNECTIONS - count,
+    failed: count,
+    failures: { disconnected_io_server_disconnect: count },
+    lost: { 'io server disconnect': count },
+  };
+}
+
+export const connections: Member[] = [
+  { name: 'keeps the contract', reasons: [] },
+  {
+    name: 'closes every fourth connection at once, and another fourth after 20 ms',
+    rows: [
+      'the server or a proxy closes connections, right after connecting or hours later',
+      'never all connections at the same time',
+    ],
+    habits: () => ({
+      connected(socket, n) {
+        if (n % 4 === 1) socket.disconnect(true);
+        if (n % 4 === 3) setTimeout(() => socket.disconnect(true), 20);
+      },
+    }),
+    reasons: ['CONNECTIONS_LOST', 'TARGET_NOT_REACHED'],
+    connections: { ...ended(10), peak: 10 },
+    delivery: { expected: COPIES / 2, received: COPIES / 2, frames: COPIES / 2 },
+    check: ({ delivery }) => assert.deepEqual([delivery?.coverage, delivery?.coverageOfTarget], [1, 0.5]),
+  },
+  {
+    name: 'refuses every fifth connection',
+    rows: ['connections are refused, or time out', 'never all connections at the same time'],
+    habits: () => ({ admit: (n) => n % 5 !== 0 }),
+    reasons: ['CONNECTIONS_FAILED', 'TARGET_NOT_REACHED'],
+    connections: { peak: 16, opened: 16, held: 16, failed: 4, failures: { http_400: 4 } },
+    delivery: { expected: COPIES - 12, received: COPIES - 12, frames: COPIES - 12 },
+  },
+  {
+    name: 'closes four connections while all are idle',
+    rows: ['the server or a proxy closes connections, right after connecting or hours later'],
+    options: { hold: 4 },
+    async during(run, { load }) {
+      await run.reached('hold');
+      for (const socket of load.slice(0, 4)) socket.disconnect(true);
+    },
+    reasons: ['CONNECTIONS_LOST'],
+    connections: ended(4),
+    delivery: { expected: COPIES - 12, received: COPIES - 12, frames: COPIES - 12 },
+    check({ delivery, verdict }) {
+      assert.deepEqual([delivery?.coverage, delivery?.coverageOfTarget], [1, 0.8]);
+      assert.match(verdict.reasons[0]?.message ?? '', /^4 of 20 opened connections were lost.*in stage `hold`/);
+    },
+  },
+  {
+    name: 'closes three connections in place of sending them the second broadcast',
+    rows: ['the server or a proxy closes connections, right after connecting or hours later'],
+    habits: () => ({
+      send(message, members) {
+        const ended = message.seq === 2 ? members.splice(0, 3) : [];
+        for (const socket of ended) socket.disconnect(true);
+        sendTo(members, message);
+      },
+    }),
+    reasons: ['CONNECTIONS_LOST'],
+    connections: ended(3),
+    delivery: { expected: COPIES - 3, received: COPIES - 6, lostDisconnected: 3, frames: COPIES - 6 },
+  },
+  {
+    name: 'stands still for 1.5 s in the middle of a ramp',
+    rows: ['the server stands still in a ramp'],
+    habits: () => {
+      let thaw: Promise<void> | undefined;
+      return {
+        admit(n) {
+          if (n === 3) thaw = delay(FREEZE_MS);
+          return thaw;
+        },
+      };
+    },
+    config: {
+      phases: [
+        { duration: 3, arrivalRate: 5, rampTo: 5 },
+        { pause: 2 },
+        { duration: 1, arrivalRate: 5, rampTo: 5 },
+        { pause: 2 },
+      ],
+    },
+    reasons: [],
+    check({ connections: { achievedRatePerSec, configuredRatePerSec, connectMs } }) {
+      assert.equal(configuredRatePerSec, 5);
+      assert.ok((achievedRatePerSec ?? 0) <= 5, `${achievedRatePerSec}/s of 5/s`);
+      assert.ok((connectMs?.max ?? 0) >= FREEZE_MS * 0.9, 'the connect times show the freeze');
+    },
+  },
+];

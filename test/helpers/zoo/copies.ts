@@ -1,0 +1,189 @@
+/** Servers that send something other than one whole copy to each member in time. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'socket.io';
+import type { Broadcast } from '../../../protocol/events.ts';
+import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
+import { type Habits, sendTo } from './server.ts';
+
+/** @returns the habit of sending broadcast `seq` in another way; the others go to each member once */
+function only(seq: number, send: NonNullable<Habits['send']>): Habits {
+  return {
+    send: (message, members, others) =>
+      message.seq === seq ? send(message, members, others) : sendTo(members, message),
+  };
+}
+
+/** After the ledger is finalized, the run has the garbage collected. */
+function sendAfterFinalizing(count: number): Habits {
+  const held: (() => void)[] = [];
+  return {
+    ...only(BROADCASTS, (message, members) => {
+      held.push(() => sendTo(members.slice(0, count), message));
+      sendTo(members.slice(count), message);
+    }),
+    gc: () => held.splice(0).forEach((send) => void send()),
+  };
+}
+
+/** Some copies of the first broadcast not at all, and some of the second after the third. */
+function dropAndReorder(dropped: number, overtaken: number): Habits {
+  let held: [Socket[], Broadcast] | undefined;
+  return {
+    send(message, members) {
+      if (message.seq === 1) members.splice(0, dropped);
+      if (message.seq === 2) held = [members.splice(0, overtaken), message];
+      sendTo(members, message);
+      if (message.seq === 3 && held) sendTo(...held);
+    },
+  };
+}
+
+const SPREAD_MS = 400;
+const AHEAD_US = 50_000;
+/** Of so many copies, the generator compares the content of the last one with that of the first. */
+const MANY = 64;
+/** No copy of the others is still under way. */
+const LAST_MS = 50;
+const EXACTLY_MANY = {
+  phases: [
+    { duration: 1, arrivalRate: 32, rampTo: 32 },
+    { pause: 2 },
+    { duration: 1, arrivalRate: 32, rampTo: 32 },
+    { pause: 2 },
+  ],
+};
+
+export const copies: Member[] = [
+  {
+    name: 'drops seven copies of the first broadcast, and sends five of the second after the third',
+    rows: ['copies are lost or reordered, or arrive seconds later'],
+    habits: () => dropAndReorder(7, 5),
+    options: { drain: { quiet: 0.1, deadline: 1 } },
+    reasons: [],
+    delivery: { received: COPIES - 7, lostConnected: 7, reordered: 5, frames: COPIES - 7 },
+  },
+  {
+    name: 'sends four copies twice',
+    rows: ['copies arrive twice'],
+    habits: () => only(2, (message, members) => sendTo([...members, ...members.slice(0, 4)], message)),
+    reasons: ['DUPLICATE_RECEIPTS'],
+    delivery: { duplicates: 4, frames: COPIES + 4 },
+  },
+  {
+    name: 'sends broadcasts to connections of another room, too',
+    rows: ['copies arrive at connections that did not join the room'],
+    habits: () => only(2, (message, members, others) => sendTo([...members, ...others.slice(0, 6)], message)),
+    room: '{{ room }}',
+    config: {
+      payload: [{ path: new URL('./rooms.csv', import.meta.url).pathname, fields: ['room'], order: 'sequence' }],
+    },
+    reasons: ['NOT_MEMBER_RECEIPTS'],
+    delivery: { expected: COPIES / 2, received: COPIES / 2, notMember: 6, frames: COPIES / 2 + 6 },
+  },
+  {
+    name: 'sends eight copies before their broadcast is ordered',
+    rows: ['copies arrive before their broadcast was ordered, or sentAtUs is in the future'],
+    habits: () => ({
+      send(message, members) {
+        if (message.seq === 1) sendTo(members.slice(0, 8), { ...message, seq: 2 });
+        sendTo(message.seq === 2 ? members.slice(8) : members, message);
+      },
+    }),
+    reasons: ['RECEIVED_BEFORE_SENT'],
+    delivery: { early: 8, reordered: 8 },
+  },
+  {
+    name: 'invents broadcasts',
+    rows: ['copies of broadcasts that nobody ordered'],
+    habits: () =>
+      only(2, (message, members) => {
+        sendTo(members, message);
+        for (const seq of [0, BROADCASTS + 1, 1e9, 2.5]) sendTo(members.slice(0, 3), { ...message, seq });
+      }),
+    reasons: ['NEVER_ORDERED'],
+    delivery: { neverOrdered: 12, frames: COPIES + 12 },
+  },
+  {
+    name: 'sends broadcasts that cannot be read',
+    rows: ['payloads that cannot be read'],
+    habits: () =>
+      only(2, (message, members) => {
+        sendTo(members, message);
+        const { seq, worker, data } = message;
+        for (const odd of ['?', null, { seq, worker, data }, { ...message, seq: 'two' }])
+          sendTo(members.slice(0, 2), odd);
+      }),
+    reasons: ['UNREADABLE_BROADCASTS'],
+    delivery: { unreadable: 8, frames: COPIES + 8 },
+  },
+  {
+    name: 'sends three payloads of another length, and one with other characters',
+    rows: ['payloads of another length, or with other characters'],
+    habits: () => ({
+      send(message, members) {
+        if (message.seq === 1) sendTo(members.splice(0, 3), { ...message, data: message.data.slice(1) });
+        const odd = message.seq === 2 ? members.splice(-1) : [];
+        sendTo(members, message);
+        setTimeout(sendTo, LAST_MS, odd, { ...message, data: message.data.replace(/./g, '-') });
+      },
+    }),
+    config: EXACTLY_MANY,
+    options: { drain: { quiet: 0.1, deadline: 1 } },
+    reasons: ['WRONG_PAYLOADS'],
+    connections: { target: MANY, peak: MANY, asked: MANY, opened: MANY, held: MANY, configuredRatePerSec: 32 },
+    delivery: {
+      expected: MANY * BROADCASTS,
+      received: MANY * BROADCASTS - 4,
+      lostConnected: 4,
+      wrongSize: 3,
+      wrongContent: 1,
+      frames: MANY * BROADCASTS,
+    },
+  },
+  {
+    name: 'sends parts of the last broadcast after 1.6 s and after 3.5 s',
+    rows: ['copies are lost or reordered, or arrive seconds later'],
+    habits: () =>
+      only(BROADCASTS, (message, members) => {
+        sendTo(members.slice(8), message);
+        setTimeout(sendTo, 1600, members.slice(0, 4), message);
+        setTimeout(sendTo, 3500, members.slice(4, 8), message);
+      }),
+    reasons: [],
+    check: ({ delivery }) => assert.ok((delivery?.batches.at(-1)?.lastMs ?? 0) >= 3490, 'the last copy counts'),
+  },
+  {
+    name: 'sends four copies after the run has waited for them',
+    rows: ['copies arrive after the ledger was finalized'],
+    habits: () => sendAfterFinalizing(4),
+    options: { drain: { quiet: 0.1, deadline: 1 } },
+    reasons: ['LATE_RECEIPTS'],
+    delivery: { received: COPIES - 4, lostConnected: 4, late: 4 },
+  },
+  {
+    name: 'takes 400 ms for an uneven fan-out, in which the reference receiver is the first',
+    rows: ['the server sends to one member after the other, slowly'],
+    habits: () => ({
+      send: (message, members) =>
+        members.forEach(
+          (one, index) => void setTimeout(sendTo, (index * SPREAD_MS) / (CONNECTIONS - 1), [one], message),
+        ),
+    }),
+    options: { broadcasts: { count: BROADCASTS, interval: 0.6 } },
+    reasons: [],
+    check({ delivery, latency, verdict }) {
+      const found = verdict.reasons.map(({ code }) => code);
+      const isFull = found.includes('MACHINE_SATURATED') || found.includes('GENERATOR_LAGS');
+      assert.ok(isFull || !found.includes('GENERATOR_QUEUES'), 'the generator was not the cause');
+      for (const { lastMs } of delivery?.batches ?? []) assert.ok((lastMs ?? 0) >= SPREAD_MS - 5, `last: ${lastMs} ms`);
+      assert.ok((latency.oneWayMs?.p50 ?? 0) > SPREAD_MS / 4, 'half of the members wait half of the time');
+    },
+  },
+  {
+    name: 'writes a time of the future into broadcasts',
+    rows: ['copies arrive before their broadcast was ordered, or sentAtUs is in the future'],
+    habits: () => ({ stamp: (nowUs) => nowUs + AHEAD_US }),
+    reasons: ['RECEIVED_BEFORE_SENT'],
+    delivery: { early: COPIES },
+  },
+];

@@ -1,0 +1,55 @@
+/** A member of the zoo: a server that lies or fails in one way, and what a run has to say about it. */
+
+import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import type { StartedRun } from '../run.ts';
+import type { Habits, ZooServer } from './server.ts';
+
+export interface Member {
+  /** As in "a server that …". */
+  name: string;
+  /** Rows of the table in docs/method/verdict.md that are about it. */
+  rows?: string[];
+  /** Called once for each server. Default: an honest one. */
+  habits?: () => Habits;
+  /** Changes of the scenario's `config`, of the plugin's options, and of the room that the virtual users join. */
+  config?: object;
+  options?: object;
+  room?: string;
+  /** What happens while the run lasts. */
+  during?: (run: StartedRun, zoo: ZooServer) => Promise<void>;
+  /** All reasons of the verdict; none: the run is VALID. */
+  reasons: ReasonCode[];
+  /** Figures of `connections` that differ from those of an honest server. */
+  connections?: Partial<Result['connections']>;
+  /** Counts of `delivery` that differ from zero, or from all copies of an honest server. */
+  delivery?: Partial<Counts>;
+  /** Further figures of the result. */
+  check?: (result: Result) => void;
+}
+
+type Delivery = NonNullable<Result['delivery']>;
+
+/** Columns that each frame is in once. */
+export const COLUMNS = [
+  'received',
+  'duplicates',
+  'unexpected',
+  'notMember',
+  'wrongSize',
+  'wrongContent',
+  'late',
+  'neverOrdered',
+  'unreadable',
+] as const satisfies (keyof Delivery)[];
+
+/** The other counts. */
+const MARKS = ['expected', 'lostConnected', 'lostDisconnected', 'reordered', 'early', 'frames'] as const;
+
+export const COUNTS = [...COLUMNS, ...MARKS];
+type Counts = Record<(typeof COUNTS)[number], number>;
+
+export const CONNECTIONS = 20;
+export const BROADCASTS = 3;
+/** Expected, received, and frames, where nothing is wrong. */
+export const COPIES = CONNECTIONS * BROADCASTS;

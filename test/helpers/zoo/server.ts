@@ -1,0 +1,172 @@
+/**
+ * A server of the zoo: it keeps the wire contract except for its habits. Its control is made by hand, so that it can lie;
+ * its memory is a straight line, so that no reason of a verdict comes from there.
+ */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Server, type Socket } from 'socket.io';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import {
+  type Broadcast,
+  type BroadcastEcho,
+  type BroadcastSent,
+  EVENTS,
+  type WorkerStats,
+} from '../../../protocol/events.ts';
+import { thisHost } from '../../../protocol/host.ts';
+import { serveControl } from '../../../server/control.ts';
+import { payload } from '../../../server/payload.ts';
+import { TOKEN } from '../app.ts';
+
+/** What a server does other than the contract says. `n` counts the connections of the load, from 1. */
+export interface Habits {
+  /** Settles when the next connection is answered: false refuses it. */
+  admit?(n: number): Promise<unknown> | boolean | undefined;
+  connected?(socket: Socket, n: number): void;
+  /** The worker that its join names. */
+  workerOf?(n: number): string;
+  /** In place of one copy for each member that is of the load. `others` have not joined the room. */
+  send?(message: Broadcast, members: Socket[], others: Socket[]): void;
+  /** A broadcast that is reported as sent, and is not. */
+  withholds?: number;
+  /** What is written into a broadcast, and reported, as its time. */
+  stamp?(nowUs: number): number;
+  /** What is reported of a broadcast. */
+  sent?(truth: BroadcastSent): BroadcastSent;
+  /** @param control the control port that answers, from 0 */
+  stats?(truth: WorkerStats, control: number): WorkerStats;
+  /** Before a collection is confirmed. */
+  gc?(): void;
+  /** Control ports. Default: 1. */
+  controls?: number;
+}
+
+export interface ZooServer {
+  url: string;
+  controlUrls: string[];
+  /** Connections of the load, in the order of their arrival, while they last. */
+  load: Socket[];
+  close(): Promise<void>;
+}
+
+export const WORKER = 'w0';
+/** Of the run: the probe and the reference receiver connect before any virtual user. */
+const RECEIVERS = 2;
+const BYTES = { base: 50_000_000, perConnection: 20_000 };
+const STILL = { cpuUserUs: 0, cpuSystemUs: 0, broadcasts: 0, rooms: 1, externalBytes: 0, arrayBuffersBytes: 0 };
+const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
+const VERSIONS = { node: process.version, socketIo: '4', adapter: 'none', webSocketEngine: 'ws' };
+
+export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
+  const http = createServer();
+  let asked = 0;
+  const io = new Server(http, {
+    serveClient: false,
+    allowRequest: (_request: IncomingMessage, answer) => {
+      const n = ++asked - RECEIVERS;
+      const admitted = Promise.resolve(n > 0 ? habits.admit?.(n) : true);
+      void admitted.then((is) => answer(null, is !== false));
+    },
+  });
+  const load: Socket[] = [];
+  let connected = 0;
+  io.on('connection', (socket) => {
+    const n = ++connected - RECEIVERS;
+    socket.on(EVENTS.joinRoom, async ({ clientKey: room }: { clientKey: string }, ack) => {
+      await socket.join(room);
+      ack?.({ room, worker: habits.workerOf?.(n) ?? WORKER, members: membersOf(room).length });
+    });
+    socket.on(EVENTS.broadcastEcho, ({ seq, sentAtUs }: BroadcastEcho, ack) =>
+      ack?.({ seq, roundTripUs: monotonicUs() - sentAtUs }),
+    );
+    if (n <= 0) return;
+    load.push(socket);
+    socket.on('disconnect', () => void load.splice(load.indexOf(socket), 1));
+    habits.connected?.(socket, n);
+  });
+  const membersOf = (room: string) => [...io.sockets.sockets.values()].filter(({ rooms }) => rooms.has(room));
+
+  const truth = (): WorkerStats => {
+    const connections = io.engine.clientsCount;
+    const bytes = BYTES.base + BYTES.perConnection * connections;
+    return {
+      ...STILL,
+      worker: WORKER,
+      pid: process.pid,
+      // The clock and the machine of the run; but a container of its own, so that the control says what its memory is.
+      host: { ...thisHost(), pidNamespace: 'zoo' },
+      uptimeSeconds: process.uptime(),
+      connections,
+      rssBytes: bytes,
+      heapUsedBytes: bytes / 2,
+      heapTotalBytes: bytes / 2,
+      eventLoop: IDLE_LOOP,
+      versions: VERSIONS,
+    };
+  };
+  const publish = async ({ room, bytes, seq, atUs }: { room: string; bytes: number; seq: number; atUs?: number }) => {
+    await delay(Math.max(0, ((atUs ?? 0) - monotonicUs()) / 1000));
+    const sentAtUs = habits.stamp?.(monotonicUs()) ?? monotonicUs();
+    const message: Broadcast = { seq, sentAtUs, worker: WORKER, data: payload(bytes) };
+    const members = membersOf(room);
+    const [ofLoad, ofRun] = [members.filter((one) => load.includes(one)), members.filter((one) => !load.includes(one))];
+    // Before the load, the probe is alone.
+    const {
+      send = (_: Broadcast, all: Socket[]) => sendTo(all, message),
+      sent = (truth) => truth,
+      withholds,
+    }: Habits = ofLoad.length > 0 ? habits : {};
+    if (seq !== withholds) {
+      send(
+        message,
+        ofLoad,
+        load.filter((one) => !ofLoad.includes(one)),
+      );
+      sendTo(ofRun, message);
+    }
+    return sent({ seq, sentAtUs, worker: WORKER, expected: members.length });
+  };
+
+  const controls = await Promise.all(
+    Array.from({ length: habits.controls ?? 1 }, async (_, index) => {
+      const controlHttp = createServer();
+      const controlIo = new Server(controlHttp, { serveClient: false });
+      const requests = {
+        broadcast: publish,
+        members: (room: string) => ({ worker: WORKER, members: membersOf(room).length }),
+        gc: () => {
+          habits.gc?.();
+          return { worker: WORKER, durationMs: 0 };
+        },
+        stats: () => habits.stats?.(truth(), index) ?? truth(),
+        time: () => ({ monotonicUs: monotonicUs() }),
+      };
+      serveControl(
+        controlIo,
+        (token) => token === TOKEN,
+        requests,
+        () => {},
+      );
+      return { io: controlIo, url: await listen(controlHttp) };
+    }),
+  );
+  return {
+    url: await listen(http),
+    controlUrls: controls.map(({ url }) => url),
+    load,
+    async close() {
+      io.disconnectSockets(true);
+      await Promise.all([io, ...controls.map((control) => control.io)].map((one) => one.close()));
+    },
+  };
+}
+
+export function sendTo(members: Socket[], message: unknown): void {
+  for (const member of members) member.emit(EVENTS.broadcast, message);
+}
+
+async function listen(http: ReturnType<typeof createServer>): Promise<string> {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}

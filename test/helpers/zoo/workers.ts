@@ -1,0 +1,134 @@
+/** Servers whose control says something else than what happens. */
+import assert from 'node:assert/strict';
+import { io as connect } from 'socket.io-client';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
+import { WORKER } from './server.ts';
+
+/** The run waits for both sides to agree; no connections should arrive meanwhile. */
+const ramp = { duration: 1, arrivalRate: 10, rampTo: 10 };
+const PATIENT = { phases: [ramp, { pause: 6 }, ramp, { pause: 2 }] };
+
+function assertNoMemory({ memory, capacity }: Result): void {
+  assert.equal(memory.perConnectionBytes.workerRss?.doubt, 'miscounted');
+  assert.equal(capacity.memoryLimited, null);
+}
+
+export const workers: Member[] = [
+  {
+    name: 'has a worker without control port',
+    rows: ['some connections are on a worker without control URL'],
+    habits: () => {
+      let elsewhere = 0;
+      return {
+        workerOf: (n) => (n > 10 ? 'w1' : WORKER),
+        connected(socket, n) {
+          if (n <= 10) return;
+          elsewhere++;
+          socket.on('disconnect', () => void elsewhere--);
+        },
+        stats: (truth) => ({ ...truth, connections: truth.connections - elsewhere }),
+      };
+    },
+    config: PATIENT,
+    reasons: ['WORKERS_DISAGREE', 'WORKER_UNKNOWN'],
+    check(result) {
+      assert.deepEqual(result.connections.perWorker, { [WORKER]: 10, w1: 10 });
+      assertNoMemory(result);
+    },
+  },
+  {
+    name: 'has one worker with two control ports',
+    rows: ['two control URLs of one process, two workers of one name'],
+    habits: () => ({ controls: 2 }),
+    reasons: ['WORKER_REPEATED'],
+    check: assertNoMemory,
+  },
+  {
+    name: 'has two workers of the same name',
+    rows: ['two control URLs of one process, two workers of one name'],
+    habits: () => ({
+      controls: 2,
+      stats: (truth, control) => ({
+        ...truth,
+        pid: truth.pid + control,
+        connections: control === 0 ? truth.connections : 0,
+      }),
+    }),
+    reasons: ['WORKER_REPEATED'],
+    check: assertNoMemory,
+  },
+  {
+    name: 'gets connections of other people',
+    rows: ["other people's connections arrive"],
+    habits: () => ({
+      connected({ handshake }, n) {
+        if (n !== 3) return;
+        for (let other = 0; other < 3; other++) {
+          connect(`http://${handshake.headers.host}`, {
+            forceNew: true,
+            reconnection: false,
+            transports: ['websocket'],
+          });
+        }
+      },
+    }),
+    config: PATIENT,
+    reasons: ['WORKERS_DISAGREE'],
+    check: assertNoMemory,
+  },
+  {
+    name: 'repeats its first statistics',
+    rows: ['a worker repeats old statistics'],
+    habits: () => {
+      let first: WorkerStats | undefined;
+      return { stats: (truth) => (first ??= truth) };
+    },
+    config: PATIENT,
+    reasons: ['STATISTICS_STALE', 'WORKERS_DISAGREE'],
+    check: assertNoMemory,
+  },
+  {
+    name: 'counts two members too many',
+    rows: ['the server counts other members than the ledger'],
+    habits: () => ({ sent: (truth) => ({ ...truth, expected: truth.expected + 2 }) }),
+    options: { drain: { quiet: 0.1, deadline: 1 } },
+    reasons: ['COUNTS_DISAGREE'],
+    check: ({ delivery }) => assert.equal(delivery?.batches[0]?.serverMembers, CONNECTIONS + 2),
+  },
+  {
+    name: 'confirms a broadcast that it does not send',
+    rows: ['a worker confirms a broadcast, and does not send it'],
+    habits: () => ({ withholds: BROADCASTS }),
+    options: { drain: { quiet: 0.1, deadline: 1 } },
+    reasons: ['ROUND_TRIPS_MISSING'],
+    delivery: { received: COPIES - CONNECTIONS, lostConnected: CONNECTIONS, frames: COPIES - CONNECTIONS },
+  },
+  {
+    name: 'sends a broadcast that it reports as failed',
+    rows: ['a worker refuses a broadcast'],
+    habits: () => ({
+      sent(truth) {
+        if (truth.seq === 2) throw new Error('out of order');
+        return truth;
+      },
+    }),
+    reasons: ['BROADCAST_NOT_SENT', 'NEVER_ORDERED'],
+    delivery: { expected: COPIES - CONNECTIONS, received: COPIES - CONNECTIONS, neverOrdered: CONNECTIONS },
+  },
+  {
+    name: 'refuses a collection that is ordered',
+    rows: ['a worker refuses to collect its garbage, or another request'],
+    habits: () => {
+      let ordered = 0;
+      return {
+        gc() {
+          if (++ordered === 4) throw new Error('not now');
+        },
+      };
+    },
+    reasons: ['RUN_INCOMPLETE'],
+    delivery: { expected: 0, received: 0, frames: 0 },
+  },
+];

@@ -1,0 +1,58 @@
+/** Flows that were written for other engines of Artillery run on ours, with either client. */
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { after, before, suite, test } from 'node:test';
+import type { UserContext } from '../../../plugin/engine/types.ts';
+import { playOnce, readFlow } from '../../helpers/engine-run.ts';
+import { startFlowServer } from '../../helpers/flow-server.ts';
+
+const processor = {
+  setToken: (context: UserContext, _events: unknown, next: () => void) => {
+    context.extraHeaders = { 'x-auth-token': String(context.vars.token) };
+    next();
+  },
+  fillIn: async (step: { emit: unknown[] }, context: UserContext) => {
+    step.emit[1] = 'filled in for {{ name }}';
+    context.extraHeaders = { 'x-auth-token': 'header of {{ name }}' };
+  },
+};
+const vars = { name: 'ada', password: 'lovelace' };
+const files = globSync('*.yml', { cwd: new URL('../../fixtures/flows/', import.meta.url) }).sort();
+
+let server: Awaited<ReturnType<typeof startFlowServer>>;
+before(async () => {
+  server = await startFlowServer();
+});
+after(() => server.close());
+
+for (const client of ['light', 'official']) {
+  suite(`client: ${client}`, { concurrency: 2 }, () => {
+    for (const file of files) {
+      test(file, async () => {
+        const flow = readFlow(file);
+        const config = { target: server.url, engines: { 'socketio-capacity': { client, timeout: 2 } }, processor };
+        const { error, counters } = await playOnce({ ...flow, config }, vars);
+        assert.equal(error, null, `${error?.code}: ${error?.message}`);
+        assert.deepEqual(
+          Object.keys(counters).filter((name) => name.startsWith('errors.')),
+          [],
+        );
+      });
+    }
+
+    test('a path of one slash, or without slashes', async () => {
+      for (const [path, ours] of [
+        ['/', '/'],
+        ['/rooms/', 'rooms'],
+      ] as const) {
+        const other = await startFlowServer(path);
+        const engines = { 'socketio-capacity': { client, path: ours } };
+        const flow = [{ emit: ['echo', 'ping'], acknowledge: { match: { value: 'pong' } } }];
+        const scenarios = [{ engine: 'socketio-capacity', flow }];
+        const { error } = await playOnce({ config: { target: other.url, engines }, scenarios });
+        await other.close();
+        assert.equal(error, null, `${path}: ${error?.message}`);
+      }
+    });
+  });
+}

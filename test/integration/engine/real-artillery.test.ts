@@ -1,0 +1,66 @@
+/** What only Artillery itself can show: its files, its payloads, its processor modules and its HTTP metrics. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Server } from 'socket.io';
+import { loadParser } from '../../../plugin/fleet/parser.ts';
+import { runArtillery } from '../../helpers/artillery.ts';
+import { readFlow } from '../../helpers/engine-run.ts';
+import { startFlowServer } from '../../helpers/flow-server.ts';
+
+const ENGINE = 'socketio-capacity';
+
+it('logs in over HTTP with the lines of a file, then connects with the token', async (t) => {
+  const server = await startFlowServer();
+  t.after(() => server.close());
+  const config = {
+    target: server.url,
+    phases: [{ duration: 1, arrivalCount: 2 }],
+    engines: { [ENGINE]: {} },
+    payload: { path: 'users.csv', fields: ['name', 'password'] },
+  };
+  const files = { 'users.csv': 'ada,lovelace\neve,adam\n' };
+  const { exitCode, counters, output } = await runArtillery({ ...readFlow('v3-http-payload.yml'), config }, files);
+  assert.equal(exitCode, 0, output);
+  assert.equal(counters['vusers.completed'], 2, output);
+  assert.equal(counters['http.codes.200'], 2);
+  assert.equal(counters['socketio.emit'], 2);
+});
+
+it('names why an HTTP step failed, and counts it once', async (t) => {
+  const server = await startFlowServer();
+  t.after(() => server.close());
+  const flow = [{ get: { url: '/nowhere', capture: { json: '$.token', as: 'token' } } }, { connect: true }];
+  const config = { target: server.url, phases: [{ duration: 1, arrivalCount: 1 }], engines: { [ENGINE]: {} } };
+  const { exitCode, counters, output } = await runArtillery({ config, scenarios: [{ engine: ENGINE, flow }] });
+  assert.equal(exitCode, 1, output);
+  assert.equal(counters['errors.failed_request'], 1, output);
+  assert.equal(counters['http.codes.404'], 1);
+});
+
+it('reads certificates and parsers from files beside the scenario', async (t) => {
+  const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
+  const parser = fileURLToPath(new URL('../../fixtures/lines-parser.cjs', import.meta.url));
+  const https = createServer({ cert: pem('cert'), key: pem('key') });
+  const io = new Server(https, { parser: loadParser(parser) });
+  io.on('connection', (socket) => void socket.on('check', (answer: (value: boolean) => void) => answer(true)));
+  await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
+  t.after(() => io.close());
+  const script = {
+    config: {
+      target: `https://localhost:${(https.address() as AddressInfo).port}`,
+      tls: { ca: './ca.pem' },
+      phases: [{ duration: 1, arrivalCount: 1 }],
+      engines: { [ENGINE]: { parser: './parser.cjs' } },
+    },
+    scenarios: [{ engine: ENGINE, flow: [{ emit: ['check'], acknowledge: { args: true } }] }],
+  };
+  const { exitCode, output } = await runArtillery(script, {
+    'ca.pem': pem('cert'),
+    'parser.cjs': readFileSync(parser, 'utf8'),
+  });
+  assert.equal(exitCode, 0, output);
+});

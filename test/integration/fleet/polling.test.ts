@@ -1,0 +1,173 @@
+/** What can go wrong while a client polls or upgrades has a name, and ends at most its own connection. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import { suite, test } from 'node:test';
+import { Server } from 'socket.io';
+import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/limits.ts';
+import {
+  type ClientKindUnderTest,
+  lightPollingClient,
+  lightUpgradingClient,
+  pollingClient,
+  upgradingClient,
+} from '../../helpers/fleet-clients.ts';
+import { closeAtEnd, listen } from '../../helpers/raw-listen.ts';
+import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
+
+const OPEN = '0{"sid":"a","upgrades":["websocket"],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}';
+
+async function urlOf(server: NetServer): Promise<string> {
+  return `http://127.0.0.1:${await listen(server)}`;
+}
+
+function start(kind: ClientKindUnderTest, url: string, changes = {}) {
+  const sink = new RecordingSink();
+  const client = kind.create(0, clientOptions({ url, transports: kind.transports, ...changes }), sink);
+  client.connect('/');
+  return { client, sink };
+}
+
+const answer = (body: string, head = '') =>
+  `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${head}\r\n${body}`;
+
+/** @param answers to the requests of all its connections, in order; after that it is silent */
+function scriptedServer(...answers: ((socket: Socket) => void)[]): Promise<string> {
+  const rest = [...answers];
+  return urlOf(createServer((socket) => socket.on('data', () => rest.shift()?.(socket))));
+}
+
+suite('a polling client', () => {
+  test('names what is wrong with an answer', async () => {
+    const cases: [string, string][] = [
+      ['not_http', 'SSH-2.0-OpenSSH_9\r\n'],
+      ['not_http', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n'],
+      ['not_engineio', answer('hello')],
+      ['not_engineio', answer('')],
+      ['not_engineio', answer('0{"sid":1}')],
+      ['not_engineio', answer(`${OPEN}\x1ehello`)],
+      ['not_socketio', answer(`${OPEN}\x1e4hello`)],
+      ['closed', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0{'],
+      ['closed', answer(`${OPEN}\x1e1`)],
+      ['http_502', 'HTTP/1.1 502 Bad Gateway\r\n\r\n<html>'],
+      ['message_too_large', `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(20_000)}`],
+      ['message_too_large', 'HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n'],
+    ];
+    for (const [cause, bytes] of cases) {
+      const url = await scriptedServer((socket) => socket.end(bytes));
+      const { sink } = start(lightPollingClient, url, { maxPayloadBytes: 10_000 });
+      assert.equal((await sink.next('failed')).cause, cause, bytes);
+      assert.equal(sink.reports.length, 1);
+    }
+  });
+
+  test('gives up on a body that does not come', async () => {
+    const url = await scriptedServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0'));
+    const { sink } = start(lightPollingClient, url, { connectTimeoutMs: 100 });
+    assert.equal((await sink.next('failed')).cause, 'timeout_open');
+  });
+
+  for (const kind of [lightPollingClient, pollingClient]) {
+    test(`names a session that another server does not know: ${kind.name}`, async () => {
+      const unknown = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 17\r\n\r\n{"code":1,"a":""}';
+      const refuse = (socket: Socket) => socket.end(unknown);
+      const { sink } = start(kind, await scriptedServer((socket) => socket.write(answer(OPEN)), refuse, refuse));
+      const { cause, message } = await sink.next('failed');
+      assert.equal(cause, 'http_400');
+      assert.match(message, /"code":1/);
+    });
+  }
+
+  test('sends a request again, once, if its kept connection is closed at that moment', async () => {
+    const posts: string[] = [];
+    const url = await urlOf(
+      createServer((socket) =>
+        socket.on('data', (data) => {
+          const request = String(data);
+          if (!request.includes('sid=')) socket.write(answer(OPEN));
+          else if (request.startsWith('POST')) {
+            posts.push(request.slice(request.indexOf('\r\n\r\n') + 4));
+            socket.destroy();
+          }
+        }),
+      ),
+    );
+    const { sink } = start(lightPollingClient, url);
+    assert.equal((await sink.next('failed')).cause, 'closed');
+    assert.deepEqual(posts, ['40', '40']);
+  });
+
+  test('gives up on a server that does not answer what it sends', async () => {
+    const { client, sink } = start(
+      lightPollingClient,
+      await scriptedServer((socket) => socket.write(answer(`${OPEN}\x1e40{"sid":"s"}`))),
+    );
+    await sink.next('open');
+    const half = 'x'.repeat(MAX_UNSENT_BYTES / 2);
+    // With attachments, one event is several packets.
+    for (let i = 0; i < 5; i++) client.emit('/', 'large', [Buffer.from(half), Buffer.from(half)]);
+    assert.equal((await sink.next('closed')).reason, 'send buffer full');
+  });
+});
+
+for (const kind of [lightUpgradingClient, upgradingClient]) {
+  suite(`an upgrade: ${kind.name}`, () => {
+    const serve = async (onUpgrade: (socket: Socket) => void) => {
+      const http = createHttpServer();
+      const io = new Server(http, { pingInterval: 50, pingTimeout: 5000, upgradeTimeout: 100 });
+      http.removeAllListeners('upgrade');
+      http.on('upgrade', (_request, socket) => onUpgrade(socket as Socket));
+      io.on('connection', (socket) => socket.on('hello', (done) => done()));
+      closeAtEnd(() => void io.close());
+      return urlOf(http);
+    };
+
+    test('that is refused is named, and the connection stays on polling', async () => {
+      const url = await serve((socket) => socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n'));
+      const { client, sink } = start(kind, url);
+      const { cause } = await sink.next('upgrade failed');
+      assert.equal(cause, 'http_403');
+      await sink.next('open');
+      client.emit('/', 'hello', [], 1);
+      await sink.next('ack');
+      assert.deepEqual([client.transport, client.isUpgrading], ['polling', false]);
+      client.close();
+      assert.equal((await sink.next('closed')).reason, 'io client disconnect');
+      assert.equal(sink.all('upgrade failed').length, 1);
+    });
+
+    test('that breaks off is named, and the connection stays on polling', async () => {
+      const { client, sink } = start(kind, await serve((socket) => socket.destroy()));
+      assert.equal((await sink.next('upgrade failed')).cause, 'closed');
+      await sink.next('open');
+      client.emit('/', 'hello', [], 1);
+      await sink.next('ack');
+      client.destroy();
+    });
+  });
+}
+
+test('an upgrade that the server does not answer ends with a name', async () => {
+  const http = createHttpServer();
+  const io = new Server(http, { pingInterval: 50, pingTimeout: 5000 });
+  http.removeAllListeners('upgrade');
+  http.on('upgrade', () => {});
+  closeAtEnd(() => void io.close());
+  const { client, sink } = start(lightUpgradingClient, await urlOf(http), { connectTimeoutMs: 100 });
+  assert.equal((await sink.next('upgrade failed')).cause, 'timeout_upgrade');
+  client.destroy();
+});
+
+test('a client that closes while it upgrades closes on the new transport', async () => {
+  const http = createHttpServer();
+  const io = new Server(http);
+  const url = await urlOf(http);
+  const left = once(io, 'connection').then(([socket]) => once(socket, 'disconnect'));
+  const { client, sink } = start(lightUpgradingClient, url);
+  await sink.next('open');
+  client.close();
+  assert.equal((await sink.next('closed')).reason, 'io client disconnect');
+  assert.equal((await left)[0], 'client namespace disconnect');
+  io.close();
+});

@@ -1,0 +1,85 @@
+/** The light client sends the requests, bodies and frames of socket.io-client. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import {
+  type ClientKindUnderTest,
+  lightPollingClient,
+  lightUpgradingClient,
+  pollingClient,
+  upgradingClient,
+} from '../../helpers/fleet-clients.ts';
+import { RecordedSession } from '../../helpers/recorded-session.ts';
+import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
+
+const OPTIONS = {
+  path: '/my path',
+  query: { token: 'a b&c', EIO: 'x' },
+  headers: { 'X-Id': '7' },
+  auth: undefined,
+};
+
+async function polled(kind: ClientKindUnderTest): Promise<RecordedSession> {
+  const server = new RecordedSession(['websocket']);
+  server.answerHeaders = { 'Set-Cookie': ['route=a; Path=/', 'gone=1; Max-Age=0'] };
+  const sink = new RecordingSink();
+  const url = await server.listen();
+  const client = kind.create(0, clientOptions({ ...OPTIONS, url, transports: ['polling'] }), sink);
+  client.interest = new Set(['blob']);
+  client.connect('/');
+  await sink.next('open');
+  server.send('2');
+  await server.until('posts', 2);
+  // What is sent before the last request is answered waits; then only two of these fit into one.
+  for (const letter of 'abcd') client.emit('/', letter, ['x'.repeat(30)]);
+  await server.until('posts', 4);
+  client.emit('/', 'binary', [Buffer.from([0, 1, 255]), 'ü']);
+  await server.until('posts', 5);
+  server.send('451-["blob",{"_placeholder":true,"num":0}]', 'bAAH/');
+  assert.deepEqual([...((await sink.next('event')).args[0] as Uint8Array)], [0, 1, 255]);
+  client.close();
+  await server.until('posts', 7);
+  server.close();
+  return server;
+}
+
+async function upgraded(kind: ClientKindUnderTest): Promise<RecordedSession> {
+  const server = new RecordedSession(['websocket']);
+  const sink = new RecordingSink();
+  const url = await server.listen();
+  const client = kind.create(0, clientOptions({ ...OPTIONS, url, transports: ['polling', 'websocket'] }), sink);
+  client.connect('/');
+  await sink.next('open');
+  assert.equal((await sink.next('upgraded')).transport, 'upgraded');
+  await server.until('frames', 2);
+  server.send('2');
+  client.emit('/', 'late', [Buffer.from('b')]);
+  await server.until('frames', 5);
+  client.close();
+  await server.until('frames', 7);
+  server.close();
+  return server;
+}
+
+suite('what a server receives', () => {
+  test('while polling', async () => {
+    const [light, official] = [await polled(lightPollingClient), await polled(pollingClient)];
+    assert.deepEqual(light.posts, official.posts);
+    assert.deepEqual(light.polls, official.polls);
+    assert.deepEqual(light.upgrades, []);
+    assert.equal(
+      light.posts[0]?.target,
+      '/my%20path/?token=a%20b%26c&EIO=4&transport=polling&t=<unique>&sid=a%20b%2F1',
+    );
+    assert.equal(light.posts.at(-1)?.headers.cookie, 'route=a');
+  });
+
+  test('while upgrading', async () => {
+    const [light, official] = [await upgraded(lightUpgradingClient), await upgraded(upgradingClient)];
+    assert.deepEqual(light.posts, official.posts);
+    assert.deepEqual(light.polls, official.polls);
+    assert.deepEqual(light.upgrades, official.upgrades);
+    assert.deepEqual(light.frames, official.frames);
+    assert.deepEqual(light.order, official.order);
+    assert.deepEqual(light.order, ['GET', 'POST 40', 'upgrade', 'GET', 'GET']);
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * The servers of docs/guide/neighbours.md: ten connections of a real fleet, and every copy of what they send. What is not
+ * installed is skipped; test/fixtures/neighbours/prepare.sh installs it.
+ */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import type { ClientKind, ConnectionOptions } from '../../../protocol/connection.ts';
+import { fleetSettings } from '../../helpers/fleet.ts';
+import { NEIGHBOURS, noHaproxy, startHaproxy, startNeighbour, whyNot } from '../../helpers/neighbours.ts';
+import { measureOwn } from '../../helpers/own-event-run.ts';
+import { startRedis } from '../../helpers/redis.ts';
+
+const delivery = {
+  event: 'chat message',
+  id: '$.0.id',
+  publish: { emit: ['chat message', { id: '$id', text: 'hello' }], every: 0.05, count: 5 },
+};
+
+async function everyCopyArrives(url: string): Promise<void> {
+  const { delivery: figures, latency, codes } = await measureOwn({ url, delivery, processes: 1, trial: true });
+  assert.deepEqual(codes, []);
+  assert.deepEqual([figures.broadcasts, figures.expected, figures.received], [5, 50, 50]);
+  assert.equal(latency.from, 'publisher');
+}
+
+/** Polling first. @returns how many of ten connections opened, and what the others failed with */
+async function openTen(url: string, client: ClientKind) {
+  const settings = fleetSettings(url, client);
+  const transports: ConnectionOptions['transports'] = ['polling', 'websocket'];
+  const fleet = await Fleet.start({ ...settings, defaults: { ...settings.defaults, transports } }, 1);
+  try {
+    const all = await Promise.allSettled(Array.from({ length: 10 }, () => fleet.connection().open('/')));
+    const failed = all.filter((one) => one.status === 'rejected');
+    return { opened: 10 - failed.length, causes: [...new Set(failed.map(({ reason }) => reason.code))] };
+  } finally {
+    await fleet.close();
+  }
+}
+
+describe('neighbours', { concurrency: 3 }, () => {
+  const { express, ...single } = NEIGHBOURS;
+  for (const neighbour of Object.values(single)) {
+    it(neighbour.name, { skip: whyNot(neighbour) }, async (t) => {
+      const url = await startNeighbour(t, neighbour);
+      await everyCopyArrives(url);
+      assert.deepEqual(await openTen(url, 'light'), { opened: 10, causes: [] });
+    });
+  }
+
+  describe('Express behind HAProxy', { skip: whyNot(express) ?? noHaproxy }, () => {
+    async function twoBehindHaproxy(t: TestContext) {
+      const redis = await startRedis();
+      const start = (worker: string) => startNeighbour(t, express, { REDIS_URL: redis.url, WORKER: worker });
+      const workers = await Promise.all([start('w1'), start('w2')]);
+      t.after(() => redis.close()); // after its clients
+      return startHaproxy(t, workers);
+    }
+
+    it('needs no sticky sessions for WebSocket alone, and does for polling', async (t) => {
+      const { bySession, byCookie, notSticky } = await twoBehindHaproxy(t);
+      await everyCopyArrives(notSticky);
+      assert.deepEqual(await openTen(bySession, 'light'), { opened: 10, causes: [] });
+      assert.deepEqual(await openTen(byCookie, 'official'), { opened: 10, causes: [] });
+      const { opened, causes } = await openTen(notSticky, 'light');
+      assert.ok(opened < 10, `${opened} of 10 opened`);
+      assert.deepEqual(causes, ['http_400']);
+    });
+  });
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { settingsOf } from '../../../plugin/cli/study/levels.ts';
+import { listStudies } from '../../../plugin/cli/study/list.ts';
+import { parsePlan, readStudyFile, titleOf } from '../../../plugin/cli/study/study-file.ts';
+import { ROOT } from '../../helpers/pages.ts';
+
+/** Problems of a study on a scenario with this text, as `path: message`. */
+function problemsOf(document: object, scenario: string | null = 'config: {}'): string[] {
+  return parsePlan(document, scenario ?? undefined).problems.map(({ path, message }) => `${path}: ${message}`);
+}
+
+describe('a study’s file', () => {
+  const plan = { scenario: '1k.yml', vary: { TLS: ['off', 'on'] }, repeat: 2 };
+
+  it('reports all mistakes together, each with its place', () => {
+    const vary = {
+      TSL: ['off', 'on'],
+      TLS: ['on', 'perhaps'],
+      CAPACITY_ADAPTER: ['reddis', 'redis'],
+      worker: [1, 2],
+      warmUp: [1, 'two'],
+      hold: 3,
+      PROFILE: [],
+      RATE: [10, null],
+      BROADCASTS: [5, '5'],
+      'broadcasts.bytes': [0, 10],
+      results: ['here', 'there'],
+    };
+    const found = problemsOf({ scenario: 'none.yml', vary, repeats: 2 }, null);
+    const expected = [
+      /^vary\.TSL: no run reads this variable, did you mean "TLS"\?$/,
+      /^vary\.TLS\[1\]: must be on or off$/,
+      /^vary\.CAPACITY_ADAPTER\[0\]: .*"redis"/,
+      /^vary\.worker: the plugin has no such option, did you mean "workers"\?$/,
+      /^vary\.warmUp\[1\]: expected number/,
+      /^vary\.hold: expected a list of levels/,
+      /^vary\.PROFILE: has no levels$/,
+      /^vary\.RATE\[1\]: expected text, a number, true or false$/,
+      /^vary\.BROADCASTS: has the same level twice$/,
+      /^vary\.broadcasts\.bytes\[0\]: /,
+      /^vary\.results: the study sets it/,
+      /^repeat: /,
+      /^repeats: unknown option, did you mean "repeat"\?$/,
+      /^scenario: there is no file none\.yml/,
+    ];
+    for (const line of expected)
+      assert.ok(
+        found.some((problem) => line.test(problem)),
+        `${line} in\n${found.join('\n')}`,
+      );
+    assert.equal(found.length, expected.length, found.join('\n'));
+  });
+
+  it('needs two levels of something', () => {
+    assert.deepEqual(problemsOf({ ...plan, vary: { TLS: ['on'] } }), ['vary: nothing has two levels to compare']);
+    assert.match(problemsOf({ ...plan, vary: {} }).join(), /two levels/);
+    assert.match(problemsOf({ ...plan, repeat: 0 }).join(), /^repeat: /);
+    for (const nothing of [null, 'text', []]) assert.notDeepEqual(problemsOf(nothing as object), []);
+  });
+
+  it('leaves out only combinations that exist, and never all', () => {
+    const vary = { TLS: ['off', 'on'], workers: [1, 2] };
+    const { data } = parsePlan({ ...plan, vary, except: [{ TLS: 'on', workers: 2 }] }, '');
+    assert.deepEqual(data?.except, [{ TLS: 'on', workers: 2 }]);
+    assert.deepEqual(problemsOf({ ...plan, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] }), [
+      'except[1]: no combination of levels has these',
+      'except[2]: no combination of levels has these',
+    ]);
+    assert.deepEqual(problemsOf({ ...plan, except: [{ TLS: 'on' }] }), [
+      'except: leaves no two combinations to compare',
+    ]);
+  });
+
+  it('accepts variables that only the scenario reads', () => {
+    const study = { ...plan, vary: { ROOMS: [1, 2] } };
+    assert.deepEqual(problemsOf(study, 'target: "{{ $processEnvironment.ROOMS }}"'), []);
+    assert.match(problemsOf(study, 'target: "{{ $processEnvironment.ROOMS_OF }}"').join(), /no run reads/);
+  });
+
+  it('lets no name reach what other objects inherit', () => {
+    problemsOf({ ...plan, vary: { '__proto__.polluted': [1, 2] } });
+    assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+  });
+
+  it('is refused if it is not YAML, or not there', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'study-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'broken.yml'), 'vary: {');
+    await assert.rejects(readStudyFile(join(folder, 'broken.yml')), { code: 'STUDY_INVALID' });
+    await assert.rejects(readStudyFile(join(folder, 'none.yml')), { code: 'STUDY_INVALID' });
+  });
+
+  it('has its first comment line as title', () => {
+    assert.equal(titleOf('# What does it cost?\n# More\nscenario: a\n'), 'What does it cost?');
+    assert.equal(titleOf('scenario: a\n'), '');
+  });
+});
+
+it('a run gets capitals as variables, and options in one override', () => {
+  const { env, args } = settingsOf({ TLS: true, RATE: 10, workers: 2, 'broadcasts.bytes': 10, 'broadcasts.count': 3 });
+  assert.deepEqual(env, { TLS: 'true', RATE: '10' });
+  assert.equal(args[0], '--overrides');
+  assert.deepEqual(JSON.parse(args[1] ?? ''), {
+    config: { plugins: { 'socketio-capacity': { workers: 2, broadcasts: { bytes: 10, count: 3 } } } },
+  });
+  assert.deepEqual(settingsOf({ TLS: 'on' }).args, []);
+});
+
+it('the pack’s studies are valid, and listed with what they ask', async () => {
+  const paths = globSync('scenarios/studies/*.yml', { cwd: ROOT });
+  assert.equal(listStudies().length, paths.length);
+  for (const { title } of listStudies()) assert.match(title, /^\w.*\?$/);
+  for (const path of paths) assert.ok((await readStudyFile(join(ROOT, path))).title);
+});

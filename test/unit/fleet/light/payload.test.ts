@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CookieJar } from '../../../../plugin/fleet/light/polling/cookies.ts';
+import {
+  countFitting,
+  decodePayload,
+  type EngineIoPacket,
+  encodePayload,
+} from '../../../../plugin/fleet/light/polling/payload.ts';
+
+function decoded(payload: string, stopAfter = Number.POSITIVE_INFINITY): EngineIoPacket[] {
+  const packets: EngineIoPacket[] = [];
+  const bytes = Buffer.from(`before${payload}\x1e4after`);
+  const add = (packet: EngineIoPacket) => packets.push(packet) < stopAfter;
+  decodePayload(bytes, 6, 6 + Buffer.byteLength(payload), {
+    onPacket: (from, start, end) => add(from.toString('utf8', start, end)),
+    onBinaryPacket: add,
+  });
+  return packets;
+}
+
+test('a payload holds text packets, and binary ones in base64', () => {
+  const packets = ['42["ü"]', Buffer.from([0, 1, 255]), '3'];
+  const payload = encodePayload(packets);
+  assert.equal(payload, '42["ü"]\x1ebAAH/\x1e3');
+  assert.deepEqual(decoded(payload), packets);
+  assert.deepEqual(decoded('b'), [Buffer.alloc(0)]);
+  assert.deepEqual(decoded(payload, 1), ['42["ü"]']);
+  for (const empty of ['', '3\x1e', '\x1e3', '3\x1e\x1e3']) assert.throws(() => decoded(empty), /empty packet/);
+});
+
+test('as many packets fit into a request as the server allows, and at least one', () => {
+  const four = ['4aaaa', '4aaaa', Buffer.alloc(3), '4a'];
+  assert.equal(countFitting(four, 0), 4);
+  assert.equal(countFitting(four, 1), 1);
+  // 1 + 4, then 2 + 4 for each further one; three bytes count as 3.99, rounded up.
+  assert.deepEqual(
+    [10, 11, 16, 17, 19, 20].map((max) => countFitting(four, max)),
+    [1, 2, 2, 3, 3, 4],
+  );
+  assert.equal(countFitting([], 5), 0);
+});
+
+test('cookies are kept beside the user’s own, until they expire', () => {
+  const jar = new CookieJar('own=1');
+  assert.equal(jar.line, '\r\nCookie: own=1');
+  jar.keep(['route=a; Path=/; HttpOnly', 'x=1', 'nonsense']);
+  jar.keep(['route=b', 'x=; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'y=1; Max-Age=0']);
+  assert.equal(jar.line, '\r\nCookie: own=1; route=b');
+  const hostile = new CookieJar('');
+  for (let i = 0; i < 1000; i++) hostile.keep([`c${i}=1`]);
+  assert.ok(hostile.line.length < 1000);
+});

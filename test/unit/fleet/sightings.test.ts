@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
+import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
+
+const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
+const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10 };
+
+/** A process with some members, whose copies the test delivers. */
+function processWith(members: number) {
+  const ledger = new Ledger(PLAN);
+  const sightings = new Sightings(ledger);
+  for (let slot = 0; slot < members; slot++) ledger.joined(slot, '', '', 0);
+  const receive = (slot: number, id: string, atUs: number) =>
+    ledger.receive(slot, sightings.numberOf(id, atUs, COPY), '', atUs, COPY);
+  const freeze = (id: string, sentAtUs: number) =>
+    ledger.freeze({ seq: sightings.finalize(id, sentAtUs), room: '', sentAtUs, intendedAtUs: sentAtUs });
+  return { ledger, sightings, receive, freeze };
+}
+
+test('ids that were seen before anybody counted never count, nor do their later copies', () => {
+  const { ledger, sightings, receive, freeze } = processWith(2);
+  receive(0, 'before', 10);
+  sightings.watch(true);
+  receive(1, 'before', 20);
+  receive(0, 'during', 30);
+  receive(1, 'during', 40);
+  sightings.watch(false);
+  receive(0, 'after', 50);
+  assert.deepEqual(
+    sightings.report().ids.map(({ id, counted, reached }) => [id, counted, reached]),
+    [
+      ['before', false, 0],
+      ['during', true, 2],
+      ['after', false, 0],
+    ],
+  );
+  const { expected, received } = freeze('during', 30);
+  assert.deepEqual([expected, received], [2, 2]);
+  const { neverOrdered, open, received: all } = ledger.totals();
+  assert.deepEqual([neverOrdered, open, all], [3, 0, 5]);
+});
+
+test('a broadcast that reached nobody here: who stayed lost it, and a copy that comes after all is late', () => {
+  const { ledger, sightings, receive, freeze } = processWith(3);
+  sightings.watch(true);
+  receive(0, 'a', 10);
+  ledger.left(0, 20);
+  receive(1, 'c', 30);
+  ledger.left(1, 40);
+  const { expected, lostConnected, lostDisconnected } = freeze('b', 15);
+  // The first had left by then, the second got a later one, the third is still there.
+  assert.deepEqual([expected, lostConnected, lostDisconnected], [3, 2, 1]);
+  receive(2, 'b', 50);
+  assert.equal(ledger.totals().late, 1);
+});
+
+test('an id that comes here between the last question and the end is late, and others stay outside', () => {
+  const { ledger, sightings, receive, freeze } = processWith(2);
+  sightings.watch(true);
+  sightings.watch(false);
+  receive(0, 'a', 10);
+  const { expected, received, lostConnected } = freeze('a', 5);
+  assert.deepEqual([expected, received, lostConnected], [2, 0, 2]);
+  receive(1, 'a', 20);
+  receive(1, 'another', 30);
+  const { late, neverOrdered } = ledger.totals();
+  assert.deepEqual([late, neverOrdered], [1, 2]);
+});
+
+test('rows have a bound; what comes when it is reached is remembered as not counted', () => {
+  const { ledger, sightings, receive } = processWith(1_000_000);
+  sightings.watch(true);
+  for (let n = 0; n < 40; n++) receive(0, `id ${n}`, n);
+  const counted = sightings.report().ids.filter((one) => one.counted).length;
+  assert.equal(counted, 17, '64 MB, at 4 bytes for each connection');
+  assert.equal(ledger.totals().neverOrdered, 23);
+  sightings.finalize('id 0', 0);
+  receive(0, 'one more', 100);
+  assert.equal(sightings.report().ids.at(-1)?.counted, true);
+});
+
+test('memory stays bounded when ids come all the time', () => {
+  const { sightings } = processWith(1);
+  for (let n = 0; n < 3000; n++) sightings.numberOf(`${n}`, n, COPY);
+  assert.equal(sightings.report().ids.length, 1000);
+  sightings.watch(true);
+  for (let n = 0; n < 150_000; n++) sightings.numberOf(`more ${n}`, n, COPY);
+  assert.equal(sightings.report().ids.length, 100_000);
+});
+
+test('the first copy without an id is the example', () => {
+  const { sightings } = processWith(1);
+  sightings.unmatched('first');
+  sightings.unmatched('second');
+  const { unmatched, example } = sightings.report();
+  assert.deepEqual([unmatched, example], [2, 'first']);
+});

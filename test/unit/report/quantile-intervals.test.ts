@@ -1,0 +1,106 @@
+/** Intervals of clusters whose true median is known. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+
+/** Standard normal, from a sequence of its own. */
+function normals(seed: number): () => number {
+  let state = seed;
+  const uniform = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return (state + 0.5) / 2 ** 32;
+  };
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
+/** All copies of a broadcast are late together, by `shift`. */
+function copies(shift: number, normal: () => number): Cluster {
+  return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
+}
+
+const single = (value: number): Cluster => [{ value, count: 1 }];
+
+describe('intervals of clusters', () => {
+  it('cover the true percentile in 90 to 99 % of repeats: of few and many clusters, equal and uneven, even and skewed', () => {
+    const cases = [
+      { what: 'normal', clusters: 6, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
+      { what: 'normal', clusters: 20, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
+      // Eight million copies have this median and p99.
+      { what: 'skewed', clusters: 8, quantile: 0.5, truth: 1.229, shift: (normal: number) => Math.exp(normal) },
+      { what: 'skewed', clusters: 400, quantile: 0.99, truth: 10.4, shift: (normal: number) => Math.exp(normal) },
+    ];
+    for (const { what, clusters, quantile, truth, shift } of cases) {
+      const normal = normals(clusters);
+      const repeats = 200;
+      let covered = 0;
+      for (let repeat = 0; repeat < repeats; repeat++) {
+        const drawn = Array.from({ length: clusters }, () => copies(shift(normal()), normal));
+        const [interval] = clusterIntervals(drawn, [quantile]);
+        if (interval && interval.low <= truth && interval.high >= truth) covered++;
+      }
+      const share = covered / repeats;
+      assert.ok(share >= 0.9 && share <= 0.99, `${what}: ${covered} of ${repeats} with ${clusters} clusters`);
+    }
+  });
+
+  it('are those of the order statistics where every cluster is one value', () => {
+    const of = (count: number) => Array.from({ length: count }, (_, index) => single(index + 1));
+    const ranks = (count: number, quantile: number) => clusterIntervals(of(count), [quantile])[0];
+    // 96.9 %, 93.0 % (1 to 8: 99.2 %), 97.9 %, 94.3 % (40 to 61: 96.5 %), 96.1 %
+    assert.deepEqual(ranks(6, 0.5), { low: 1, high: 6 });
+    assert.deepEqual(ranks(8, 0.5), { low: 2, high: 7 });
+    assert.deepEqual(ranks(10, 0.5), { low: 2, high: 9 });
+    assert.deepEqual(ranks(100, 0.5), { low: 41, high: 60 });
+    assert.deepEqual(ranks(400, 0.99), { low: 392, high: 400 });
+  });
+
+  it('are narrower than those of the clusters where the copies of each differ as much as those of all', () => {
+    const normal = normals(1);
+    const drawn = Array.from({ length: 20 }, () => copies(0, normal));
+    const [many] = clusterIntervals(drawn, [0.5]);
+    const [few] = clusterIntervals(
+      drawn.map((cluster) => cluster.slice(0, 1)),
+      [0.5],
+    );
+    assert.ok(many && few && many.high - many.low < (few.high - few.low) / 2);
+  });
+
+  it('do not become narrower with more copies of the same broadcasts', () => {
+    const values = [10, 11, 12, 14, 17, 21, 26];
+    const [one] = clusterIntervals(values.map(single), [0.5]);
+    const [many] = clusterIntervals(
+      values.map((value) => [{ value, count: 100_000 }]),
+      [0.5],
+    );
+    assert.deepEqual(many, one);
+  });
+
+  it('are the same for the same values, in whatever order a cluster has them', () => {
+    const normal = normals(1);
+    const clusters = Array.from({ length: 8 }, () => copies(normal(), normal));
+    const interval = clusterIntervals(clusters, [0.5]);
+    assert.deepEqual(clusterIntervals(clusters, [0.5]), interval);
+    assert.deepEqual(
+      clusterIntervals(
+        clusters.map((cluster) => cluster.toReversed()),
+        [0.5],
+      ),
+      interval,
+    );
+  });
+
+  it('have no width where nothing varies', () => {
+    const same = Array.from({ length: 6 }, () => single(5));
+    assert.deepEqual(clusterIntervals(same, [0.5]), [{ low: 5, high: 5 }]);
+  });
+
+  it('are absent where all clusters may lie on one side by chance', () => {
+    const of = (count: number) => Array.from({ length: count }, (_, index) => single(index));
+    const given = (count: number) => clusterIntervals(of(count), [0.5, 0.99]).map((interval) => interval !== null);
+    assert.deepEqual(given(0), [false, false]);
+    assert.deepEqual(given(5), [false, false]);
+    assert.deepEqual(given(6), [true, false]);
+    assert.deepEqual(given(367), [true, false]);
+    assert.deepEqual(given(368), [true, true]);
+  });
+});

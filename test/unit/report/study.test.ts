@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Result } from '../../../protocol/result/result.ts';
+import { type Level, type Plan, type Study, studySchema } from '../../../protocol/study.ts';
+import { renderStudy } from '../../../report/html/study.ts';
+import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
+import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
+import { answersOf, doubtsOf, holesOf } from '../../../report/study/text.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const PLAN: Plan = {
+  scenario: '<b>1k</b>.yml',
+  vary: { TLS: ['off', 'on'], workers: [1, 2] },
+  except: [],
+  repeat: 3,
+  seed: 1,
+};
+const TLS = { off: 15_000, on: 18_000 };
+
+function resultOf(tls: 'off' | 'on', workers: number, noise: number): Result {
+  const result = perfectResult();
+  const line = result.memory.perConnectionBytes.workerPss;
+  assert.ok(line);
+  line.slope = TLS[tls] + noise;
+  result.environment.settings = { ...result.environment.settings, workers };
+  return result;
+}
+
+/** Of twelve runs, those of `on` with two workers were refused, INVALID, and not made. */
+function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
+  const given = (['off', 'on'] as const).flatMap((tls) =>
+    [1, 2].flatMap((workers) =>
+      [-20, 0, 20].map((noise) => ({ levels: { TLS: tls as Level, workers }, result: resultOf(tls, workers, noise) })),
+    ),
+  );
+  const runs: MeasuredRun[] = given.slice(0, 11);
+  runs[9] = { levels: { TLS: 'on', workers: 2 }, result: undefined };
+  const last = runs[10]?.result;
+  assert.ok(last);
+  last.verdict.status = 'INVALID';
+  const study: Study = {
+    schemaVersion: 1,
+    name: 'tls',
+    title: 'What does <TLS> cost?',
+    plan: PLAN,
+    scenarioHash: 'abc',
+    startedAt: '2026-01-02T03:04:05.000Z',
+    planned: 12,
+    runs: runs.map(({ levels, result }, index) => ({
+      number: index + 1,
+      block: 1,
+      levels,
+      startedAt: '2026-01-02T03:04:05.000Z',
+      exitCode: result ? 0 : 2,
+      seconds: 60,
+      result: result ? 'runs/a/result.json' : null,
+      status: result?.verdict.status ?? null,
+      problem: result
+        ? result.verdict.status === 'INVALID'
+          ? 'INVALID: DUPLICATES'
+          : null
+        : 'NGINX_MISSING: no nginx (exit code 2)',
+    })),
+    ...summarize(PLAN, runs),
+  };
+  return { study, runs };
+}
+
+describe('a study with holes', () => {
+  const { study, runs } = studyWithHoles();
+  const questions = questionsOf(PLAN, runs);
+
+  it('names each combination that lacks runs, and why', () => {
+    assert.deepEqual(holesOf(study), [
+      'TLS=on, workers=2: figures from 0 of 3 runs; run 10: NGINX_MISSING: no nginx (exit code 2); run 11: INVALID: DUPLICATES; 1 run not made yet',
+    ]);
+    assert.deepEqual(
+      study.combinations.map(({ usable }) => usable),
+      [3, 3, 3, 0],
+    );
+  });
+
+  it('answers what the other runs show, for each setting of the other names', () => {
+    assert.deepEqual(questions.map(answersOf), [
+      ['on against off, with workers=1: 1 figure worse', 'on against off, with workers=2: cannot tell'],
+      ['2 against 1, with TLS=off: no difference seen', '2 against 1, with TLS=on: cannot tell'],
+    ]);
+    const found = study.differences.find(({ name, others }) => name === 'TLS' && others.workers === 1);
+    assert.deepEqual([found?.reference, found?.level], ['off', 'on']);
+    const slope = found?.figures['memory.perConnectionBytes.workerPss.slope'];
+    assert.deepEqual([slope?.answer, slope?.value], ['worse', 3000]);
+  });
+
+  it('has a document that its schema accepts', () => {
+    assert.deepEqual(studySchema.parse(JSON.parse(JSON.stringify(study))), study);
+    assert.throws(() => studySchema.parse({ ...study, unknown: 1 }));
+  });
+
+  it('doubts a name whose levels leave no trace in the results, and conditions that changed', () => {
+    // TLS is invisible in these results; the workers are in their settings.
+    assert.deepEqual(doubtsOf(runs.slice(0, 9), questionsOf(PLAN, runs.slice(0, 9))), []);
+    const whole = studyWithHoles().runs.map((run, index) => ({
+      ...run,
+      result: run.result ?? resultOf('on', 2, index),
+    }));
+    assert.match(doubtsOf(whole, questionsOf(PLAN, whole)).join(), /^TLS: the results record no difference/);
+    const other = whole[3]?.result;
+    assert.ok(other);
+    other.environment.cpuCount = 64;
+    other.connections.target = 4000;
+    const doubts = doubtsOf(whole, questionsOf(PLAN, whole));
+    assert.deepEqual(doubts.slice(0, 2), [
+      'DIFFERENT MACHINE: cores: 2, 64',
+      'DIFFERENT LOAD: connections: 4000, 5000',
+    ]);
+  });
+
+  it('is a page with a chart for each figure and question, and no outside text becomes markup', () => {
+    const page = renderStudy(study, runs);
+    assert.match(page, /What does TLS change\?/);
+    assert.match(page, /What does workers change\?/);
+    const charts = (text: string) => [...text.matchAll(/aria-label="Workers PSS per connection"/g)].length;
+    assert.equal(charts(page), 2);
+    assert.match(page, /on, workers=1: \+20 %, <span class="worse">/);
+    assert.match(page, /NGINX_MISSING/);
+    assert.equal(page.match(/<b>1k/), null);
+    assert.doesNotMatch(page, /NaN|undefined/);
+  });
+
+  it('is a Markdown text with the same answers', () => {
+    const text = renderStudyMarkdown(study, runs);
+    assert.match(text, /^# What does &lt;TLS&gt; cost\?\n/);
+    assert.match(text, /11 of 12 runs are done/);
+    assert.match(text, /### on against off, with workers=1/);
+    assert.match(text, /\| Workers PSS per connection, KB \| 14\.6 \| 17\.6 \| \+20 % \|.*\| WORSE \|/);
+    assert.doesNotMatch(text, /NaN|undefined/);
+  });
+});
+
+it('levels that do not go together are left out, also as a reference', () => {
+  const vary = { adapter: ['none', 'redis', 'streams'], workers: [1, 2] };
+  const questions = questionsOf({ ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] }, []);
+  assert.deepEqual(questions.map(answersOf), [
+    [
+      'redis against none, with workers=1: cannot tell',
+      'streams against none, with workers=1: cannot tell',
+      'streams against redis, with workers=2: cannot tell',
+    ],
+    ['2 against 1, with adapter=redis: cannot tell', '2 against 1, with adapter=streams: cannot tell'],
+  ]);
+  const plan: Plan = { ...PLAN, except: [{ TLS: 'off', workers: 2 }] };
+  const { study, runs } = studyWithHoles();
+  const without = { ...study, plan, ...summarize(plan, runs) };
+  assert.deepEqual(
+    without.combinations.map(({ usable }) => usable),
+    [3, 3, 0],
+  );
+  assert.match(renderStudy(without, runs), /Table: on against off, with workers=1/);
+  assert.doesNotMatch(renderStudy(without, runs), /against off, with workers=2/);
+});
+
+it('a study before its first run', () => {
+  const { study } = studyWithHoles();
+  const empty = { ...study, runs: [], ...summarize(PLAN, []) };
+  assert.equal(holesOf(empty).length, 4);
+  for (const text of [renderStudy(empty, []), renderStudyMarkdown(empty, [])])
+    assert.doesNotMatch(text, /NaN|undefined/);
+});

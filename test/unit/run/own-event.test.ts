@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { instantOf } from '../../../plugin/run/own-event/instant.ts';
+import { ordersOfPublished, ordersOfSeen } from '../../../plugin/run/own-event/orders.ts';
+import { allSeen, seenBetween } from '../../../plugin/run/own-event/seen.ts';
+import { sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
+
+test('times by their magnitude and notation', () => {
+  const at = Date.UTC(2026, 10, 22, 12, 0, 0) * 1000;
+  const cases: [unknown, number | undefined, number?][] = [
+    [at / 1e6, at, 1e6],
+    [at / 1e6 + 0.25, at + 250_000, 1],
+    [at / 1e3, at, 1e3],
+    [at / 1e3 + 0.5, at + 500, 1],
+    [at, at, 1],
+    [`${at / 1e3}`, at, 1e3],
+    ['2026-11-22T12:00:00Z', at, 1e6],
+    ['2026-11-22T12:00:00.001Z', at + 1000, 1e3],
+    ['2026-11-22T12:00:00.001002+00:00', at + 1002, 1],
+    ['2026-11-22T13:00:00.5+01:00', at + 500_000, 1e5],
+    [12_345.678, undefined],
+    [0, undefined],
+    [-at, undefined],
+    [Number.NaN, undefined],
+    ['yesterday', undefined],
+    ['2026-11-22', undefined],
+    ['', undefined],
+    [null, undefined],
+    [{}, undefined],
+  ];
+  for (const [value, epochUs, resolutionUs] of cases) {
+    const instant = instantOf(value);
+    assert.equal(instant && Math.round(instant.epochUs), epochUs, `${value}`);
+    if (instant) assert.equal(instant.resolutionUs, resolutionUs, `${value}`);
+  }
+});
+
+const OFFSET_US = 1.7e15;
+const stamped = (sentAtMonotonicUs: number, firstAtUs: number) => ({
+  firstAtUs,
+  sentAt: (sentAtMonotonicUs + OFFSET_US) / 1000,
+});
+
+test('times that agree with our clock are used; before its receipt, and never after it', () => {
+  const found = sentTimes([stamped(1000, 4000), stamped(5000, 4500)], OFFSET_US);
+  assert.deepEqual('atUs' in found && found.atUs.map(Math.round), [1000, 4500]);
+});
+
+test('times that tell nothing are named', () => {
+  const day = 86_400e6;
+  const cases: [Parameters<typeof sentTimes>[0], RegExp][] = [
+    [[stamped(0, 1000), { firstAtUs: 1, sentAt: undefined }], /nothing at this path/],
+    [[{ firstAtUs: 1, sentAt: 12_345 }], /12345 is no time since 1970/],
+    [[{ firstAtUs: 1, sentAt: 'soon' }], /"soon" is no time/],
+    [[{ firstAtUs: 1, sentAt: 1_700_000_000 }], /1700000000 is in whole seconds/],
+    [[stamped(3e6, 1000)], /is 3\.0 s after its receipt/],
+    [[stamped(1000, 3 * day)], /is 3\.0 days before its first receipt/],
+    [[stamped(1000, 7200e6)], /is 2\.0 hours before/],
+  ];
+  for (const [broadcasts, message] of cases) {
+    const found = sentTimes(broadcasts, OFFSET_US);
+    assert.match('unusable' in found ? found.unusable : 'used', message);
+  }
+});
+
+const sighting = (id: string, firstAtUs: number, changes = {}) => ({
+  ...{ id, firstAtUs, sentAt: undefined, bytes: 10, reached: 1, counted: true },
+  ...changes,
+});
+
+test('what several processes have seen is one list, by the first receipt anywhere', () => {
+  const seen = allSeen([
+    { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], unmatched: 0, example: undefined },
+    { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], unmatched: 0, example: undefined },
+  ]);
+  assert.deepEqual(
+    seen.map(({ id, firstAtUs, reached, counted }) => [id, firstAtUs, reached, counted]),
+    [
+      ['a', 10, 6, false],
+      ['c', 25, 1, true],
+      ['b', 30, 1, true],
+    ],
+  );
+  assert.deepEqual(
+    seenBetween(seen, 20, 25).map(({ id }) => id),
+    ['c'],
+  );
+});
+
+const published = [1, 2].map((seq) => ({
+  ...{ seq, id: `p${seq}`, emittedAtUs: seq * 1000 + 5 },
+  ...{ intendedAtUs: seq * 1000, sentAt: 1.7e12 + seq },
+}));
+
+test('a published broadcast is finalized even if nobody got it', () => {
+  const [first] = published;
+  const { broadcasts, latencyFrom } = ordersOfPublished(published, [], true);
+  assert.deepEqual(broadcasts[0], { seq: 1, id: 'p1', room: '', sentAtUs: first?.emittedAtUs, intendedAtUs: 1000 });
+  assert.deepEqual([broadcasts.length, latencyFrom], [2, 'publisher']);
+});
+
+test('the time that a publisher wrote is that of its emit, however the server writes it', () => {
+  const seen = published.map(({ id, sentAt }) => sighting(id, 5000, { sentAt: String(sentAt) }));
+  assert.equal(ordersOfPublished(published, seen, true).latencyFrom, 'publisher');
+});
+
+test('without a usable time, the first receipt is where the spread begins', () => {
+  const seen = [sighting('a', 10, { sentAt: 5 }), sighting('b', 30, { sentAt: 6 })];
+  const { broadcasts, latencyFrom, sentAtUnusable } = ordersOfSeen(seen, true);
+  assert.deepEqual(
+    broadcasts.map(({ id, sentAtUs, latencyFromAtUs }) => [id, sentAtUs, latencyFromAtUs]),
+    [
+      ['a', 10, undefined],
+      ['b', 30, undefined],
+    ],
+  );
+  assert.equal(latencyFrom, 'first receipt');
+  assert.match(sentAtUnusable ?? '', /5 is no time/);
+});
