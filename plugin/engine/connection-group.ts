@@ -4,7 +4,7 @@
  * rate. Each is counted individually; one that fails or drops does not end the flow.
  */
 import { BATCH_SIZE } from '../fleet/fleet.ts';
-import type { OpenOptions } from '../fleet/messages.ts';
+import type { OpenOptions, RepeatedMessage } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
 import type { EngineContext } from './engine-context.ts';
@@ -53,6 +53,11 @@ export class ConnectionGroup {
         }).catch((error) => this.#fail(error)),
       ),
     );
+  }
+
+  /** All members send the message from now on; their schedule spreads them. */
+  repeat(message: RepeatedMessage): void {
+    for (const member of this.#members) member.repeat(message);
   }
 
   /** Closes all members, and cancels openings that have not begun. */

@@ -6,7 +6,14 @@
 
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
-import type { FleetSnapshot, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
+import type {
+  FleetSnapshot,
+  FreezeOrder,
+  FrozenBroadcast,
+  MessageCounts,
+  MessageStage,
+  Sightings,
+} from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
 import type { OwnEventPlan } from './own-event.ts';
 
@@ -51,6 +58,17 @@ export interface Emission {
   args: unknown[];
 }
 
+/** What connections send again and again: the same message on all of them, on one schedule. */
+export interface RepeatedMessage {
+  namespace: string;
+  event: string;
+  args: unknown[];
+  periodUs: number;
+  /** How many of it are sent back to back each time. */
+  count: number;
+  acknowledge: boolean;
+}
+
 /** Share one object among many connections: a message then carries a single copy. */
 export interface OpenOptions {
   overrides?: Partial<ClientOptions>;
@@ -71,12 +89,15 @@ export type FleetCommand =
       afterMs?: number;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
+  /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
+  | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'interest'; id: number; event: string; wanted: boolean }
   | { op: 'close'; id: number; requestId: number }
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   | { op: 'sight'; requestId: number; watch: boolean }
+  | { op: 'messages'; requestId: number; stage: MessageStage }
   | { op: 'exit' };
 
 export type FleetAnswer =
@@ -109,7 +130,8 @@ export type FleetAnswer =
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
-  | { op: 'sighted'; requestId: number; sightings: Sightings };
+  | { op: 'sighted'; requestId: number; sightings: Sightings }
+  | { op: 'messages'; requestId: number; counts: MessageCounts };
 
 /** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
 export type ProcessSnapshot = Omit<

@@ -7,7 +7,7 @@ import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { dataTable, figure, measured, section } from './section.ts';
 
-const WINDOWS = { ramp: 'during the ramp', broadcasts: 'during the broadcasts' };
+const WINDOWS = { ramp: 'during the ramp', messages: 'during the messages', broadcasts: 'during the broadcasts' };
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
 
 export function cpu(result: Result): Html {

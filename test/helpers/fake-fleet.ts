@@ -2,7 +2,7 @@ import { Accounts } from '../../plugin/fleet/accounts.ts';
 import type { ClientOptions } from '../../plugin/fleet/client.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
-import type { OpenOptions } from '../../plugin/fleet/messages.ts';
+import type { OpenOptions, RepeatedMessage } from '../../plugin/fleet/messages.ts';
 import type { FleetConnection, Opened } from '../../plugin/fleet/remote-connection.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -57,6 +57,10 @@ export class FakeFleet {
     return [];
   }
 
+  async messages() {
+    return { sent: 0, unanswered: 0 };
+  }
+
   async close(): Promise<void> {
     this.closed = true;
   }
@@ -73,6 +77,7 @@ export class FakeConnection implements FleetConnection {
   readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];
+  readonly repeated: RepeatedMessage[] = [];
   closed = false;
 
   constructor(fleet: FakeFleet) {
@@ -99,6 +104,10 @@ export class FakeConnection implements FleetConnection {
   emit(namespace: string, event: string, args: unknown[]): void {
     this.sent.push([namespace, event, ...args]);
     this.#fleet.onEmit(this, namespace, event, args);
+  }
+
+  repeat(message: RepeatedMessage): void {
+    this.repeated.push(message);
   }
 
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {

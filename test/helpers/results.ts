@@ -110,6 +110,7 @@ export function perfectResult(): Result {
       transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
     },
+    messages: null,
     delivery: {
       source: 'contract',
       event: 'broadcast',
@@ -195,18 +196,21 @@ export function perfectResult(): Result {
         rampSecondsPerThousandConnects: 0.21,
         idlePercent: 0.4,
         broadcastMicrosecondsPerMessage: 3.1,
+        clientMicrosecondsPerMessage: null,
         intervals: null,
       },
       worker: {
         rampSecondsPerThousandConnects: 0.52,
         idlePercent: 2.3,
         broadcastMicrosecondsPerMessage: 11.4,
+        clientMicrosecondsPerMessage: null,
         intervals: null,
       },
       redis: {
         rampSecondsPerThousandConnects: 0.01,
         idlePercent: 0.1,
         broadcastMicrosecondsPerMessage: null,
+        clientMicrosecondsPerMessage: null,
         intervals: null,
       },
     },
@@ -250,7 +254,7 @@ export function perfectResult(): Result {
       lowest: 'workerFileDescriptors',
     },
     machine: {
-      cpuIdlePercent: { ramp: 62.5, broadcasts: 48 },
+      cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },
       swappedInBytes: 0,
       swappedOutBytes: 0,
     },

@@ -1,15 +1,18 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { FIRST_REPEATED_ACK_ID } from '../ack-ids.ts';
 import type { Client, ClientOptions, ClientSink, ConnectTimings, CountedEvent, InPlaceReader } from '../client.ts';
+import type { RepeatedMessage } from '../messages.ts';
 import { nestsDeeper } from '../nesting.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import type { Attempt } from './attempt.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import { EngineIoConnection, encodeMessages } from './engine-io.ts';
 import { decodeText } from './engine-io-handshake.ts';
-import { ackRequest, eventName, mayBe } from './packet-head.ts';
+import { ackRequest, endsAsList, eventName, mayBe } from './packet-head.ts';
 import type { EngineIoPacket } from './polling/payload.ts';
+import { PreparedMessage } from './prepared-message.ts';
 import { ProtocolError } from './protocol-error.ts';
 import type { Shared } from './shared.ts';
 
@@ -28,7 +31,10 @@ interface UnfinishedPacket {
 /** Of a refusal: it travels between processes, once for each connection. */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
+const NO_MESSAGES: readonly EngineIoPacket[] = [];
+const NO_ARGUMENTS: unknown[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
+const ACK = 0x30 + PacketType.ACK;
 
 export class SocketIoConnection extends EngineIoConnection<ClientOptions, SocketIoShared> implements Client {
   readonly slot: number;
@@ -60,6 +66,14 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.sendMessages(
       this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
     );
+  }
+
+  repeat(message: RepeatedMessage, ackId?: number): boolean {
+    if (this.state !== 'open' || !this.#connected.includes(message.namespace)) return false;
+    const prepared = preparedOf(this.shared.codec, message);
+    if (this.transport === 'polling') this.sendMessages(prepared.packets(ackId));
+    else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
+    return true;
   }
 
   protected override lastMessages(): EngineIoPacket[] {
@@ -104,6 +118,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
     const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
     const { codec, counted, inPlace, receivedAtUs } = this.shared;
+    if (this.#isPlainAck(bytes, start, end)) return;
     if (!isEvent || !codec.hasPlainEvents) this.#decode(decodeText(bytes, start, end));
     else if (inPlace.report(this.#sink, this, bytes, start + 1, end, receivedAtUs)) {
       const isWanted = this.interest?.has(counted.name) === true && this.isReading;
@@ -112,6 +127,17 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     } else if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
     else if (this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end));
     else this.#acknowledge(ackRequest(bytes, start + 1, end));
+  }
+
+  /** Reports the acknowledgement of a repeated message, of which only the id matters, without decoding it. */
+  #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
+    if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
+    if (!this.shared.codec.hasPlainEvents) return false;
+    const answered = ackRequest(bytes, start + 1, end);
+    if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID || !endsAsList(bytes, start + 1, end))
+      return false;
+    this.#sink.onAck(this, answered.namespace, answered.id, NO_ARGUMENTS);
+    return true;
   }
 
   protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
@@ -245,6 +271,18 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.#pending = this.#pending.length === 1 ? NO_NAMESPACES : this.#pending.filter((other) => other !== namespace);
     if (this.#pending.length === 0) this.deadlineMs = 0;
   }
+}
+
+/** Of each message one for the process, whose connections all have the same parser. */
+const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
+
+function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {
+  let found = prepared.get(message);
+  if (found === undefined) {
+    found = new PreparedMessage(codec, message);
+    prepared.set(message, found);
+  }
+  return found;
 }
 
 /** The last request for a namespace: the next one is nearly always the same. */

@@ -11,6 +11,7 @@ import type { Client, ClientOptions, ClientSink, CountedEvent, TransportState } 
 import { contractEvent } from '../decoded-broadcast.ts';
 import type { Failure } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
+import type { RepeatedMessage } from '../messages.ts';
 import { nestsDeeper } from '../nesting.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
@@ -94,6 +95,12 @@ class OfficialClient implements Client {
     if (this.#isFull()) return;
     if (ackId === undefined) socket.emit(event, ...args);
     else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
+  }
+
+  repeat({ namespace, event, args }: RepeatedMessage, ackId?: number): boolean {
+    if (!this.#connected.has(namespace) || this.#state !== 'open') return false;
+    this.emit(namespace, event, args, ackId);
+    return true;
   }
 
   /** Ends the connection if the server does not read. */

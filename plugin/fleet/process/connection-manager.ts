@@ -4,6 +4,7 @@
  */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { FIRST_REPEATED_ACK_ID } from '../ack-ids.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
 import type { Pacer } from '../pacer.ts';
@@ -23,6 +24,7 @@ import { Counts } from './counts.ts';
 import type { Ledger } from './ledger.ts';
 import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
+import type { RepeatedMessages } from './repeated-messages.ts';
 import type { Sightings } from './sightings.ts';
 
 export interface ConnectionManagerDependencies {
@@ -34,6 +36,7 @@ export interface ConnectionManagerDependencies {
   sightings: Sightings;
   connectTimes: ConnectTimes;
   openSeries: OpenSeries;
+  messages: RepeatedMessages;
   pacer: Pacer;
   answer: (answer: FleetAnswer) => void;
 }
@@ -63,6 +66,7 @@ export class ConnectionManager implements ClientSink {
   run(command: ConnectionCommand): void {
     if (command.op === 'open') this.#open(command);
     else if (command.op === 'emit') this.#emit(command);
+    else if (command.op === 'repeat') this.#repeat(command);
     else if (command.op === 'interest') this.#interest(command);
     else if (command.op === 'close') this.#close(command.id, command.requestId);
   }
@@ -98,6 +102,14 @@ export class ConnectionManager implements ClientSink {
     client.emit(namespace, event, args, this.#acknowledgements.request(client, command));
   }
 
+  #repeat({ id, key, message }: Extract<FleetCommand, { op: 'repeat' }>): void {
+    const connection = this.#table.find(id);
+    const { messages } = this.#dependencies;
+    if (message) messages.define(key, message);
+    // Its end can have been reported already; one that comes back sends then.
+    if (connection) messages.start(connection, key);
+  }
+
   #interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {
     const client = this.#table.find(id)?.client;
     if (!client) return;
@@ -109,6 +121,7 @@ export class ConnectionManager implements ClientSink {
 
   #close(id: number, requestId: number): void {
     const connection = this.#table.find(id);
+    if (connection) this.#dependencies.messages.end(connection);
     if (!connection?.client) {
       this.#table.delete(id);
       this.#dependencies.answer({ op: 'left', requestId });
@@ -223,7 +236,9 @@ export class ConnectionManager implements ClientSink {
   }
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
-    this.#acknowledgements.received(client, this.#table.ofClient(client), ackId, args);
+    const connection = this.#table.ofClient(client);
+    if (ackId < FIRST_REPEATED_ACK_ID) this.#acknowledgements.received(client, connection, ackId, args);
+    else if (!connection || !this.#dependencies.messages.acknowledged(connection, ackId)) this.counts.unknownAcks++;
   }
 
   onUnknownAck(): void {
@@ -265,6 +280,7 @@ export class ConnectionManager implements ClientSink {
     const { client } = connection;
     if (!client) return;
     this.#acknowledgements.left(client);
+    this.#dependencies.messages.disconnected(connection);
     this.#table.releaseSlot(client);
     this.counts.assign(connection, '', false);
     this.counts.dropped(connection);

@@ -140,6 +140,7 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
           return { worker: WORKER, durationMs: 0 };
         },
         stats: () => habits.stats?.(truth(), index) ?? truth(),
+        batches: () => ({ worker: WORKER, batches: 0, events: 0, handlerMs: null, eventLoop: IDLE_LOOP }),
         time: () => ({ monotonicUs: monotonicUs() }),
       };
       serveControl(

@@ -19,7 +19,10 @@ const STEADY = Array.from({ length: 10 }, () => window(1, 0, 100_000));
 const RESTLESS = STEADY.map((_, index) => window(1, 0, index % 2 === 0 ? 0 : 200_000));
 
 function workerOf(cpu: Partial<Measurements['cpu']>) {
-  const { worker } = cpuFigures(measurements({ cpu: { ramps: [], idle: [], broadcast: undefined, ...cpu } }), LAYERS);
+  const { worker } = cpuFigures(
+    measurements({ cpu: { ramps: [], idle: [], messages: [], broadcast: undefined, ...cpu } }),
+    LAYERS,
+  );
   assert.ok(worker);
   return worker;
 }
@@ -91,7 +94,7 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
   const ramps = [{ seconds: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 }];
   const layers = (sharedHost: boolean) =>
     Object.keys(
-      cpuFigures(measurements({ cpu: { ramps, idle: [], broadcast: undefined }, sharedHost }), LAYERS),
+      cpuFigures(measurements({ cpu: { ramps, idle: [], messages: [], broadcast: undefined }, sharedHost }), LAYERS),
     ).toSorted();
   assert.deepEqual(layers(false), ['worker']);
   assert.deepEqual(layers(true), ['system', 'worker']);
@@ -99,7 +102,7 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
 
 it('the machine is as idle as in the ramp that left least, not as in all of them', () => {
   const ramps = [1_200_000, 1_960_000, 1_000_000].map((system) => ({ seconds: 1, cpuUs: { system }, units: 100 }));
-  const cpu = { ramps, idle: [], broadcast: undefined };
+  const cpu = { ramps, idle: [], messages: [], broadcast: undefined };
   const { cpuIdlePercent } = machineFigures(measurements({ cpu }), { swapped: () => undefined }, 2);
   assert.equal(Math.round((cpuIdlePercent.ramp ?? 0) * 10) / 10, 2);
 });

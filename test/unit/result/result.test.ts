@@ -134,6 +134,7 @@ describe('machine', () => {
     const cpu = {
       ramps: [{ seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 }],
       idle: [],
+      messages: [],
       broadcast: { seconds: 1, cpuUs: {}, units: 0 },
     };
     assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {

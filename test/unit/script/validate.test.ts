@@ -26,6 +26,11 @@ describe('steps', () => {
       { loop: [{ loop: [{ think: 1 }], over: 'list' }], count: '1-5', loopValue: 'i' },
       { function: 'f' },
       { log: 'x' },
+      {
+        every: { seconds: 10, emit: { channel: 'a', data: 1 }, events: 150, count: 2, acknowledge: true },
+        namespace: '/x',
+      },
+      { every: { seconds: 0.5, emit: ['a', 1, 2] } },
       { hold: true },
       { disconnect: true },
       [{ think: 1 }],
@@ -34,6 +39,20 @@ describe('steps', () => {
       { emit: ['a'], beforeRequest: 'f', response: { on: 'b', data: 'part', concat: true } },
     ];
     assert.deepEqual(problems(flow, { processor: './p.js' }), []);
+  });
+
+  it('refuses what a message of `every` connection cannot be', () => {
+    const flow = [
+      { every: { seconds: 0, emit: ['a'] } },
+      { every: { seconds: 10, emit: { channel: 'a', data: '{{ name }}' } } },
+      { every: { seconds: 10, emit: ['a', 1, 2], events: 10 } },
+      { every: { seconds: 10, emit: ['a'], events: 10 } },
+      { every: 10, emit: ['a'] },
+    ];
+    assert.deepEqual(
+      problems(flow).map((problem) => problem.replace('scenarios[0].flow', '').slice(0, 60)),
+      [],
+    );
   });
 
   it('reports all mistakes at once, each with its place', () => {
