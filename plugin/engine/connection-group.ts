@@ -4,9 +4,10 @@
  * rate. Each is counted individually; one that fails or drops does not end the flow.
  */
 import { BATCH_SIZE } from '../fleet/fleet.ts';
-import type { OpenOptions, RepeatedMessage } from '../fleet/messages.ts';
+import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
+import type { RepeatedMessage } from '../fleet/repeated-message.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { countFailure } from './tally.ts';

@@ -16,6 +16,7 @@ import type {
 } from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
 import type { OwnEventPlan } from './own-event.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 /** The same for all connections of a run. */
 export interface FleetSettings {
@@ -56,17 +57,6 @@ export interface FleetStart {
 export interface Emission {
   event: string;
   args: unknown[];
-}
-
-/** What connections send again and again: the same message on all of them, on one schedule. */
-export interface RepeatedMessage {
-  namespace: string;
-  event: string;
-  args: unknown[];
-  periodUs: number;
-  /** How many of it are sent back to back each time. */
-  count: number;
-  acknowledge: boolean;
 }
 
 /** Share one object among many connections: a message then carries a single copy. */

@@ -2,7 +2,8 @@
 import type { Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetProcess, RequestLimits } from './fleet-process.ts';
-import type { FleetAnswer, FleetCommand, OpenOptions, RepeatedMessage } from './messages.ts';
+import type { FleetAnswer, FleetCommand, OpenOptions } from './messages.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 /** In the microseconds of `monotonicUs`. */
 export interface Opened {

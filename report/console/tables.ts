@@ -5,6 +5,15 @@ import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
 import {
+  messageRows,
+  messageTimes,
+  stepTexts,
+  TIMES_HEAD,
+  WORKER_HEAD,
+  WORKER_NOTE,
+  workerRows,
+} from '../client-messages.ts';
+import {
   decimals,
   integer,
   kilobytes,
@@ -72,6 +81,21 @@ export function connections(result: Result): Section {
 
 export function notMeasured(title: string, reason: string): Section {
   return { title, lines: [`${INDENT}Not measured: ${reason}.`] };
+}
+
+/** What connections send again and again; null if nothing. */
+export function clientMessages({ messages: found }: Result): Section | null {
+  if (found === null) return null;
+  const counts = messageRows(found).map(({ title, value, note }) => [title, value, note]);
+  const times = messageTimes(found);
+  const lines = table([], counts, INDENT, ['left', 'right', 'left']);
+  if (times.length > 0) lines.push('', ...table(TIMES_HEAD, times, INDENT));
+  if (found.workers.length > 0) lines.push('', ...table(WORKER_HEAD, workerRows(found), INDENT));
+  return {
+    title: 'Messages of clients',
+    lines,
+    notes: [...stepTexts(found), ...(found.workers.length > 0 ? [WORKER_NOTE] : [])],
+  };
 }
 
 export function messages(result: Result, width: number): Section {
@@ -184,6 +208,7 @@ function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Sum
 export function cpu(result: Result): Section | null {
   const layers = inOrder(result, Object.keys(result.cpu));
   if (layers.length === 0) return null;
+  const hasMessages = layers.some((layer) => result.cpu[layer]?.clientMicrosecondsPerMessage != null);
   const rows = layers.map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
     const { intervals: sure } = figures;
@@ -196,11 +221,28 @@ export function cpu(result: Result): Section | null {
       withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
         decimals(us, 1),
       ),
+      ...(hasMessages
+        ? [
+            withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) =>
+              decimals(us, 1),
+            ),
+          ]
+        : []),
     ];
   });
   return {
     title: 'CPU (100 % is one core)',
-    lines: table(['Layer', 's per 1,000 connects', '% while idle', 'µs per message'], rows, INDENT),
+    lines: table(
+      [
+        'Layer',
+        's per 1,000 connects',
+        '% while idle',
+        'µs per message',
+        ...(hasMessages ? ['µs per client message'] : []),
+      ],
+      rows,
+      INDENT,
+    ),
     notes: result.absent.cpu === undefined ? [] : [`The server's CPU was not measured: ${result.absent.cpu}.`],
   };
 }

@@ -30,7 +30,13 @@ ${
   layers.length > 0 &&
   dataTable(
     'CPU cost by layer',
-    ['Layer', 'Seconds per 1,000 connects', '% of a core while idle', 'µs per message'],
+    [
+      'Layer',
+      'Seconds per 1,000 connects',
+      '% of a core while idle',
+      'µs per message',
+      ...(result.messages ? ['µs per message of a client'] : []),
+    ],
     layers.map((layer) => {
       const cost = result.cpu[layer] as Result['cpu'][string];
       return [
@@ -40,6 +46,7 @@ ${
             ['rampSecondsPerThousandConnects', 3],
             ['idlePercent', 1],
             ['broadcastMicrosecondsPerMessage', 1],
+            ...(result.messages ? ([['clientMicrosecondsPerMessage', 1]] as const) : []),
           ] as const
         ).map(([key, digits]) =>
           measured(cost[key], (value) => withMargin(value, cost.intervals?.[key], (one) => decimals(one, digits))),
@@ -86,6 +93,7 @@ function machineTable({ cpuIdlePercent, swappedInBytes, swappedOutBytes }: NonNu
     ['The generator’s machine', ''],
     [
       ['Idle CPU during the ramp', measured(cpuIdlePercent.ramp, percent)],
+      ...(cpuIdlePercent.messages === null ? [] : [['Idle CPU during the messages', percent(cpuIdlePercent.messages)]]),
       ['Idle CPU during the broadcasts', measured(cpuIdlePercent.broadcasts, percent)],
       ['Swapped in', measured(swappedInBytes, bytes)],
       ['Swapped out', measured(swappedOutBytes, bytes)],

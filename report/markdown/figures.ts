@@ -86,10 +86,18 @@ export function cpu(result: Result): string {
       withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
         decimals(us, 1),
       ),
+      ...(result.messages
+        ? [
+            withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) =>
+              decimals(us, 1),
+            ),
+          ]
+        : []),
     ];
   });
   if (rows.length === 0) return notMeasured(result.absent.cpu);
-  const table = markdownTable(['Layer', 's per 1,000 connects', '% of a core, idle', 'µs per message'], rows);
+  const head = ['Layer', 's per 1,000 connects', '% of a core, idle', 'µs per message'];
+  const table = markdownTable(result.messages ? [...head, 'µs per client message'] : head, rows);
   const { cpu: absent } = result.absent;
   return absent === undefined ? table : `${table}\n\nThe server’s CPU was not measured: ${escapeMarkdown(absent)}.`;
 }

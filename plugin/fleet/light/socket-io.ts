@@ -1,10 +1,9 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { FIRST_REPEATED_ACK_ID } from '../ack-ids.ts';
 import type { Client, ClientOptions, ClientSink, ConnectTimings, CountedEvent, InPlaceReader } from '../client.ts';
-import type { RepeatedMessage } from '../messages.ts';
 import { nestsDeeper } from '../nesting.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../repeated-message.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import type { Attempt } from './attempt.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';

@@ -11,8 +11,8 @@ import type { Client, ClientOptions, ClientSink, CountedEvent, TransportState } 
 import { contractEvent } from '../decoded-broadcast.ts';
 import type { Failure } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
-import type { RepeatedMessage } from '../messages.ts';
 import { nestsDeeper } from '../nesting.ts';
+import type { RepeatedMessage } from '../repeated-message.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';

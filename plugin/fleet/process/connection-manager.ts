@@ -4,10 +4,10 @@
  */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { FIRST_REPEATED_ACK_ID } from '../ack-ids.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
 import type { Pacer } from '../pacer.ts';
+import { FIRST_REPEATED_ACK_ID } from '../repeated-message.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ClientFactory, type CreateClient } from './client-factory.ts';
 import type { ConnectTimes } from './connect-times.ts';

@@ -1,7 +1,7 @@
 /** What a fleet process knows of one connection of the engine. A reconnect gives it a new client with a new slot. */
 import type { Client, ClientOptions, TransportState } from '../client.ts';
 import type { FleetCommand } from '../messages.ts';
-import { NO_SENDERS, type Sender } from './repeated-messages.ts';
+import { NO_SENDERS, type SendingConnection } from './sender.ts';
 
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
 
@@ -35,7 +35,7 @@ export interface ConnectionState {
   portTries: number;
   overrides: Partial<ClientOptions> | undefined;
   /** What it sends again and again. Replaced, never pushed to. */
-  senders: readonly Sender[];
+  senders: SendingConnection['senders'];
 }
 
 export const NONE_PENDING: readonly PendingNamespace[] = [];

@@ -3,60 +3,13 @@
  * alone: a message costs no virtual user anything, and nothing about a single one leaves the process.
  */
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { createHistogram, encodeHistogram, recordUs } from '../../../protocol/histogram.ts';
-import type { MessageCounts, MessageStage, MessageTimes, MessageTotals } from '../../../protocol/link.ts';
-import { FIRST_REPEATED_ACK_ID } from '../ack-ids.ts';
-import type { RepeatedMessage } from '../messages.ts';
-import type { ConnectionState } from './connection-state.ts';
-import { SendWheel, type Turn } from './send-wheel.ts';
+import type { MessageCounts, MessageStage, MessageTotals } from '../../../protocol/link.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../repeated-message.ts';
+import { MessageWindow } from './message-window.ts';
+import { SendWheel } from './send-wheel.ts';
+import { append, type Sender, type SendingConnection, take, unansweredOf } from './sender.ts';
 
-/** One connection's share in a message. */
-export interface Sender extends Turn {
-  readonly message: RepeatedMessage;
-  readonly connection: ConnectionState;
-  readonly sinceUs: number;
-  /** Sent and not acknowledged, oldest first: a list without an array, as there is rarely more than one. */
-  first: Unanswered | undefined;
-  last: Unanswered | undefined;
-}
-
-interface Unanswered {
-  readonly ackId: number;
-  readonly dueAtUs: number;
-  readonly times: Times;
-  next: Unanswered | undefined;
-}
-
-export const NO_SENDERS: readonly Sender[] = [];
 const NEVER = Number.POSITIVE_INFINITY;
-
-/** Of one window of the run. */
-class Times {
-  sent = 0;
-  acknowledged = 0;
-  readonly #ackUs = createHistogram();
-  readonly #sendDelayUs = createHistogram();
-
-  send(delayUs: number): void {
-    this.sent++;
-    recordUs(this.#sendDelayUs, delayUs);
-  }
-
-  acknowledge(tookUs: number): void {
-    this.acknowledged++;
-    recordUs(this.#ackUs, tookUs);
-  }
-
-  snapshot(): MessageTimes {
-    const { sent, acknowledged } = this;
-    return {
-      sent,
-      acknowledged,
-      ackUs: encodeHistogram(this.#ackUs),
-      sendDelayUs: encodeHistogram(this.#sendDelayUs),
-    };
-  }
-}
 
 /** Everything that sends the same message. */
 interface Series {
@@ -69,8 +22,8 @@ export class RepeatedMessages {
   readonly #clock: () => number;
   readonly #definitions = new Map<number, RepeatedMessage>();
   readonly #series = new Map<RepeatedMessage, Series>();
-  readonly #measured = new Times();
-  readonly #outside = new Times();
+  readonly #measured = new MessageWindow();
+  readonly #outside = new MessageWindow();
   readonly #notSent: MessageTotals['notSent'] = { missed: 0, disconnected: 0 };
   #current = this.#outside;
   #timer: NodeJS.Timeout | undefined;
@@ -100,7 +53,7 @@ export class RepeatedMessages {
   }
 
   /** Does nothing if the connection sends this message already. */
-  start(connection: ConnectionState, key: number): void {
+  start(connection: SendingConnection, key: number): void {
     const repeated = this.#definitions.get(key);
     if (!repeated || this.#stopped || connection.senders.some((one) => one.message === repeated)) return;
     const { wheel, senders } = this.#seriesOf(repeated);
@@ -115,20 +68,20 @@ export class RepeatedMessages {
   }
 
   /** @returns false if nothing that the connection sent awaits it */
-  acknowledged({ senders }: ConnectionState, ackId: number): boolean {
+  acknowledged({ senders }: SendingConnection, ackId: number): boolean {
     for (const sender of senders) {
       const answered = take(sender, ackId);
       if (!answered) continue;
       if (sender.first === undefined) this.#awaiting.delete(sender);
       this.#acknowledged++;
-      answered.times.acknowledge(this.#clock() - answered.dueAtUs);
+      answered.window.acknowledge(this.#clock() - answered.dueAtUs);
       return true;
     }
     return false;
   }
 
   /** The connection has ended, and can come back: its schedule goes on. */
-  disconnected({ senders }: ConnectionState): void {
+  disconnected({ senders }: SendingConnection): void {
     for (const sender of senders) {
       this.#lost += unansweredOf(sender);
       sender.first = undefined;
@@ -138,7 +91,7 @@ export class RepeatedMessages {
   }
 
   /** The virtual user leaves the connection. What is under way can still be acknowledged. */
-  end({ senders }: ConnectionState): void {
+  end({ senders }: SendingConnection): void {
     if (senders.length === 0) return;
     this.#sendDue();
     for (const sender of senders) this.#remove(sender);
@@ -214,23 +167,18 @@ export class RepeatedMessages {
     }
   }
 
-  #sendOne(sender: Sender, message: RepeatedMessage, { client, open }: ConnectionState, dueAtUs: number): boolean {
+  #sendOne(sender: Sender, message: RepeatedMessage, { client, open }: SendingConnection, dueAtUs: number): boolean {
     const sentAtUs = this.#clock();
     const ackId = message.acknowledge ? this.#nextAckId++ : undefined;
     if (!open || client?.repeat(message, ackId) !== true) return false;
     this.#sent++;
     this.#current.send(sentAtUs - dueAtUs);
     if (ackId === undefined) this.#unasked++;
-    else this.#await(sender, { ackId, dueAtUs, times: this.#current, next: undefined });
-    return true;
-  }
-
-  #await(sender: Sender, unanswered: Unanswered): void {
-    if (sender.last === undefined) {
-      sender.first = unanswered;
+    else {
+      append(sender, { ackId, dueAtUs, window: this.#current, next: undefined });
       this.#awaiting.add(sender);
-    } else sender.last.next = unanswered;
-    sender.last = unanswered;
+    }
+    return true;
   }
 
   #schedule(): void {
@@ -265,25 +213,4 @@ export class RepeatedMessages {
     for (const sender of this.#awaiting) count += unansweredOf(sender);
     return count;
   }
-}
-
-function unansweredOf({ first }: Sender): number {
-  let count = 0;
-  for (let one = first; one !== undefined; one = one.next) count++;
-  return count;
-}
-
-/** Removes it. The first one is nearly always the one. */
-function take(sender: Sender, ackId: number): Unanswered | undefined {
-  let before: Unanswered | undefined;
-  for (let one = sender.first; one !== undefined; one = one.next) {
-    if (one.ackId === ackId) {
-      if (before === undefined) sender.first = one.next;
-      else before.next = one.next;
-      if (sender.last === one) sender.last = before;
-      return one;
-    }
-    before = one;
-  }
-  return undefined;
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { Server } from 'socket.io';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import type { RepeatedMessage } from '../../../plugin/fleet/messages.ts';
+import type { RepeatedMessage } from '../../../plugin/fleet/repeated-message.ts';
 import type { ClientKind, Transport } from '../../../protocol/connection.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { FIRST_REPEATED_ACK_ID } from '../../../plugin/fleet/ack-ids.ts';
 import type { Client } from '../../../plugin/fleet/client.ts';
-import type { RepeatedMessage } from '../../../plugin/fleet/messages.ts';
 import { type ConnectionState, newConnectionState } from '../../../plugin/fleet/process/connection-state.ts';
 import { RepeatedMessages } from '../../../plugin/fleet/process/repeated-messages.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/repeated-message.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 
 const MESSAGE: RepeatedMessage = {
