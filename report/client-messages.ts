@@ -32,14 +32,14 @@ function rateNote({ seconds, eventsPerSec }: NonNullable<Messages['window']>): s
   return `messages/s${events}, over ${decimals(seconds, 0)} s`;
 }
 
-export const TIMES_HEAD = ['From the intended send, ms', 'Count', 'Mean', 'p50', 'p95', 'p99', 'p99.9', 'Max'];
+export const TIMES_HEAD = ['ms', 'Count', 'Mean', 'p50', 'p95', 'p99', 'p99.9', 'Max'];
 
-/** Without what was not measured. */
+/** From the intended send; without what was not measured. */
 export function messageTimes({ ackMs, sendDelayMs, outsideAckMs }: Messages): string[][] {
   const named: [string, Summary | null][] = [
-    ['to the acknowledgement', ackMs],
-    ['to the send', sendDelayMs],
-    ['to the acknowledgement, outside of the hold', outsideAckMs],
+    ['To acknowledgement', ackMs],
+    ['Send delay', sendDelayMs],
+    ['To ack., not in hold', outsideAckMs],
   ];
   return named.flatMap(([name, summary]) => {
     if (summary === null) return [];
@@ -58,7 +58,7 @@ export function stepTexts({ steps }: Messages): string[] {
 }
 
 /** Handler and queue of each worker, in milliseconds. */
-export const WORKER_HEAD = ['Worker', 'Batches', 'Handler p50 ms', 'p95', 'max', 'Queue p50 ms', 'p99', 'max'];
+export const WORKER_HEAD = ['Worker', 'Batches', 'Handler p50', 'p95', 'max', 'Queue p50', 'p99', 'max'];
 
 export function workerRows({ workers }: Messages): string[][] {
   return workers.map(({ worker, batches, handlerMs, queueMs }) => [
@@ -75,7 +75,7 @@ function fine(ms: number): string {
 }
 
 export const WORKER_NOTE =
-  "Handler: the worker's own handler, until it has acknowledged. Queue: delay of the worker's event loop.";
+  "Handler, in ms: the contract's own, until it has acknowledged. Queue, in ms: delay of the worker's event loop.";
 
 /** For a headline; null where nothing was acknowledged in the hold. */
 export function messageHeadline(messages: Messages): string | null {

@@ -20,7 +20,8 @@ export declare const data: Growth;
 export default { watch: ['../reports/*/result.json'], load: (): Growth => growth(readReports()) };
 
 export function growth(reports: Report[]): Growth {
-  const shown = reports.filter(({ result }) => isUsable(result));
+  // Connections that send messages cost something else.
+  const shown = reports.filter(({ result }) => isUsable(result) && result.messages === null);
   const drawn = panels(shown);
   const chart = growthChart(
     shown.map(({ result }) => result.connections.target),

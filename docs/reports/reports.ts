@@ -28,7 +28,8 @@ export function readReports(): Report[] {
     .filter((entry) => entry.isDirectory() && existsSync(`${REPORTS}/${entry.name}/result.json`))
     .map(({ name: size }) => {
       const result = readResult(`${REPORTS}/${size}`);
-      return { size, title: `${result.connections.target.toLocaleString('en-US')} connections`, result };
+      const sending = result.messages ? ' that send messages' : '';
+      return { size, title: `${result.connections.target.toLocaleString('en-US')} connections${sending}`, result };
     })
     .sort((a, b) => a.result.connections.target - b.result.connections.target);
 }

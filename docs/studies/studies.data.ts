@@ -15,7 +15,9 @@ export declare const data: Studies;
 export default { watch: ['../reports/*/result.json'], load: (): Studies => studies(readReports()) };
 
 export function studies(reports: Report[]): Studies {
-  const results = reports.map(({ result }) => result).filter(isUsable);
+  const usable = reports.map(({ result }) => result).filter(isUsable);
+  // The connections of the other studies only wait, or receive.
+  const results = usable.filter(({ messages }) => messages === null);
   const markup = ({ markup }: Html) => markup;
   return {
     sideBySide: markup(sideBySide(results)),
@@ -23,6 +25,6 @@ export function studies(reports: Report[]): Studies {
     techracers: markup(techracersTable(results)),
     linearity: markup(linearity(results)),
     overTime: markup(overTime(results)),
-    raccoon: markup(raccoonTable(results)),
+    raccoon: markup(raccoonTable(usable)),
   };
 }

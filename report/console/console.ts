@@ -39,7 +39,7 @@ export function renderConsole(result: Result, { color, width }: ConsoleOptions):
     connections(result),
     plateaus(result, width),
     perConnection(result, width),
-    clientMessages(result),
+    clientMessages(result, width),
     messages(result, width),
     latency(result),
     cpu(result),

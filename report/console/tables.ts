@@ -84,13 +84,13 @@ export function notMeasured(title: string, reason: string): Section {
 }
 
 /** What connections send again and again; null if nothing. */
-export function clientMessages({ messages: found }: Result): Section | null {
+export function clientMessages({ messages: found }: Result, width: number): Section | null {
   if (found === null) return null;
   const counts = messageRows(found).map(({ title, value, note }) => [title, value, note]);
   const times = messageTimes(found);
   const lines = table([], counts, INDENT, ['left', 'right', 'left']);
-  if (times.length > 0) lines.push('', ...table(TIMES_HEAD, times, INDENT));
-  if (found.workers.length > 0) lines.push('', ...table(WORKER_HEAD, workerRows(found), INDENT));
+  if (times.length > 0) lines.push('', ...fittingTable(TIMES_HEAD, times, INDENT, width));
+  if (found.workers.length > 0) lines.push('', ...fittingTable(WORKER_HEAD, workerRows(found), INDENT, width));
   return {
     title: 'Messages of clients',
     lines,
@@ -208,7 +208,6 @@ function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Sum
 export function cpu(result: Result): Section | null {
   const layers = inOrder(result, Object.keys(result.cpu));
   if (layers.length === 0) return null;
-  const hasMessages = layers.some((layer) => result.cpu[layer]?.clientMicrosecondsPerMessage != null);
   const rows = layers.map((layer) => {
     const figures = result.cpu[layer] as Result['cpu'][string];
     const { intervals: sure } = figures;
@@ -217,29 +216,19 @@ export function cpu(result: Result): Section | null {
       withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
         decimals(seconds, 3),
       ),
-      withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
+      // With messages, nobody is idle.
+      result.messages
+        ? withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) => decimals(us, 1))
+        : withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
       withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
         decimals(us, 1),
       ),
-      ...(hasMessages
-        ? [
-            withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) =>
-              decimals(us, 1),
-            ),
-          ]
-        : []),
     ];
   });
   return {
     title: 'CPU (100 % is one core)',
     lines: table(
-      [
-        'Layer',
-        's per 1,000 connects',
-        '% while idle',
-        'µs per message',
-        ...(hasMessages ? ['µs per client message'] : []),
-      ],
+      ['Layer', 's per 1,000 connects', result.messages ? 'µs per client message' : '% while idle', 'µs per message'],
       rows,
       INDENT,
     ),

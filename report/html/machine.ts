@@ -33,9 +33,8 @@ ${
     [
       'Layer',
       'Seconds per 1,000 connects',
-      '% of a core while idle',
+      result.messages ? 'µs per message of a client' : '% of a core while idle',
       'µs per message',
-      ...(result.messages ? ['µs per message of a client'] : []),
     ],
     layers.map((layer) => {
       const cost = result.cpu[layer] as Result['cpu'][string];
@@ -44,9 +43,8 @@ ${
         ...(
           [
             ['rampSecondsPerThousandConnects', 3],
-            ['idlePercent', 1],
+            [result.messages ? 'clientMicrosecondsPerMessage' : 'idlePercent', 1],
             ['broadcastMicrosecondsPerMessage', 1],
-            ...(result.messages ? ([['clientMicrosecondsPerMessage', 1]] as const) : []),
           ] as const
         ).map(([key, digits]) =>
           measured(cost[key], (value) => withMargin(value, cost.intervals?.[key], (one) => decimals(one, digits))),

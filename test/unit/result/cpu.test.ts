@@ -41,6 +41,7 @@ describe('CPU per connect, per message and of those who wait', () => {
       rampSecondsPerThousandConnects: 0.3,
       idlePercent: 10,
       broadcastMicrosecondsPerMessage: 25,
+      clientMicrosecondsPerMessage: null,
     });
   });
 
@@ -80,13 +81,37 @@ describe('CPU per connect, per message and of those who wait', () => {
       rampSecondsPerThousandConnects: 2,
       idlePercent: null,
       broadcastMicrosecondsPerMessage: 2000,
-      intervals: { rampSecondsPerThousandConnects: null, idlePercent: null, broadcastMicrosecondsPerMessage: null },
+      clientMicrosecondsPerMessage: null,
+      intervals: {
+        rampSecondsPerThousandConnects: null,
+        idlePercent: null,
+        broadcastMicrosecondsPerMessage: null,
+        clientMicrosecondsPerMessage: null,
+      },
     });
   });
 
   it('is unknown where nothing happened', () => {
     const { intervals: _, ...unknown } = workerOf({ ramps: [window(4, 0, 1)], broadcast: window(4, 0, 1) });
-    assert.deepEqual(Object.values(unknown), [null, null, null]);
+    assert.deepEqual(Object.values(unknown), [null, null, null, null]);
+  });
+});
+
+describe('CPU per message of a client', () => {
+  const parts = (...us: number[]) => us.map((workerUs) => window(1, 1000, workerUs));
+
+  it('is all CPU of the hold by the messages, with the spread of its parts, and nobody is idle', () => {
+    const { idlePercent, clientMicrosecondsPerMessage, intervals } = workerOf({
+      messages: parts(90_000, 100_000, 110_000, 100_000),
+    });
+    assert.deepEqual([idlePercent, clientMicrosecondsPerMessage], [null, 100]);
+    // t(3) = 3.182, deviation 8.165 µs.
+    near(intervals?.clientMicrosecondsPerMessage, 100 - 13.2306, 100 + 13.2306);
+  });
+
+  it('is subtracted from the broadcasts, during which the messages go on', () => {
+    const cpu = { messages: parts(100_000, 100_000, 100_000), broadcast: window(5, 10_000, 750_000) };
+    assert.equal(workerOf(cpu).broadcastMicrosecondsPerMessage, 25);
   });
 });
 

@@ -138,7 +138,7 @@ describe('machine', () => {
       broadcast: { seconds: 1, cpuUs: {}, units: 0 },
     };
     assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
-      cpuIdlePercent: { ramp: 25, broadcasts: null },
+      cpuIdlePercent: { ramp: 25, messages: null, broadcasts: null },
       swappedInBytes: 0,
       swappedOutBytes: 4096,
     });
