@@ -37,7 +37,10 @@ export class RunLink {
   /** Owns the carrier and closes it. */
   constructor(options: RunLinkOptions) {
     this.#options = options;
-    options.carrier.onMessage = (message) => void this.#receive(message);
+    options.carrier.onMessage = (message) => {
+      // The carrier brings what other engines answer, too, and some answers are called as the question.
+      if (!('from' in message)) void this.#receive(message);
+    };
   }
 
   /** Reports that the fleet has started; the run answers with `start`. */
