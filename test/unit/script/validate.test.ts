@@ -49,9 +49,16 @@ describe('steps', () => {
       { every: { seconds: 10, emit: ['a'], events: 10 } },
       { every: 10, emit: ['a'] },
     ];
+    const oneArgument = 'repeats the one argument of the event: write it as `data`';
     assert.deepEqual(
-      problems(flow).map((problem) => problem.replace('scenarios[0].flow', '').slice(0, 60)),
-      [],
+      problems(flow).map((problem) => problem.replace('scenarios[0].flow', '')),
+      [
+        '[0].every.seconds: Too small: expected number to be >=0.01',
+        '[1].every: every connection sends the same bytes, so that a message costs no virtual user: write the values; templates are for `emit`',
+        `[2].every.events: ${oneArgument}`,
+        `[3].every.events: ${oneArgument}`,
+        '[4]: a step cannot be both every and emit: write a list item for each',
+      ],
     );
   });
 
