@@ -10,7 +10,7 @@ export interface Report {
   size: string;
   /** `5,000 connections`, and what differs from the other reports: `32,000 connections, TLS`. */
   title: string;
-  /** How its clients differ from those of the scenarios as they are: empty for most. */
+  /** How it differs from the reports of the sizes, which are of one flow with the same clients: empty for these. */
   differences: string[];
   result: Result;
 }
@@ -39,7 +39,8 @@ export function readReportsBySize(): Report[] {
 }
 
 export function describeReport(size: string, result: Result): Report {
-  const differences = differencesOf(result);
+  const ofASize = /^\d+k/.test(size);
+  const differences = [...(ofASize ? [] : [result.run.scenario]), ...differencesOf(result)];
   const title = [`${result.connections.target.toLocaleString('en-US')} connections`, ...differences].join(', ');
   return { size, title, differences, result };
 }

@@ -57,6 +57,14 @@ describe('the title of a report', () => {
     assert.match(title, / connections, TLS, default clients/);
     assert.equal(differences.length, 2);
   });
+
+  it('names the scenario that is of no size', () => {
+    const { title } = describeReport('techracers', {
+      ...perfectResult(),
+      run: { ...perfectResult().run, scenario: 'techracers' },
+    });
+    assert.match(title, / connections, techracers$/);
+  });
 });
 
 describe('the page of a report', () => {
