@@ -17,7 +17,7 @@ function report(connections: number, workerKb = 10, marginKb = 0.5): Report {
     r2: 1,
     naive: 0,
   };
-  return describeReport(`${connections}`, result);
+  return describeReport(`${connections / 1000}k`, result);
 }
 
 const worker = (reports: Report[]) =>

@@ -9,7 +9,7 @@ import { perfectResult } from '../../helpers/results.ts';
 function report(connections: number): Report {
   const result = perfectResult();
   result.connections.target = connections;
-  return describeReport(`${connections}`, result);
+  return describeReport(`${connections / 1000}k`, result);
 }
 
 /** @returns text of the cells, by row */
