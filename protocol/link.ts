@@ -171,7 +171,7 @@ export interface ReceiptTotals {
  * Each sum is of counts that are kept separately, so that both can be checked.
  */
 export interface MessageTotals {
-  /** Connections that have begun. */
+  /** Connections that have begun, once for each message that they send. */
   connections: number;
   /** As the schedule has it, from each connection's begin to its end. */
   due: number;

@@ -31,7 +31,7 @@ export const messagesSchema = z
         acknowledge: z.boolean(),
       }),
     ),
-    /** Connections that have begun to send. */
+    /** Connections that have begun to send, once for each of their steps. */
     connections: count,
     /** As the schedule has it: `due = sent + Σ notSent`. */
     due: count,

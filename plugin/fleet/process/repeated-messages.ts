@@ -187,7 +187,8 @@ export class RepeatedMessages {
     if (nextUs >= this.#wakesAtUs) return;
     clearTimeout(this.#timer);
     this.#wakesAtUs = nextUs;
-    this.#timer = setTimeout(() => this.#tick(), Math.ceil((nextUs - this.#clock()) / 1000));
+    // While the last ones were sent, it may have become due.
+    this.#timer = setTimeout(() => this.#tick(), Math.max(1, Math.ceil((nextUs - this.#clock()) / 1000)));
   }
 
   #tick(): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Report } from '../../../docs/reports/reports.ts';
+import { describeReport, type Report } from '../../../docs/reports/reports.ts';
 import { PUBLISHED_SIZES, TECHRACERS } from '../../../docs/studies/published.ts';
 import { deliveryByItsOwnFigures, slopeOf } from '../../../docs/studies/published-report.ts';
 import { studies } from '../../../docs/studies/studies.data.ts';
@@ -9,7 +9,7 @@ import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 function report(connections: number): Report {
   const result = perfectResult();
   result.connections.target = connections;
-  return { size: `${connections}`, title: `${connections} connections`, result };
+  return describeReport(`${connections / 1000}k`, result);
 }
 
 /** @returns text of the cells, by row */
@@ -68,8 +68,10 @@ describe('the page on the studies', () => {
   });
 
   it('puts runs whose connections send batches below Raccoon’s, and nowhere else', () => {
-    const sending: Report = { size: 'raccoon-10k', title: '', result: resultWithMessages() };
-    sending.result.connections.target = 10_000;
+    const result = resultWithMessages();
+    result.connections.target = 10_000;
+    const sending = describeReport('10k', result);
+    assert.equal(sending.title, '10,000 connections, messages of clients');
     const page = studies([report(5000), sending]);
     const [own, ...others] = cells(page.raccoon).filter(([first]) => first?.startsWith('us'));
     assert.deepEqual(others, []);
