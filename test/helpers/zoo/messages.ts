@@ -18,6 +18,9 @@ function acknowledgeNothing(socket: Socket): void {
   client.packet({ type: PacketType.ACK, nsp: '/', id: FIRST_REPEATED_ACK_ID + 1e12, data: [] });
 }
 
+/** Of the connections that send next. */
+let toClose = 0;
+
 export const messages: Member[] = [
   {
     name: 'acknowledges messages of clients after 300 ms',
@@ -62,16 +65,15 @@ export const messages: Member[] = [
   {
     name: 'closes three connections in place of acknowledging their messages',
     rows: [ROW, 'the server or a proxy closes connections, right after connecting or hours later'],
-    habits: () => {
-      const closed = new Set<string>();
-      return {
-        batch(ack, n, socket) {
-          if (n > 3 * CONNECTIONS && closed.size < 3) {
-            closed.add(socket.id);
-            socket.disconnect(true);
-          } else ack();
-        },
-      };
+    habits: () => ({
+      batch(ack, _n, socket) {
+        if (toClose-- > 0) socket.disconnect(true);
+        else ack();
+      },
+    }),
+    during: async (run) => {
+      await run.reached('hold');
+      toClose = 3;
     },
     ...{ step, options: { ...options, hold: 4 } },
     reasons: ['CONNECTIONS_LOST'],
