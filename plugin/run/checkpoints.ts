@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
+import type { TargetReading } from '../samplers/index.ts';
 import { addWarning, type RunContext } from './context.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
@@ -21,8 +22,8 @@ export class Checkpoints {
   #deployment: Record<string, string> = {};
   /** In the order of the control URLs. */
   #uptimes = { seconds: [] as number[], readAtMs: 0 };
-  /** At the last standstill. */
-  #metrics: { figures: string; connections: number } | undefined;
+  /** At the last standstill: the figures of each target that answered, by its place in the options. */
+  #metrics = { figures: new Map<number, string>(), connections: 0 };
   /** Connections that existed before the run; they have their own reason, BASELINE_NOT_EMPTY. */
   #others = 0;
 
@@ -38,6 +39,7 @@ export class Checkpoints {
     this.#uptimes = uptimesOf(workers);
     this.#deployment = await deployment();
     this.#others = Math.max(0, connectionsOf(workers) - this.#own());
+    this.#metrics.figures = figuresOf((await this.#context.metrics?.readEach()) ?? []);
     return { workers, others: this.#others };
   }
 
@@ -109,17 +111,23 @@ export class Checkpoints {
 
   /** Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's. */
   async #checkMetrics(when: string): Promise<void> {
-    const { metrics, population } = this.#context;
-    const reading = await metrics?.read().catch(() => undefined);
-    if (!reading) return;
-    const [now, before] = [
-      { figures: JSON.stringify(reading.figures), connections: population.connections() },
-      this.#metrics,
-    ];
-    this.#metrics = now;
-    if (!before || before.connections === now.connections || before.figures !== now.figures) return;
+    const targets = (await this.#context.metrics?.readEach()) ?? [];
+    const failures = targets.flatMap(({ failure }) => failure ?? []);
+    if (failures.length > 0) {
+      const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
+      this.#warn('METRICS_GONE', `${when}, ${failures.join('; ')}`, fix);
+    }
+    const before = this.#metrics;
+    this.#metrics = { figures: figuresOf(targets), connections: this.#context.population.connections() };
+    if (before.connections === this.#metrics.connections) return;
+    const still = targets.filter(
+      (target, index) =>
+        showsConnections(target, targets) && before.figures.get(index) === this.#metrics.figures.get(index),
+    );
+    if (still.length === 0) return;
     const fix = 'read the metrics of the server itself: a cache or a gateway in between repeats old ones';
-    this.#warn('STATISTICS_STALE', `${when}, the metrics were the same as at ${before.connections}`, fix);
+    const urls = still.map(({ url }) => url).join(' and ');
+    this.#warn('STATISTICS_STALE', `${when}, the metrics of ${urls} were the same as at ${before.connections}`, fix);
   }
 
   /** Its end is often why a run stopped early, so it is looked at then, too. */
@@ -148,6 +156,19 @@ export class Checkpoints {
 
 function uptimesOf(workers: WorkerStats[]): { seconds: number[]; readAtMs: number } {
   return { seconds: workers.map(({ uptimeSeconds }) => uptimeSeconds), readAtMs: performance.now() };
+}
+
+function figuresOf(targets: TargetReading[]): Map<number, string> {
+  return new Map(
+    targets.flatMap(({ reading }, index) => (reading ? [[index, JSON.stringify(reading.figures)] as const] : [])),
+  );
+}
+
+/** One of several workers can be without new connections, but not without CPU time. */
+function showsConnections({ reading }: TargetReading, targets: TargetReading[]): boolean {
+  if (reading === undefined) return false;
+  const { cpuSeconds, containerCpuSeconds = cpuSeconds } = reading.figures;
+  return targets.length === 1 || containerCpuSeconds !== undefined;
 }
 
 function processOf({ host, pid }: WorkerStats): string {

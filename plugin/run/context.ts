@@ -4,7 +4,7 @@
  */
 
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
-import type { PrometheusReader, RedisReader, Sampler } from '../samplers/index.ts';
+import type { PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
 import type { Control } from './control.ts';
@@ -37,7 +37,7 @@ export interface RunContext {
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;
   /** The server's own metrics, if the run reads them. */
-  metrics: Pick<PrometheusReader, 'read'> | undefined;
+  metrics: Pick<PrometheusTargets, 'readEach'> | undefined;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
   /** For each worker, whether it runs on this machine. */

@@ -3,7 +3,7 @@ import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import { ControlClients, PrometheusReader, RedisReader, Sampler } from '../samplers/index.ts';
+import { ControlClients, PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
@@ -62,8 +62,8 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   if (redis) closers.add(() => redis.close());
   await redis?.ready();
 
-  const query = config.workerSources?.prometheus;
-  const metrics = query && (await PrometheusReader.open(query));
+  const queries = config.workerSources?.prometheus;
+  const metrics = queries && (await PrometheusTargets.open(queries));
 
   // The engines' processes are part of the baseline.
   await link.ready(signal);
@@ -137,7 +137,7 @@ async function nobody(
 async function identify(
   target: Target,
   redis: RedisReader | undefined,
-  metrics: PrometheusReader | undefined,
+  metrics: PrometheusTargets | undefined,
 ): Promise<Record<string, string>> {
   const [reading, reported] = await Promise.all([redis?.read(), metrics?.read().catch(() => undefined)]);
   return {

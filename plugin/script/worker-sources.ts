@@ -9,7 +9,19 @@ function isRegex(text: string): boolean {
   }
 }
 
+const metricsSchema = z.strictObject({
+  url: z.url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.11:9464/metrics' }),
+  /** Labels of the samples that are the workers'. */
+  labels: z.record(z.string(), z.string()).default({}),
+});
+
 const PROCESSES = ['pids', 'match', 'cgroup'] as const;
+
+const TWICE = 'the same metrics are named twice';
+
+function areDifferent(targets: z.infer<typeof metricsSchema>[]): boolean {
+  return new Set(targets.map((target) => JSON.stringify(target))).size === targets.length;
+}
 
 export const workerSourcesSchema = z
   .strictObject({
@@ -19,13 +31,12 @@ export const workerSourcesSchema = z
     match: z.string().min(1).refine(isRegex, { error: 'expected a regular expression' }).optional(),
     /** Folder of a control group: of a container, or of a systemd unit. */
     cgroup: z.string().min(1).optional(),
-    /** Where the workers' metrics are, as text for Prometheus. */
+    /** Where the workers' metrics are, as text for Prometheus: on one page, or on one for each worker or host. */
     prometheus: z
-      .strictObject({
-        url: z.url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.11:9464/metrics' }),
-        /** Labels of the samples that are the workers'. */
-        labels: z.record(z.string(), z.string()).default({}),
-      })
+      .union([
+        metricsSchema.transform((one) => [one]),
+        z.array(metricsSchema).min(1).refine(areDifferent, { error: TWICE }),
+      ])
       .optional(),
   })
   .refine((sources) => PROCESSES.filter((key) => sources[key] !== undefined).length <= 1, {

@@ -52,6 +52,19 @@ describe('settings of the hook', () => {
     assert.throws(() => hookConfig({ live: { prot: 1 } }), /socketio-capacity\.live/);
   });
 
+  it('read metrics of one page, or of several, each once', () => {
+    const [one, other] = ['http://10.0.0.1:1/metrics', 'http://10.0.0.2:1/metrics'].map((url) => ({ url }));
+    const sources = (prometheus: unknown) => hookConfig({ workers: { prometheus } }).workerSources?.prometheus;
+    assert.deepEqual(sources(one), [{ ...one, labels: {} }]);
+    assert.deepEqual(sources([one, { ...other, labels: { app: 'a' } }]), [
+      { ...one, labels: {} },
+      { ...other, labels: { app: 'a' } },
+    ]);
+    assert.throws(() => sources([one, one]), /workers\.prometheus: the same metrics are named twice/);
+    assert.throws(() => sources([{ url: 'nonsense' }]), /workers\.prometheus\[0\]\.url: expected a URL/);
+    assert.throws(() => sources({ url: 'nonsense' }), /workers\.prometheus\.url: expected a URL/);
+  });
+
   it('take the token from the environment, with the addresses of either', () => {
     const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
     const token = 'b'.repeat(16);
