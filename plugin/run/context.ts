@@ -11,6 +11,7 @@ import type { Control } from './control.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements.ts';
 import type { Population } from './population.ts';
+import type { AdminUi } from './receivers/admin-ui.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
@@ -29,6 +30,8 @@ export interface RunContext {
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** If connections of the run make the server broadcast an event of its own. */
   publishers: Pick<Publishers, 'publish' | 'connected' | 'givesIds'> | undefined;
+  /** If the server has one, and no control ports. */
+  adminUi: Pick<AdminUi, 'servers' | 'connected'> | undefined;
   /** How a connection to the target is made. */
   connection: ConnectionTarget;
   population: Omit<Population, 'close'>;

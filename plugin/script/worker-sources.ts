@@ -1,4 +1,4 @@
-/** What tells of the memory and CPU of a server without a control port: its processes here, or its own metrics. */
+/** What tells of a server without a control port: its processes here, its own metrics, or its admin UI. */
 import { z } from 'zod';
 
 function isRegex(text: string): boolean {
@@ -14,6 +14,17 @@ const metricsSchema = z.strictObject({
   /** Labels of the samples that are the workers'. */
   labels: z.record(z.string(), z.string()).default({}),
 });
+
+const adminUiSchema = z.strictObject({
+  /** `namespaceName` of its `instrument()`. */
+  namespace: z.string().startsWith('/', 'expected a namespace such as /admin').default('/admin'),
+  /** Where it is, if not at the target. */
+  url: z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://10.0.0.11:3000' }).optional(),
+  /** Of its basic authentication. */
+  auth: z.strictObject({ username: z.string(), password: z.string() }).optional(),
+});
+
+export type AdminUiOptions = z.infer<typeof adminUiSchema>;
 
 const PROCESSES = ['pids', 'match', 'cgroup'] as const;
 
@@ -38,10 +49,20 @@ export const workerSourcesSchema = z
         z.array(metricsSchema).min(1).refine(areDifferent, { error: TWICE }),
       ])
       .optional(),
+    /** `@socket.io/admin-ui` in the server: how many clients each process has, and nothing of memory and CPU. */
+    adminUi: adminUiSchema.optional(),
   })
   .refine((sources) => PROCESSES.filter((key) => sources[key] !== undefined).length <= 1, {
     error: 'give one of `pids`, `match` and `cgroup`',
   })
-  .refine((sources) => Object.keys(sources).length > 0, { error: 'give `pids`, `match`, `cgroup` or `prometheus`' });
+  .refine((sources) => Object.keys(sources).length > 0, {
+    error: 'give `pids`, `match`, `cgroup`, `prometheus` or `adminUi`',
+  });
 
 export type WorkerSources = z.infer<typeof workerSourcesSchema>;
+
+/** @returns whether they tell of memory and CPU */
+export function tellMemory(sources: WorkerSources | undefined): boolean {
+  if (sources === undefined) return false;
+  return sources.prometheus !== undefined || PROCESSES.some((key) => sources[key] !== undefined);
+}

@@ -79,6 +79,16 @@ describe('a plain Socket.IO server', () => {
     assert.match(page, /Source of Workers RSS[^.]*: Prometheus metric/);
   });
 
+  it('with an admin UI: its counts agree with what the run holds, and nothing of memory is claimed', async (t) => {
+    const { url } = await startPlainServer(t);
+    const run = startRun(t, { script: plainScript(url, { workers: { adminUi: {} } }) });
+    const { connections, absent } = await goodResult(run);
+    // And the run's connection to the admin UI.
+    assert.deepEqual([connections.peak, connections.perServer], [10, { chat: 11 }]);
+    assert.deepEqual([absent.memory, absent.cpu], ['no control port', 'no control port']);
+    assert.match(run.output(), /The admin UI at \/admin counts the clients of chat\./);
+  });
+
   it('that dies during the run makes it INVALID', async (t) => {
     const { url, pid, child } = await startPlainServer(t);
     const run = startRun(t, { script: plainScript(url, { hold: 3, workers: { pids: [pid] } }) });

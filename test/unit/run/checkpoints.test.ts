@@ -117,6 +117,60 @@ it('statistics that stand still are stale', async (t) => {
   assert.deepEqual(messages(conducted), ['at 10 connections, w0, w1 sent the same statistics as before']);
 });
 
+describe('an admin UI', () => {
+  /** @param counts of the servers' clients, beside those that the run holds */
+  function withAdminUi(t: TestContext, counts: (held: number) => number[], uptime = () => performance.now() / 1000) {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    const { stats } = run.context.control;
+    // Of a server without control ports.
+    run.context.control.stats = async () => (await stats()).slice(0, 0);
+    Object.assign(run.context.probe, { connected: false });
+    run.context.adminUi = {
+      connected: true,
+      servers: () =>
+        counts(run.status.connected).map((connections, index) => {
+          const worker = `s${index}`;
+          return { worker, host: 'a', pid: index, uptimeSeconds: uptime(), connections };
+        }),
+    };
+    return conducted;
+  }
+
+  it('agrees, its own connection left out, and its counts are noted at the largest number', async (t) => {
+    const conducted = withAdminUi(t, (held) => [1 + held / 2, held / 2]);
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), []);
+    assert.deepEqual(conducted.run.measurements.perServer, { s0: 11, s1: 10 });
+    assert.deepEqual(conducted.run.measurements.workersAtStart, []);
+  });
+
+  it('disagrees, and is named as what counts', async (t) => {
+    const conducted = withAdminUi(t, (held) => [1 + Math.max(0, held - 2)]);
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, ['WORKERS_DISAGREE']);
+    const counted = 'at 10 connections, the admin UI counts 8 connections on all servers, the generator 10';
+    assert.deepEqual(messages(conducted), [counted]);
+  });
+
+  it('knows clients that were there before', async (t) => {
+    const conducted = withAdminUi(t, (held) => [1 + held, 3]);
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, ['BASELINE_NOT_EMPTY']);
+  });
+
+  it('without news of a server is stale', async (t) => {
+    const conducted = withAdminUi(
+      t,
+      (held) => [1 + held],
+      () => 60,
+    );
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), ['at 20 connections, s0 had sent the admin UI nothing new']);
+    assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
+  });
+});
+
 describe('metrics of a server', () => {
   /** @param read figures of each target, or undefined where it does not answer */
   function withMetrics(t: TestContext, read: () => (PrometheusReading['figures'] | undefined)[]): ConductedRun {

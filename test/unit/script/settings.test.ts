@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { readSettings, readWorkerSettings } from '../../../plugin/script/settings.ts';
+import { tellMemory } from '../../../plugin/script/worker-sources.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
@@ -63,6 +64,14 @@ describe('settings of the hook', () => {
     assert.throws(() => sources([one, one]), /workers\.prometheus: the same metrics are named twice/);
     assert.throws(() => sources([{ url: 'nonsense' }]), /workers\.prometheus\[0\]\.url: expected a URL/);
     assert.throws(() => sources({ url: 'nonsense' }), /workers\.prometheus\.url: expected a URL/);
+  });
+
+  it('know an admin UI, which tells nothing of memory', () => {
+    const { workerSources } = hookConfig({ workers: { adminUi: {} } });
+    assert.deepEqual([workerSources, tellMemory(workerSources)], [{ adminUi: { namespace: '/admin' } }, false]);
+    assert.equal(tellMemory(hookConfig({ workers: { adminUi: {}, pids: [1] } }).workerSources), true);
+    assert.throws(() => hookConfig({ workers: { adminUi: { namespace: 'admin' } } }), /expected a namespace/);
+    assert.throws(() => hookConfig({ workers: {} }), /give `pids`, .* or `adminUi`/);
   });
 
   it('take the token from the environment, with the addresses of either', () => {
