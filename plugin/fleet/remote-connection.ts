@@ -24,12 +24,33 @@ export interface FleetConnection {
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]>;
   /** Calls the listener for every event of this name, until the returned function is called. */
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
+  /**
+   * Keeps the newest events of this name in their process until somebody takes them, so that a flood of events that
+   * nobody waits for yet stays there.
+   */
+  keep(namespace: string, event: string, keeper: Keeper): Kept;
   /** Calls the listener each time the connection, or one namespace of it, ends other than by `close()`. */
   onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
   /** Calls the listener when the server refuses what was sent without waiting for an answer: cause `join_refused`. */
   onRefused(listener: (error: FleetError) => void): void;
   /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void>;
+}
+
+/** Gets kept events, oldest first. */
+export interface Keeper {
+  put(args: unknown[]): void;
+  /** So many events were displaced by newer ones. */
+  displaced(count: number): void;
+}
+
+export interface Kept {
+  /** Hands over what was kept, and then every event as it comes. */
+  take(): void;
+  /** Keeps events again, except those on their way. */
+  hold(): void;
+  /** Forgets them. */
+  close(): void;
 }
 
 type Listener = (args: unknown[]) => void;
@@ -41,6 +62,10 @@ export class RemoteConnection implements FleetConnection {
   readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #listeners: Map<string, Set<Listener>> | undefined;
+  /** By event: how many want it as it comes; kept in the process while there are none. */
+  #takers: Map<string, number> | undefined;
+  /** Counts what was displaced, whichever event it was. */
+  #keeper: Pick<Keeper, 'displaced'> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
@@ -71,6 +96,8 @@ export class RemoteConnection implements FleetConnection {
       // The IPC channel would serialize a key without a value as well.
       if (options) open.options = options;
       if (interest) open.interest = interest;
+      const keep = this.#toKeep();
+      if (keep) open.keep = keep;
       if (afterMs) open.afterMs = afterMs;
       return open;
     };
@@ -97,6 +124,47 @@ export class RemoteConnection implements FleetConnection {
   }
 
   on(namespace: string, event: string, listener: Listener): () => void {
+    const remove = this.#listen(namespace, event, listener);
+    if (!this.#takers?.has(`${namespace} ${event}`)) return remove;
+    this.#take(namespace, event, 1);
+    return () => {
+      remove();
+      this.#take(namespace, event, -1);
+    };
+  }
+
+  keep(namespace: string, event: string, keeper: Keeper): Kept {
+    const key = `${namespace} ${event}`;
+    this.#takers ??= new Map();
+    this.#takers.set(key, 0);
+    this.#keeper = keeper;
+    const remove = this.#listen(namespace, event, (args) => keeper.put(args));
+    if (this.#isOpen) this.#send(namespace, event, 'hold');
+    return {
+      take: () => this.#take(namespace, event, 1),
+      hold: () => this.#take(namespace, event, -1),
+      close: () => {
+        if (!this.#takers?.delete(key)) return;
+        this.#send(namespace, event, 'drop');
+        remove();
+      },
+    };
+  }
+
+  #take(namespace: string, event: string, by: 1 | -1): void {
+    const key = `${namespace} ${event}`;
+    const before = this.#takers?.get(key);
+    if (before === undefined) return;
+    this.#takers?.set(key, before + by);
+    if (before === 0) this.#send(namespace, event, 'take');
+    else if (before + by === 0) this.#send(namespace, event, 'hold');
+  }
+
+  #send(namespace: string, event: string, mode: 'hold' | 'take' | 'drop'): void {
+    this.child.send({ op: 'keep', id: this.id, namespace, event, mode }, !this.#isOpen);
+  }
+
+  #listen(namespace: string, event: string, listener: Listener): () => void {
     const key = `${namespace} ${event}`;
     this.#listeners ??= new Map();
     let listeners = this.#listeners.get(key);
@@ -148,6 +216,15 @@ export class RemoteConnection implements FleetConnection {
     for (const listener of this.#listeners?.get(`${namespace} ${event}`) ?? []) listener(args);
   }
 
+  handOver({ namespace, event, events, displaced }: Extract<FleetAnswer, { op: 'kept' }>): void {
+    for (const args of events) this.deliver(namespace, event, args);
+    this.displaced(displaced);
+  }
+
+  displaced(count: number): void {
+    this.#keeper?.displaced(count);
+  }
+
   dropped(reason: string, namespace: string | undefined): void {
     if (namespace === undefined) {
       this.#accounts.ended(this.#account, reason);
@@ -163,6 +240,13 @@ export class RemoteConnection implements FleetConnection {
   #wants(event: string): boolean {
     for (const key of this.#listeners?.keys() ?? []) if (key.endsWith(` ${event}`)) return true;
     return false;
+  }
+
+  /** A namespace that is opened later has its `keep` commands; a reconnect still has them. */
+  #toKeep(): [string, string][] | undefined {
+    const names = [...(this.#takers ?? [])].flatMap(([key, takers]) => (takers === 0 ? [key] : []));
+    if (names.length === 0) return undefined;
+    return names.map((key) => [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)]);
   }
 
   /** Names of all events with listeners: a reconnect has a new client, which needs them again. */
