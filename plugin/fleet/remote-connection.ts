@@ -3,6 +3,7 @@ import type { Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetProcess, RequestLimits } from './fleet-process.ts';
 import type { FleetAnswer, FleetCommand, OpenOptions } from './messages.ts';
+import { Takers } from './takers.ts';
 
 /** In the microseconds of `monotonicUs`. */
 export interface Opened {
@@ -62,8 +63,7 @@ export class RemoteConnection implements FleetConnection {
   readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #listeners: Map<string, Set<Listener>> | undefined;
-  /** By event: how many want it as it comes; kept in the process while there are none. */
-  #takers: Map<string, number> | undefined;
+  #takers: Takers | undefined;
   /** Counts what was displaced, whichever event it was. */
   #keeper: Pick<Keeper, 'displaced'> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */
@@ -96,7 +96,8 @@ export class RemoteConnection implements FleetConnection {
       // The IPC channel would serialize a key without a value as well.
       if (options) open.options = options;
       if (interest) open.interest = interest;
-      const keep = this.#toKeep();
+      // A reconnect still has them, and a namespace that is opened later has commands of its own.
+      const keep = this.#takers?.untaken();
       if (keep) open.keep = keep;
       if (afterMs) open.afterMs = afterMs;
       return open;
@@ -125,7 +126,7 @@ export class RemoteConnection implements FleetConnection {
 
   on(namespace: string, event: string, listener: Listener): () => void {
     const remove = this.#listen(namespace, event, listener);
-    if (!this.#takers?.has(`${namespace} ${event}`)) return remove;
+    if (!this.#takers?.has([namespace, event])) return remove;
     this.#take(namespace, event, 1);
     return () => {
       remove();
@@ -134,9 +135,8 @@ export class RemoteConnection implements FleetConnection {
   }
 
   keep(namespace: string, event: string, keeper: Keeper): Kept {
-    const key = `${namespace} ${event}`;
-    this.#takers ??= new Map();
-    this.#takers.set(key, 0);
+    this.#takers ??= new Takers();
+    this.#takers.add([namespace, event]);
     this.#keeper = keeper;
     const remove = this.#listen(namespace, event, (args) => keeper.put(args));
     if (this.#isOpen) this.#send(namespace, event, 'hold');
@@ -144,7 +144,7 @@ export class RemoteConnection implements FleetConnection {
       take: () => this.#take(namespace, event, 1),
       hold: () => this.#take(namespace, event, -1),
       close: () => {
-        if (!this.#takers?.delete(key)) return;
+        if (!this.#takers?.delete([namespace, event])) return;
         this.#send(namespace, event, 'drop');
         remove();
       },
@@ -152,12 +152,8 @@ export class RemoteConnection implements FleetConnection {
   }
 
   #take(namespace: string, event: string, by: 1 | -1): void {
-    const key = `${namespace} ${event}`;
-    const before = this.#takers?.get(key);
-    if (before === undefined) return;
-    this.#takers?.set(key, before + by);
-    if (before === 0) this.#send(namespace, event, 'take');
-    else if (before + by === 0) this.#send(namespace, event, 'hold');
+    const mode = this.#takers?.change([namespace, event], by);
+    if (mode) this.#send(namespace, event, mode);
   }
 
   #send(namespace: string, event: string, mode: 'hold' | 'take' | 'drop'): void {
@@ -240,13 +236,6 @@ export class RemoteConnection implements FleetConnection {
   #wants(event: string): boolean {
     for (const key of this.#listeners?.keys() ?? []) if (key.endsWith(` ${event}`)) return true;
     return false;
-  }
-
-  /** A namespace that is opened later has its `keep` commands; a reconnect still has them. */
-  #toKeep(): [string, string][] | undefined {
-    const names = [...(this.#takers ?? [])].flatMap(([key, takers]) => (takers === 0 ? [key] : []));
-    if (names.length === 0) return undefined;
-    return names.map((key) => [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)]);
   }
 
   /** Names of all events with listeners: a reconnect has a new client, which needs them again. */
