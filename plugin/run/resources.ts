@@ -126,13 +126,13 @@ async function openDelivery(
   return publishers;
 }
 
-/** Workers with control ports count their connections themselves. @throws CapacityError TARGET_UNREACHABLE */
+/** @throws CapacityError TARGET_UNREACHABLE */
 async function openAdminUi(
-  { workerSources, control }: Settings,
+  { workerSources }: Settings,
   connection: ConnectionTarget,
   { closers, signal, log }: ResourceOptions,
 ): Promise<AdminUi | undefined> {
-  if (workerSources?.adminUi === undefined || control !== undefined) return undefined;
+  if (workerSources?.adminUi === undefined) return undefined;
   const adminUi = await AdminUi.open(workerSources.adminUi, connection, signal);
   closers.add(() => adminUi.close());
   const names = adminUi.servers().map(({ worker }) => worker);

@@ -71,6 +71,8 @@ describe('settings of the hook', () => {
     assert.deepEqual([workerSources, tellMemory(workerSources)], [{ adminUi: { namespace: '/admin' } }, false]);
     assert.equal(tellMemory(hookConfig({ workers: { adminUi: {}, pids: [1] } }).workerSources), true);
     assert.throws(() => hookConfig({ workers: { adminUi: { namespace: 'admin' } } }), /expected a namespace/);
+    const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
+    assert.throws(() => hookConfig({ control, workers: { adminUi: {} } }), /workers\.adminUi: not beside `control`/);
     assert.throws(() => hookConfig({ workers: {} }), /give `pids`, .* or `adminUi`/);
   });
 
