@@ -75,6 +75,8 @@ export type FleetCommand =
       namespace: string;
       options?: OpenOptions;
       interest?: string[];
+      /** Events to be kept in the process until they are taken. */
+      keep?: [namespace: string, event: string][];
       /** Delays the opening; further commands for the connection wait as well. */
       afterMs?: number;
     }
@@ -82,6 +84,8 @@ export type FleetCommand =
   /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
   | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'interest'; id: number; event: string; wanted: boolean }
+  /** `hold` keeps events in the process; `take` hands them over, and then all that come; `drop` forgets them. */
+  | { op: 'keep'; id: number; namespace: string; event: string; mode: 'hold' | 'take' | 'drop' }
   | { op: 'close'; id: number; requestId: number }
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number }
@@ -105,6 +109,10 @@ export type FleetAnswer =
   /** The server refused something that nobody waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
+  /** What was kept, oldest first, and how many older ones it displaced. */
+  | { op: 'kept'; id: number; namespace: string; event: string; events: unknown[][]; displaced: number }
+  /** Events that were displaced and whose successors nobody has taken. */
+  | { op: 'displaced'; id: number; count: number }
   | { op: 'closed'; id: number; reason: string; namespace?: string }
   | { op: 'left'; requestId: number }
   | {

@@ -1,6 +1,7 @@
 /** What a fleet process knows of one connection of the engine. A reconnect gives it a new client with a new slot. */
 import type { Client, ClientOptions, TransportState } from '../client.ts';
 import type { FleetCommand } from '../messages.ts';
+import type { KeptEvents } from './kept-events.ts';
 import { NO_SENDERS, type SendingConnection } from './sender.ts';
 
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
@@ -36,6 +37,8 @@ export interface ConnectionState {
   overrides: Partial<ClientOptions> | undefined;
   /** What it sends again and again. Replaced, never pushed to. */
   senders: SendingConnection['senders'];
+  /** Undefined if no step of the flow waits for an event. */
+  kept: KeptEvents | undefined;
 }
 
 export const NONE_PENDING: readonly PendingNamespace[] = [];
@@ -56,6 +59,7 @@ export function newConnectionState(id: number): ConnectionState {
     portTries: 0,
     overrides: undefined,
     senders: NO_SENDERS,
+    kept: undefined,
   };
 }
 
