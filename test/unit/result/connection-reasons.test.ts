@@ -9,7 +9,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {} };
+const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {}, returned: 0 };
 const PROCESS = { pid: 1, index: 0, alive: true, answers: true, connections: 600, rssBytes: 0, cpuUs: 0 };
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
