@@ -22,7 +22,7 @@ import {
 } from './connection-state.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { Counts } from './counts.ts';
-import { withNamespace, without } from './home.ts';
+import { withJoin, withNamespace, without } from './home.ts';
 import type { Ledger } from './ledger.ts';
 import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
@@ -127,7 +127,7 @@ export class ConnectionManager implements ClientSink {
       return;
     }
     const { home } = connection;
-    if (home && event === this.#joinEvent && command.isRepeat !== true) home.joins = [...home.joins, command];
+    if (home && event === this.#joinEvent && command.isRepeat !== true) home.joins = withJoin(home.joins, command);
     client.emit(namespace, event, args, this.#acknowledgements.request(client, command));
   }
 

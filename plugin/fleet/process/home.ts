@@ -1,6 +1,5 @@
 /** What a connection that can come back keeps: only where the run reconnects, since there is one for each connection. */
 import type { RecoverableSession } from '../client.ts';
-import type { EmitCommand } from './connection-state.ts';
 
 /** From a drop until all namespaces are back. */
 export interface Absence {
@@ -22,20 +21,39 @@ export interface Absence {
   isRenewed: boolean;
 }
 
+/** What makes the connection a member of a room. */
+export interface Join {
+  namespace: string;
+  event: string;
+  args: unknown[];
+}
+
 export interface Home {
   /** Those that were opened, and not ended by the server. */
   namespaces: readonly string[];
-  joins: readonly EmitCommand[];
+  joins: readonly Join[];
   away: Absence | undefined;
 }
 
-const NO_JOINS: readonly EmitCommand[] = [];
+const NO_JOINS: readonly Join[] = [];
 const NO_NAMESPACES: readonly string[] = [];
 /** Nearly all connections have the same single namespace, and can share its list. */
 const only = new Map<string, readonly string[]>();
 
 export function newHome(): Home {
   return { namespaces: NO_NAMESPACES, joins: NO_JOINS, away: undefined };
+}
+
+/** Of the connection before: the engine sends the same payload, as one object, for a batch of connections. */
+let lastOnly: readonly [Join] | undefined;
+
+export function withJoin(joins: readonly Join[], { namespace, event, args }: Join): readonly Join[] {
+  if (joins.length > 0) return [...joins, { namespace, event, args }];
+  const [last] = lastOnly ?? [];
+  if (!lastOnly || last?.namespace !== namespace || last.event !== event || last.args !== args) {
+    lastOnly = [{ namespace, event, args }];
+  }
+  return lastOnly;
 }
 
 export function withNamespace(namespaces: readonly string[], namespace: string): readonly string[] {

@@ -156,9 +156,9 @@ export class Returns {
     }
   }
 
-  #repeatJoins({ home }: ConnectionState, namespace: string): void {
-    for (const { requestId: _, ...join } of home?.joins ?? []) {
-      if (join.namespace === namespace) this.#dependencies.emit({ ...join, isRepeat: true });
+  #repeatJoins({ id, home }: ConnectionState, namespace: string): void {
+    for (const join of home?.joins ?? []) {
+      if (join.namespace === namespace) this.#dependencies.emit({ op: 'emit', id, ...join, isRepeat: true });
     }
   }
 
