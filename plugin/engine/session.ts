@@ -215,7 +215,8 @@ export class Session {
   #drop(connection: FleetConnection, reason: string, namespace: string | undefined, returns: boolean): void {
     this.#engine.meter.count('disconnect', slug(reason));
     for (const entry of this.#entriesOf(connection, namespace)) {
-      if (entry.up) this.#end(entry, reason, returns);
+      // Also one that is away, if its process dies.
+      if (entry.up || entry.restoring) this.#end(entry, reason, returns);
       else entry.early = { endedBy: reason, returns };
     }
   }
@@ -224,7 +225,10 @@ export class Session {
     entry.up = false;
     entry.early = undefined;
     if (returns) entry.restoring ??= Promise.withResolvers();
-    else this.#lose(reason);
+    else {
+      this.#lose(reason);
+      restored(entry);
+    }
   }
 
   #return(connection: FleetConnection, outcome: Return): void {

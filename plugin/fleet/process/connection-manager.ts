@@ -109,6 +109,7 @@ export class ConnectionManager implements ClientSink {
     if (!away) return;
     this.counts.attempts++;
     this.counts.connecting++;
+    connection.portTries = 0;
     const slot =
       away.sessions.length > 0 ? this.#table.keepSlot(connection, away.slot) : this.#table.assignSlot(connection);
     connection.client = this.#clients.create(slot, connection);

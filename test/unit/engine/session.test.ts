@@ -191,6 +191,14 @@ describe('a connection that its process brings back', () => {
     assert.deepEqual(bench.fleet.sent, []);
   });
 
+  it('is lost with its process', async (t) => {
+    const play = new Play(t, { reconnection: true });
+    dropAfter(play, 100);
+    play.after(5000, () => play.connection.drop('fleet process died'));
+    const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
+    assert.equal(outcome.error?.code, 'disconnected_fleet_process_died');
+  });
+
   it('does not keep the virtual user from leaving, or from making another', async (t) => {
     const play = new Play(t, { reconnection: true });
     dropAfter(play, 100);
