@@ -89,6 +89,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     reconnects: 0,
     disconnects: {},
     transports: { websocket: 0, upgraded: 0, polling: 0 },
+    compressed: 0,
     upgradeFailures: {},
     perWorker: {},
     perSessionPrefix: {},

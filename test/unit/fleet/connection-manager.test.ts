@@ -18,7 +18,14 @@ function idleConnections() {
   const nothing = () => {};
   const createClient = (slot: number) => {
     const calls = { connect: nothing, emit: nothing, close: nothing, destroy: nothing };
-    const client: Client = { slot, interest: undefined, transport: 'websocket', isUpgrading: false, ...calls };
+    const client: Client = {
+      slot,
+      interest: undefined,
+      transport: 'websocket',
+      isUpgrading: false,
+      isCompressed: false,
+      ...calls,
+    };
     clients.push(client);
     return client;
   };
