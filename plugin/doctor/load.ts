@@ -14,6 +14,8 @@ export interface Load {
   broadcasts: { bytes: number; intervalSeconds: number } | null;
   /** `external`: a third-party engine, which keeps its connections inside Artillery. */
   client: ClientKind | 'external';
+  /** The connections offer permessage-deflate. */
+  compression: boolean;
   /** The target is on this machine. */
   local: boolean;
   /** TCP connections of each connection. */
@@ -30,6 +32,7 @@ export function readLoad({ target, load, broadcasts, connection, engineOptions }
     ratePerSec: load.ratePerSec,
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
     client: engineOptions?.client ?? 'external',
+    compression: connection.compression ?? false,
     local: isLoopback(new URL(target).hostname),
     sockets: SOCKETS_PER_CONNECTION[transportsName(connection.transports)],
     localAddresses: engineOptions?.localAddresses ?? [],

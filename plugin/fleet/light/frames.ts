@@ -106,6 +106,7 @@ export class FrameDecoder {
       return this.#deliver(this.#messageOpcode, message.bytes, 0, message.length, handler, maxBytes);
     }
     if (message !== undefined) throw webSocketError('a new message inside a fragmented one');
+    if (isFinal && (first & COMPRESSED) === 0) return handler.onFrame(opcode, bytes, payloadStart, end);
     if (isFinal) return this.#deliver(first & (COMPRESSED | 0x0f), bytes, payloadStart, end, handler, maxBytes);
     this.#messageOpcode = first & (COMPRESSED | 0x0f);
     this.#message = new ByteQueue(end - payloadStart, this.#budget);
