@@ -118,6 +118,10 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     const path = formatPath(['config', 'plugins', PLUGIN, 'delivery']);
     problems.push({ path, message: `only engine ${ENGINE} tells who received what` });
   }
+  if (control && typeof options?.workers === 'object' && options.workers.adminUi) {
+    const path = formatPath(['config', 'plugins', PLUGIN, 'workers', 'adminUi']);
+    problems.push({ path, message: 'not beside `control`, whose workers count their connections themselves' });
+  }
   const asRun = withGivenOptions(withTarget(script, target, tls), givenOptions(variables));
   const read = readEngineOptions(asRun, variables, steps);
   for (const name of ['TRANSPORTS', 'COMPRESSION'] as const) {
