@@ -33,6 +33,9 @@ ${dataTable(
           ['Failed upgrades', integer(sumOf(made.transports.upgradeFailures)), 'attempts'],
         ]
       : []),
+    ...(made.compression?.asked
+      ? [[term('compression', 'Compressed'), integer(made.compression.granted), 'connections']]
+      : []),
     [term('connections'), integer(heldOf(made)), 'connections'],
     ['Peak', integer(made.peak), 'connections'],
     ['Failed', integer(made.failed), 'virtual users, including their additional connections'],
