@@ -26,7 +26,7 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
   const sent: (number | undefined)[] = [];
   const connect = (): ConnectionState => {
     const client = { repeat: (_: RepeatedMessage, ackId?: number) => sent.push(ackId) > 0 } as Partial<Client>;
-    return { ...newConnectionState(1), client: client as Client, open: true };
+    return { ...newConnectionState(1, undefined), client: client as Client, open: true };
   };
   /** In steps as timers have them. */
   const pass = (seconds: number) => {
