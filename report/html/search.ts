@@ -1,0 +1,98 @@
+/** A search as one HTML file: the answer, how figures change with the level, the machines, and all runs. */
+import type { Search } from '../../protocol/search.ts';
+import { levelsChart } from '../charts/levels.ts';
+import { isUsable, measuredFigures } from '../measured-figures.ts';
+import { levelText, type SearchedRun } from '../search/answer.ts';
+import {
+  certaintyOf,
+  NO_SIZING,
+  questionOf,
+  RUNS_HEAD,
+  runRow,
+  SIZING_HEAD,
+  sizingNote,
+  sizingRow,
+  WALLS_HEAD,
+  wallRow,
+} from '../search/text.ts';
+import { type Html, html } from './html.ts';
+import { page } from './page.ts';
+import { dataTable, multiples, section } from './section.ts';
+
+/**
+ * @param runs those of `search.runs`
+ * @returns a self-contained HTML document
+ */
+export function renderSearch(search: Search, runs: SearchedRun[]): string {
+  const { answer, plan, limit } = search;
+  const lines = [...certaintyOf(search), ...(limit ? [`To raise ${limit.name}: ${limit.raise}`] : [])];
+  return page({
+    title: 'Search for the maximum · socketio-capacity',
+    subtitle: questionOf(plan),
+    body: html`<div class="verdict ${toneOf(search)}">
+<h2><span class="answer">${answer.sentence}</span></h2>
+${lines.map((line) => html`<p>${line}</p>`)}
+</div>
+${answer.evidence.length > 0 && evidence(search)}
+${machines(search)}
+${figures(runs)}
+${section({
+  id: 'runs',
+  title: 'Runs',
+  lead: 'In the order in which they were made. Each has its own report in the folder runs, and its output in logs.',
+  body: dataTable('Runs', RUNS_HEAD, search.runs.map(runRow)),
+})}`,
+  });
+}
+
+/** Only a limit of the deployment that was found is an answer without reserve. */
+function toneOf({ answer: { end } }: Search): string {
+  if (end === 'found' || end === 'highest') return 'VALID';
+  return end === 'none' ? 'INVALID' : 'SUSPECT';
+}
+
+function evidence({ answer }: Search): Html {
+  return section({
+    id: 'evidence',
+    title: `What broke at ${levelText(answer.broke ?? 0)}`,
+    lead: 'From the result of the run that broke there, the strongest evidence first.',
+    body: html`<ul>${answer.evidence.map((line) => html`<li>${line}</li>`)}</ul>`,
+  });
+}
+
+function machines(search: Search): Html {
+  const { sizing } = search;
+  if (!sizing)
+    return section({ id: 'machines', title: 'Machines of this kind', body: html`<p class="absent">${NO_SIZING}</p>` });
+  return section({
+    id: 'machines',
+    title: 'Machines of this kind',
+    lead: sizingNote(search, sizing),
+    body: html`${dataTable('Machines for a number of users', SIZING_HEAD, sizing.rows.map(sizingRow))}
+${dataTable('Limits of one machine', WALLS_HEAD, sizing.walls.map(wallRow))}`,
+  });
+}
+
+/** At each level, the runs that are not INVALID; a single level has nothing to compare. */
+function figures(runs: SearchedRun[]): Html | null {
+  const byLevel = Map.groupBy(
+    runs.filter(({ result }) => result && isUsable(result)),
+    ({ run }) => run.level,
+  );
+  const levels = [...byLevel.keys()].sort((a, b) => a - b);
+  if (levels.length < 2) return null;
+  const measured = measuredFigures(
+    levels.map((level) => (byLevel.get(level) ?? []).flatMap(({ result }) => result ?? [])),
+  );
+  const charts = measured.map(({ figure, spreads }) => ({
+    chart: levelsChart(figure, levels.map(levelText), [spreads]),
+    caption: figure.title,
+    note: '',
+  }));
+  return section({
+    id: 'figures',
+    title: 'By level',
+    lead: 'Circles are means of the runs at a level, with Student’s 95 % interval of the mean where there are several.',
+    body: multiples(charts),
+  });
+}
