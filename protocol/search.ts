@@ -124,14 +124,14 @@ export const searchSchema = z.strictObject({
     held: positive.nullable(),
     /** Runs at that level, all of which held. */
     heldRuns: count,
-    /** Lowest level that broke, or that could not be told; null if there is none. */
+    /** Lowest level that broke, or the one of the generator's limit; null if there is none. */
     broke: positive.nullable(),
     /** What of the broken level's result explains it, the strongest first. */
     evidence: z.array(z.string()),
   }),
   /** The limit that ended the search before a run; null otherwise. */
   limit: z.strictObject({ name: z.string(), max: count, raise: z.string() }).nullable(),
-  /** Null, with the reason below, where nothing held or connections were not counted. */
+  /** Null where no level with connections held. */
   sizing: sizingSchema.nullable(),
 });
 

@@ -30,8 +30,8 @@ export function renderSearch(search: Search, runs: SearchedRun[]): string {
     title: 'Search for the maximum · socketio-capacity',
     subtitle: questionOf(plan),
     body: html`<div class="verdict ${toneOf(search)}">
-<h2><span class="answer">${answer.sentence}</span></h2>
-${lines.map((line) => html`<p>${line}</p>`)}
+<h2 class="sentence">${coded(answer.sentence)}</h2>
+${lines.map((line) => html`<p>${coded(line)}</p>`)}
 </div>
 ${answer.evidence.length > 0 && evidence(search)}
 ${machines(search)}
@@ -45,6 +45,11 @@ ${section({
   });
 }
 
+/** What stands between backticks is code. */
+function coded(text: string): Html[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+}
+
 /** Only a limit of the deployment that was found is an answer without reserve. */
 function toneOf({ answer: { end } }: Search): string {
   if (end === 'found' || end === 'highest') return 'VALID';
@@ -56,7 +61,7 @@ function evidence({ answer }: Search): Html {
     id: 'evidence',
     title: `What broke at ${levelText(answer.broke ?? 0)}`,
     lead: 'From the result of the run that broke there, the strongest evidence first.',
-    body: html`<ul>${answer.evidence.map((line) => html`<li>${line}</li>`)}</ul>`,
+    body: html`<ul>${answer.evidence.map((line) => html`<li>${coded(line)}</li>`)}</ul>`,
   });
 }
 

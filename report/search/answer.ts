@@ -98,7 +98,7 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
     case 'measurement':
       return `${atLeast}, and the search ended there: at ${level}, the measurement does not tell (${what}).`;
     case 'error':
-      return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end (${last?.run.because[0]}).`;
+      return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]}.`;
     case null:
       return holds
         ? `${holds} so far${at ? `; at ${level}, ${what}${because}` : ''}. The search is not finished.`

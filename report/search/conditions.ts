@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Condition } from '../../protocol/search.ts';
 import { FIGURES, formatFigure, valueAt } from '../figures.ts';
-import { decimals, percentOf } from '../format.ts';
+import { counted, decimals, percentOf } from '../format.ts';
 
 const TESTS: Record<Condition['comparison'], (value: number, limit: number) => boolean> = {
   '<': (value, limit) => value < limit,
@@ -44,10 +44,10 @@ export function conditionText({ key, comparison, value }: Condition): string {
 const FAR: Partial<Record<Condition['comparison'], string>> = { '>': 'exceeded', '>=': 'reached', '<': 'fell below' };
 
 /** @returns what a condition that is met means: `the p99 of the one-way latency exceeded 500 ms (it was 733 ms)` */
-export function metText({ condition, value }: Checked, { connections, delivery }: Result): string {
+export function metText({ condition, value }: Checked, { delivery }: Result): string {
   const { key, comparison, value: limit } = condition;
   if (key === 'connections.failed' && comparison === '>' && limit === 0) {
-    return `${decimals(value ?? 0, 0)} of ${decimals(connections.target, 0)} connections failed`;
+    return `${counted(value ?? 0, 'connection')} failed`;
   }
   if (key === 'delivery.coverage' && delivery) {
     return `only ${percentOf(delivery.received, delivery.expected)} of the broadcasts’ copies arrived`;
@@ -57,6 +57,7 @@ export function metText({ condition, value }: Checked, { connections, delivery }
     figure
       ? `${formatFigure(figure, number)} ${figure.unit}`.trim()
       : decimals(number, Number.isInteger(number) ? 0 : 2);
-  const named = figure?.title ?? key;
+  // Such as `one way p99`.
+  const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
   return `${named} ${FAR[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${format(value ?? 0)})`;
 }

@@ -1,6 +1,6 @@
 /** What broke first, as far as the result of the broken level shows it. */
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer, megabytes } from '../format.ts';
+import { counted, decimals, integer, megabytes } from '../format.ts';
 import { sharesMachine } from './blame.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
@@ -10,6 +10,9 @@ const MIN_BROADCAST_SHARE = 0.5;
 const FULL_SHARE = 0.95;
 /** Redis's default for subscribers: it disconnects one with this much output for a minute, and at four times as much at once. */
 const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
+
+/** The server, or a proxy before it, said no. */
+const ANSWER = /^(http_\d+|namespace_refused|join_refused)$/;
 
 /** What answers a handshake with this status. */
 const HTTP_CAUSES: Record<string, string> = {
@@ -35,21 +38,20 @@ const replaced: Find = ({ verdict }) =>
 
 /** By the code with which most connections failed. */
 const refused: Find = ({ connections: { failures, failureExamples, lost } }) => {
-  const [failed] = mostFirst(
-    Object.fromEntries(Object.entries(failures).filter(([cause]) => !/^disconnected/.test(cause))),
-  );
+  const [failed] = mostFirst(failures).filter(([code]) => !/^disconnected/.test(code));
   const [gone] = mostFirst(lost);
-  const example = failed && failureExamples[failed[0]];
-  const known = failed && HTTP_CAUSES[failed[0]];
   return [
-    ...(failed
-      ? [
-          `${integer(failed[1])} connections failed with \`${failed[0]}\`${known ? `: ${known}` : example ? ` (${example})` : ''}`,
-        ]
-      : []),
-    ...(gone ? [`${integer(gone[1])} connections ended with “${gone[0]}”`] : []),
+    ...(failed ? [failureText(...failed, failureExamples[failed[0]])] : []),
+    ...(gone ? [`${counted(gone[1], 'connection')} ended with “${gone[0]}”`] : []),
   ];
 };
+
+function failureText(code: string, count: number, example: string | undefined): string {
+  const connections = counted(count, 'connection');
+  const what = ANSWER.test(code) ? `the server answered ${connections} with` : `${connections} ended in`;
+  const known = HTTP_CAUSES[code];
+  return `${what} \`${code}\`${known ? `: ${known}` : example ? ` (${example})` : ''}`;
+}
 
 const workerCpu: Find = (result) => {
   const workers = workerCount(result);

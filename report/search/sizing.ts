@@ -33,14 +33,14 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
       name: 'held',
       max: held,
       usable: Math.floor(held * usable),
-      assumption: `${integer(held)} connections were held${broke ? '' : '; whether more can be held, this search does not tell'}`,
+      assumption: `The search held ${integer(held)} connections${broke ? '' : '; whether the machine holds more, it does not tell'}`,
     },
     memory.known
       ? {
           name: 'memory',
           max: connectionsIn(memoryBytes, memory),
           usable: connectionsIn(memoryBytes * usable, memory),
-          assumption: `${kilobytes(memory.each)} KB in service per connection (${memory.layers.join(', ')}) and ${megabytes(memory.base)} MB without any, in ${megabytes(memoryBytes)} MB`,
+          assumption: `Each connection takes ${kilobytes(memory.each)} KB in service (${memory.layers.join(', ')}), and the processes ${megabytes(memory.base)} MB without any, in ${megabytes(memoryBytes)} MB`,
         }
       : { name: 'memory', max: null, usable: null, assumption: memory.why },
     cpu.known
@@ -48,7 +48,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
           name: 'cpu',
           max: Math.floor(cpuCount / cpu.idleCores),
           usable: Math.floor((cpuCount * usable) / cpu.idleCores),
-          assumption: `${decimals(cpu.idleCores * 1000, 3)} cores per 1,000 idle connections, pings included, and ${decimals(cpu.connectSeconds ?? 0, 2)} s of CPU per 1,000 connects, on ${cpuCount} cores`,
+          assumption: `Idle connections take ${decimals(cpu.idleCores * 1000, 3)} cores per 1,000, pings included${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${cpuCount} cores`,
         }
       : { name: 'cpu', max: null, usable: null, assumption: cpu.why },
   ];
@@ -87,16 +87,16 @@ function connectionsIn(bytes: number, { base, each }: { base: number; each: numb
  */
 function memoryOf(result: Result): Known<{ each: number; base: number; layers: string[] }> {
   const { memory, absent } = result;
-  if (absent.memory !== undefined) return { known: false, why: `memory was not measured: ${absent.memory}` };
+  if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
   if (!sharesMachine(result)) {
-    return { known: false, why: 'the deployment runs elsewhere, so the memory of its machine is not known' };
+    return { known: false, why: 'The deployment runs elsewhere, so the memory of its machine is not known' };
   }
   const worker = mainWorkerLayer(memory.perConnectionBytes);
   const ofWorker = memory.inService?.perConnectionBytes[worker];
   const line =
     memory.inService && fitLine(inServicePoints({ plateaus: memory.plateaus, inService: memory.inService }, worker));
   if (!line || !ofWorker || ofWorker.doubt !== undefined || line.slope <= 0) {
-    return { known: false, why: 'no line fits the workers’ memory in service' };
+    return { known: false, why: 'No line fits the workers’ memory in service' };
   }
   const others = layersOf(result).filter(
     ({ id, unit, belongsTo, inSum }) =>
@@ -120,13 +120,13 @@ function cpuOf(
 ): Known<{ /** Of one connection. */ idleCores: number; connectSeconds: number | null }> {
   if (result.absent.cpu !== undefined) return { known: false, why: `CPU was not measured: ${result.absent.cpu}` };
   if (!sharesMachine(result)) {
-    return { known: false, why: 'the deployment runs elsewhere, so the cores of its machine are not known' };
+    return { known: false, why: 'The deployment runs elsewhere, so the cores of its machine are not known' };
   }
   const layers = layersOf(result).filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment');
   const figures = layers.flatMap(({ id }) => result.cpu[id] ?? []);
   const idle = result.cpu.worker?.idlePercent;
   if (idle === null || idle === undefined || idle <= 0) {
-    return { known: false, why: 'the CPU of idle connections is lost in its noise: a longer `hold` shows it' };
+    return { known: false, why: 'The CPU of idle connections is lost in its noise: a longer `hold` shows it' };
   }
   const total = figures.reduce((sum, { idlePercent }) => sum + (idlePercent ?? 0), 0);
   const connects = figures.flatMap(({ rampSecondsPerThousandConnects }) => rampSecondsPerThousandConnects ?? []);

@@ -43,7 +43,9 @@ export function certaintyOf({ plan, runs, answer: { held, heldRuns, broke, end }
   return [
     ...(held === null
       ? []
-      : [`${amountText(held, plan.vary)} held in ${counted(heldRuns, 'run')} of ${integer(heldRuns)}.`]),
+      : [
+          `${amountText(held, plan.vary)} held in ${heldRuns === 1 ? 'the only run' : `all ${integer(heldRuns)} runs`} at that level.`,
+        ]),
     ...(end === 'found' && held !== null && broke !== null
       ? [
           `The limit is between ${levelText(held)} and ${levelText(broke)}: ${decimals((100 * (broke - held)) / held, 1)} % apart.`,
@@ -87,6 +89,7 @@ export function sizingRow({
   ];
 }
 
+const DECIDES = { held: 'what this search held', memory: 'memory', cpu: 'the CPU of idle connections' };
 const WALL_TITLES = { held: 'Held in this search', memory: 'Memory', cpu: 'CPU of idle connections' };
 
 /** Cells below `WALLS_HEAD`. */
@@ -97,7 +100,7 @@ export function wallRow({ name, max, assumption }: Sizing['walls'][number]): str
 /** @returns how to read the table of machines */
 export function sizingNote({ plan }: Search, sizing: Sizing): string {
   const percent = decimals(100 * plan.headroom, 0);
-  return `One machine takes ${integer(sizing.perMachine)} connections with ${percent} % of every limit left free; the lowest limit is: ${WALL_TITLES[sizing.decides].toLowerCase()}. Machines share nothing here: what an adapter or a proxy between them costs, one machine does not show.`;
+  return `One machine takes ${integer(sizing.perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[sizing.decides]} decides. What an adapter or a proxy between several machines costs, one machine does not show.`;
 }
 
 /** @returns why there is no table of machines */

@@ -107,7 +107,7 @@ async function runLevel(
   const judged: Pick<SearchRun, 'outcome' | 'blame' | 'because'> =
     result && wasMeasured(made.exitCode)
       ? judge(result, plan)
-      : { outcome: 'error', blame: null, because: [signal.aborted ? 'stopped' : error] };
+      : { outcome: 'error', blame: null, because: [signal.aborted ? 'stopped' : `${error}; see logs/${number}.log`] };
   return { run: { number, level, purpose, ...made, status: result?.verdict.status ?? null, ...judged }, result };
 }
 

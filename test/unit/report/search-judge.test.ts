@@ -44,7 +44,7 @@ describe('a level', () => {
 
   it('breaks by default when connections fail or are lost, copies are missing, or the verdict blames the deployment', () => {
     const failed = judge(withReasons(['CONNECTIONS_FAILED'], failing('http_503')), DEFAULT);
-    assert.deepEqual([failed.outcome, failed.because[0]], ['breaks', '7 of 5,000 connections failed']);
+    assert.deepEqual([failed.outcome, failed.because[0]], ['breaks', '7 connections failed']);
     const missing = withReasons([], ({ delivery }) =>
       Object.assign(delivery ?? {}, { received: 59_000, coverage: 59 / 60 }),
     );
@@ -59,7 +59,7 @@ describe('a level', () => {
   it('breaks by the conditions that are given, in place of the default ones', () => {
     const slow = withReasons([], ({ latency }) => (latency.oneWayMs = summaryOf(100, 183.25)));
     const { outcome, because } = judge(slow, until('latency.oneWayMs.p99 > 500'));
-    assert.deepEqual([outcome, because], ['breaks', ['One way p99 exceeded 500 ms (it was 733 ms)']]);
+    assert.deepEqual([outcome, because], ['breaks', ['one way p99 exceeded 500 ms (it was 733 ms)']]);
     assert.equal(judge(slow, until('latency.oneWayMs.p99 > 800')).outcome, 'holds');
     const few = withReasons(['CONNECTIONS_FAILED'], failing('timeout_open'));
     assert.equal(judge(few, until('connections.failed > 10')).outcome, 'holds');
@@ -120,6 +120,12 @@ describe('a level', () => {
     const unmeasured = withReasons([], ({ latency }) => (latency.oneWayMs = null));
     const { blame, because } = judge(unmeasured, until('latency.oneWayMs.p99 > 500'));
     assert.deepEqual([blame, because], ['measurement', ['`latency.oneWayMs.p99 > 500`: the run did not measure it']]);
+    const few = withReasons([], ({ latency }) => {
+      latency.oneWayMs = { ...summaryOf(50_000, 12), p99: null };
+    });
+    assert.deepEqual(judge(few, until('latency.oneWayMs.p99 > 500')).because, [
+      '`latency.oneWayMs.p99 > 500`: it needs 100 broadcasts, and the run has fewer',
+    ]);
   });
 });
 
@@ -158,7 +164,7 @@ describe('the evidence', () => {
     result.latency.completionMs = null;
     assert.deepEqual(evidenceOf(result), [
       'about WORKER_RESTARTED',
-      '7 connections failed with `http_502`: the proxy gets no connection to a worker: its ports, or the worker’s files or listen queue',
+      'the server answered 7 connections with `http_502`: the proxy gets no connection to a worker: its ports, or the worker’s files or listen queue',
       '40 connections ended with “transport close”',
     ]);
   });

@@ -12,12 +12,12 @@ it('follows from what was held, from memory and from CPU, each with the headroom
   assert.equal(sizing.decides, 'held');
   assert.equal(sizing.perMachine, 3500);
   const [held, memory, cpu] = sizing.walls;
-  assert.deepEqual([held?.max, held?.assumption], [5000, '5,000 connections were held']);
+  assert.deepEqual([held?.max, held?.assumption], [5000, 'The search held 5,000 connections']);
   // About 110 MB of workers and 9 MB of nginx; 18,140 bytes in service and 2,000 of nginx.
   assert.ok(Math.abs((memory?.max ?? 0) / (((8192 - 119) * MB) / 20_140) - 1) < 0.03, String(memory?.max));
   assert.match(
     memory?.assumption ?? '',
-    /^19\.\d KB in service per connection \(Workers PSS, nginx PSS\) and 1\d\d\.\d MB/,
+    /^Each connection takes 19\.\d KB in service \(Workers PSS, nginx PSS\), and the processes 1\d\d\.\d MB/,
   );
   // 2.3 + 0.4 + 0.1 % of a core for 5,000.
   assert.equal(cpu?.max, Math.floor(2 / (0.028 / 5000)));
@@ -38,7 +38,10 @@ it('follows from what was held, from memory and from CPU, each with the headroom
 
 it('says that more may be held where nothing broke, and lets memory decide where it is lower', () => {
   const result = perfectResult();
-  assert.match(sizingOf(result, false, 0.3)?.walls[0]?.assumption ?? '', /whether more can be held/);
+  assert.match(
+    sizingOf(result, false, 0.3)?.walls[0]?.assumption ?? '',
+    /whether the machine holds more, it does not tell/,
+  );
   result.environment.memoryBytes = 200 * MB;
   const tight = sizingOf(result, true, 0.3);
   assert.equal(tight?.decides, 'memory');
@@ -57,7 +60,7 @@ it('claims nothing of a machine that was not seen, or of figures that are not th
   const sizing = sizingOf(blind, true, 0.3);
   assert.deepEqual(
     sizing?.walls.slice(1).map(({ assumption }) => assumption),
-    ['memory was not measured: no control port', 'CPU was not measured: no control port'],
+    ['Memory was not measured: no control port', 'CPU was not measured: no control port'],
   );
   assert.deepEqual(sizing?.rows[0], {
     users: 10_000,
