@@ -79,12 +79,14 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
   const holds = held === undefined ? undefined : `This deployment held ${amountText(held, vary)}`;
   const atLeast = holds ?? 'No level held';
   const level = at && levelText(at.run.level);
+  // A message of the verdict says it without its code.
+  const broken = what.replace(/^[A-Z_]+: /, '');
   const because = evidence[0] ? `, because ${evidence[0]}` : '';
   switch (end) {
     case 'found':
-      return `${holds}; at ${level}, ${what}${because}.`;
+      return `${holds}; at ${level}, ${broken}${because}.`;
     case 'none':
-      return `This deployment did not even hold ${at && amountText(at.run.level, vary)}, the lowest level of the search: ${what}${because}.`;
+      return `This deployment did not even hold ${at && amountText(at.run.level, vary)}, the lowest level of the search: ${broken}${because}.`;
     case 'highest':
       return to === null
         ? `${holds}, and the phases of this scenario are too short for a higher rate.`
@@ -101,7 +103,7 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
       return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]}.`;
     case null:
       return holds
-        ? `${holds} so far${at ? `; at ${level}, ${what}${because}` : ''}. The search is not finished.`
+        ? `${holds} so far${at ? `; at ${level}, ${broken}${because}` : ''}. The search is not finished.`
         : 'No level has held so far. The search is not finished.';
   }
 }

@@ -56,6 +56,8 @@ it('is the answer, for every end', () => {
   const broken = runs([41_000, 'holds'], [44_000, 'breaks', 'one way p99 exceeded 500 ms (it was 733 ms)']);
   const found = 'This deployment held 41,000 connections; at 44,000, one way p99 exceeded 500 ms (it was 733 ms).';
   assert.equal(sentence('found', broken), found);
+  const rate = runs([300, 'holds'], [315, 'breaks', 'RATE_NOT_REACHED: only 280 of 315 connections/s were reached']);
+  assert.match(sentence('found', rate, { vary: 'rate' }), /; at 315, only 280 of 315 connections\/s were reached\.$/);
   assert.equal(
     sentence('none', runs([2, 'breaks', '1 connection failed'])),
     'This deployment did not even hold 2 connections, the lowest level of the search: 1 connection failed.',
