@@ -93,6 +93,8 @@ const wallSchema = z.strictObject({
 });
 
 const sizingSchema = z.strictObject({
+  /** Nothing broke, or not for the number of connections: fewer machines may do. */
+  atMost: z.boolean(),
   /** Of one machine. */
   walls: z.array(wallSchema),
   /** The lowest one, after the headroom. */
@@ -126,7 +128,7 @@ export const searchSchema = z.strictObject({
     heldRuns: count,
     /** Lowest level that broke, or the one of the generator's limit; null if there is none. */
     broke: positive.nullable(),
-    /** What of the broken level's result explains it, the strongest first. */
+    /** What explains it, the strongest first: from the result of the broken level, or why the search ended there. */
     evidence: z.array(z.string()),
   }),
   /** The limit that ended the search before a run; null otherwise. */

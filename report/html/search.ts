@@ -5,17 +5,18 @@ import { isUsable, measuredFigures } from '../measured-figures.ts';
 import { levelText, type SearchedRun } from '../search/answer.ts';
 import {
   certaintyOf,
+  evidenceTitle,
   NO_SIZING,
   questionOf,
   RUNS_HEAD,
   runRow,
   SIZING_HEAD,
   sizingNote,
-  sizingRow,
+  sizingRows,
   WALLS_HEAD,
   wallRow,
 } from '../search/text.ts';
-import { type Html, html } from './html.ts';
+import { type Html, type HtmlValue, html } from './html.ts';
 import { page } from './page.ts';
 import { dataTable, multiples, section } from './section.ts';
 
@@ -25,22 +26,27 @@ import { dataTable, multiples, section } from './section.ts';
  */
 export function renderSearch(search: Search, runs: SearchedRun[]): string {
   const { answer, plan, limit } = search;
+  const title = evidenceTitle(search);
   const lines = [...certaintyOf(search), ...(limit ? [`To raise ${limit.name}: ${limit.raise}`] : [])];
   return page({
     title: 'Search for the maximum · socketio-capacity',
-    subtitle: questionOf(plan),
+    subtitle: questionOf(plan).replaceAll('`', ''),
     body: html`<div class="verdict ${toneOf(search)}">
 <h2 class="sentence">${coded(answer.sentence)}</h2>
 ${lines.map((line) => html`<p>${coded(line)}</p>`)}
 </div>
-${answer.evidence.length > 0 && evidence(search)}
+${title !== null && evidence(title, search)}
 ${machines(search)}
 ${figures(runs)}
 ${section({
   id: 'runs',
   title: 'Runs',
   lead: 'In the order in which they were made. Each has its own report in the folder runs, and its output in logs.',
-  body: dataTable('Runs', RUNS_HEAD, search.runs.map(runRow)),
+  body: dataTable(
+    'Runs',
+    RUNS_HEAD,
+    search.runs.map((run) => runRow(run).map(cell)),
+  ),
 })}`,
   });
 }
@@ -50,17 +56,21 @@ function coded(text: string): Html[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }
 
+/** A number stays text, by which the table aligns it. */
+function cell(text: string): HtmlValue {
+  return text.includes('`') ? coded(text) : text;
+}
+
 /** Only a limit of the deployment that was found is an answer without reserve. */
 function toneOf({ answer: { end } }: Search): string {
   if (end === 'found' || end === 'highest') return 'VALID';
   return end === 'none' ? 'INVALID' : 'SUSPECT';
 }
 
-function evidence({ answer }: Search): Html {
+function evidence(title: string, { answer }: Search): Html {
   return section({
     id: 'evidence',
-    title: `What broke at ${levelText(answer.broke ?? 0)}`,
-    lead: 'From the result of the run that broke there, the strongest evidence first.',
+    title,
     body: html`<ul>${answer.evidence.map((line) => html`<li>${coded(line)}</li>`)}</ul>`,
   });
 }
@@ -73,8 +83,12 @@ function machines(search: Search): Html {
     id: 'machines',
     title: 'Machines of this kind',
     lead: sizingNote(search, sizing),
-    body: html`${dataTable('Machines for a number of users', SIZING_HEAD, sizing.rows.map(sizingRow))}
-${dataTable('Limits of one machine', WALLS_HEAD, sizing.walls.map(wallRow))}`,
+    body: html`${dataTable('Machines for a number of users', SIZING_HEAD, sizingRows(sizing))}
+${dataTable(
+  'Limits of one machine',
+  WALLS_HEAD,
+  sizing.walls.map((wall) => wallRow(wall).map(cell)),
+)}`,
   });
 }
 

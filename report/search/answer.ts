@@ -51,7 +51,7 @@ export function answerOf(
   // Without a break: where the search met another limit than the deployment's.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
   const at = stopped ?? runs.find(({ run }) => run.level === broke && run.outcome === 'breaks');
-  const evidence = at?.result && !stopped ? evidenceOf(at.result) : [];
+  const evidence = stopped ? stopped.run.because : at?.result ? evidenceOf(at.result) : [];
   return {
     sentence: sentenceOf(plan, { held, heldRuns, at, evidence, end, limit, last: runs.at(-1) }),
     end,
@@ -78,6 +78,9 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
   const what = (at?.run.because[0] ?? '').replace(/\.$/, '');
   const holds = held === undefined ? undefined : `This deployment held ${amountText(held, vary)}`;
   const atLeast = holds ?? 'No level held';
+  const perhapsMore = holds
+    ? `${holds}, and perhaps holds more`
+    : 'No level held, which need not be the deployment’s limit';
   const level = at && levelText(at.run.level);
   // A message of the verdict says it without its code.
   const broken = what.replace(/^[A-Z_]+: /, '');
@@ -92,13 +95,13 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
         ? `${holds}, and the phases of this scenario are too short for a higher rate.`
         : `${holds}, the highest level that was asked for; nothing broke.`;
     case 'doctor':
-      return `${atLeast}, and perhaps holds more: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections).`;
+      return `${perhapsMore}: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections).`;
     case 'generator':
-      return `${atLeast}, and the search ended there: at ${level}, the generator was the limit, not the deployment (${what}).`;
+      return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${clauseOf(broken)}).`;
     case 'machine':
-      return `${atLeast}, and the search ended there: at ${level}, the machine that the deployment shares with the generator was the limit (${what}).`;
+      return `${perhapsMore}: at ${level}, the machine that it shares with the generator was the limit (${clauseOf(broken)}).`;
     case 'measurement':
-      return `${atLeast}, and the search ended there: at ${level}, the measurement does not tell (${what}).`;
+      return `${atLeast}, and the search ended there: at ${level}, the measurement does not tell (${broken}).`;
     case 'error':
       return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]}.`;
     case null:
@@ -106,4 +109,9 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
         ? `${holds} so far${at ? `; at ${level}, ${broken}${because}` : ''}. The search is not finished.`
         : 'No level has held so far. The search is not finished.';
   }
+}
+
+/** @returns the first part of a message that goes on to explain itself */
+function clauseOf(message: string): string {
+  return message.split(/: |, /)[0] ?? message;
 }

@@ -3,30 +3,32 @@ import type { Search } from '../../protocol/search.ts';
 import { escapeMarkdown, markdownTable } from '../markdown/table.ts';
 import {
   certaintyOf,
+  evidenceTitle,
   NO_SIZING,
   questionOf,
   RUNS_HEAD,
   runRow,
   SIZING_HEAD,
   sizingNote,
-  sizingRow,
+  sizingRows,
   WALLS_HEAD,
   wallRow,
 } from './text.ts';
 
 export function renderSearchMarkdown(search: Search): string {
   const { answer, plan, runs, sizing, limit } = search;
+  const title = evidenceTitle(search);
   const escaped = (rows: string[][]) => rows.map((cells) => cells.map(escapeMarkdown));
   const parts = [
     `**${escapeMarkdown(answer.sentence)}**`,
     escapeMarkdown(questionOf(plan)),
     ...(certaintyOf(search).length > 0 ? [bullets(certaintyOf(search))] : []),
-    ...(answer.evidence.length > 0 ? ['## What the broken level shows', bullets(answer.evidence)] : []),
+    ...(title === null ? [] : [`## ${title}`, bullets(answer.evidence)]),
     ...(limit ? [`To raise ${escapeMarkdown(limit.name)}: \`${limit.raise}\``] : []),
     '## Machines of this kind',
     ...(sizing
       ? [
-          markdownTable(SIZING_HEAD, escaped(sizing.rows.map(sizingRow))),
+          markdownTable(SIZING_HEAD, escaped(sizingRows(sizing))),
           escapeMarkdown(sizingNote(search, sizing)),
           markdownTable(WALLS_HEAD, escaped(sizing.walls.map(wallRow)), 'left'),
         ]

@@ -58,6 +58,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
   const perMachine = lowest?.max ?? 0;
   if (lowest === undefined || perMachine <= 0) return null;
   return {
+    atMost: !broke && lowest.name === 'held',
     walls: walls.map(({ name, max, assumption }) => ({ name, max, assumption })),
     decides: lowest.name,
     perMachine,

@@ -71,22 +71,16 @@ export function runRow({ number, level, purpose, outcome, status, seconds, becau
   ];
 }
 
-/** Cells below `SIZING_HEAD`. */
-export function sizingRow({
-  users,
-  machines,
-  memoryBytes,
-  idleCores,
-  reconnectSeconds,
-}: Sizing['rows'][number]): string[] {
-  return [
+/** @returns rows below `SIZING_HEAD` */
+export function sizingRows({ rows, atMost }: Sizing): string[][] {
+  return rows.map(({ users, machines, memoryBytes, idleCores, reconnectSeconds }) => [
     integer(users),
-    integer(machines),
+    atMost && machines > 1 ? `at most ${integer(machines)}` : integer(machines),
     integer(Math.ceil(users / machines)),
     memoryBytes === null ? '–' : `${megabytes(memoryBytes)} MB`,
     idleCores === null ? '–' : `${decimals(idleCores, 2)} cores`,
     reconnectSeconds === null ? '–' : durationText(reconnectSeconds),
-  ];
+  ]);
 }
 
 const DECIDES = { held: 'what this search held', memory: 'memory', cpu: 'the CPU of idle connections' };
@@ -95,6 +89,11 @@ const WALL_TITLES = { held: 'Held in this search', memory: 'Memory', cpu: 'CPU o
 /** Cells below `WALLS_HEAD`. */
 export function wallRow({ name, max, assumption }: Sizing['walls'][number]): string[] {
   return [WALL_TITLES[name], max === null ? 'not known' : integer(max), assumption];
+}
+
+/** @returns the heading of the evidence; null without any */
+export function evidenceTitle({ answer: { evidence, broke } }: Search): string | null {
+  return evidence.length === 0 || broke === null ? null : `What the run at ${levelText(broke)} shows`;
 }
 
 /** @returns how to read the table of machines */

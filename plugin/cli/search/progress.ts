@@ -5,13 +5,14 @@ import { decimals, durationText, wrap } from '../../../report/format.ts';
 import { amountText } from '../../../report/search/answer.ts';
 import {
   certaintyOf,
+  evidenceTitle,
   NO_SIZING,
   questionOf,
   RUNS_HEAD,
   runRow,
   SIZING_HEAD,
   sizingNote,
-  sizingRow,
+  sizingRows,
   wallRow,
 } from '../../../report/search/text.ts';
 import { table } from '../../../report/table.ts';
@@ -44,7 +45,8 @@ export function ended({ outcome, seconds, because }: SearchRun): string {
 export function outcome(search: Search, folder: string, width: number): string {
   const { answer, sizing, limit, runs } = search;
   const listed = (lines: string[]) => lines.flatMap((line) => wrap(INDENT + line, width, INDENT));
-  const evidence = answer.evidence.length > 0 ? ['', 'What the broken level shows', ...listed(answer.evidence)] : [];
+  const title = evidenceTitle(search);
+  const evidence = title === null ? [] : ['', title, ...listed(answer.evidence)];
   return [
     '',
     ...wrap(answer.sentence, width, ''),
@@ -55,7 +57,7 @@ export function outcome(search: Search, folder: string, width: number): string {
     ...(sizing
       ? [
           'Machines of this kind',
-          ...table(SIZING_HEAD, sizing.rows.map(sizingRow), INDENT),
+          ...table(SIZING_HEAD, sizingRows(sizing), INDENT),
           '',
           ...listed([
             sizingNote(search, sizing),

@@ -155,8 +155,10 @@ it('ends where the generator, the machine or an error ends it, says so, and trie
   const late = await run({ limit: 30, lagsAbove: 35 });
   assert.equal(
     late.search.answer.sentence,
-    'This deployment held 20 connections, and the search ended there: at 40, the generator was the limit, not the deployment (GENERATOR_LAGS: it was late).',
+    'This deployment held 20 connections, and perhaps holds more: at 40, the generator was the limit, not the deployment (it was late).',
   );
+  assert.deepEqual(late.search.answer.evidence, ['GENERATOR_LAGS: it was late', '10 connections failed']);
+  assert.match(late.read('search.md'), /\| 100,000 \| at most /);
   const taken = await run({ limit: 1000, refusedAbove: 39 });
   assert.equal(taken.search.answer.end, 'error');
   assert.match(

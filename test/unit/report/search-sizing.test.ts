@@ -10,7 +10,8 @@ it('follows from what was held, from memory and from CPU, each with the headroom
   const sizing = sizingOf(perfectResult(), true, 0.3);
   assert.ok(sizing);
   assert.equal(sizing.decides, 'held');
-  assert.equal(sizing.perMachine, 3500);
+  assert.deepEqual([sizing.perMachine, sizing.atMost], [3500, false]);
+  assert.equal(sizingOf(perfectResult(), false, 0.3)?.atMost, true);
   const [held, memory, cpu] = sizing.walls;
   assert.deepEqual([held?.max, held?.assumption], [5000, 'The search held 5,000 connections']);
   // About 110 MB of workers and 9 MB of nginx; 18,140 bytes in service and 2,000 of nginx.
