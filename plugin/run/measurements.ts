@@ -88,6 +88,10 @@ export interface Measurements {
   readonly engine: string;
   /** How connections begin, unless a step says otherwise. */
   readonly transports: TransportsName;
+  /** Whether the connections offer it to the server. */
+  readonly compression: boolean;
+  /** Whether the server grants compression to a client that offers it; null if nobody asked, or could. */
+  serverCompresses: boolean | null;
   target: string;
   profile: 'full' | 'embedded' | 'remote';
   /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
@@ -104,6 +108,8 @@ export interface Measurements {
   peakConnections: number;
   /** Arrivals that Artillery did not start, because a phase's `maxVusers` were present. */
   skippedUsers: number;
+  /** Clients of each server by its admin UI, the run's own included, at the largest number of connections. */
+  perServer: Record<string, number> | undefined;
   ramps: Ramp[];
   plateaus: Plateau[];
   /** At full target, collected, when all broadcasts are through. */
@@ -167,7 +173,9 @@ export function newMeasurements(
     target,
     load,
     connection,
-  }: Pick<Settings, 'engine' | 'target' | 'load'> & { connection: Pick<Settings['connection'], 'transports'> },
+  }: Pick<Settings, 'engine' | 'target' | 'load'> & {
+    connection: Pick<Settings['connection'], 'transports' | 'compression'>;
+  },
 ): Measurements {
   const startedAt = new Date();
   return {
@@ -176,6 +184,8 @@ export function newMeasurements(
     startedAt,
     engine,
     transports: transportsName(connection.transports),
+    compression: connection.compression ?? false,
+    serverCompresses: null,
     target,
     profile: 'remote',
     control: true,
@@ -186,6 +196,7 @@ export function newMeasurements(
     configuredRatePerSec: load.ratePerSec,
     peakConnections: 0,
     skippedUsers: 0,
+    perServer: undefined,
     ramps: [],
     plateaus: [],
     afterBroadcasts: undefined,

@@ -3,20 +3,18 @@ import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import type { ClientOptions } from '../client.ts';
-import { httpFailure } from '../http-answer.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { ByteQueue } from './byte-queue.ts';
-import { ProtocolError, webSocketError } from './protocol-error.ts';
+import { DEFLATE_OFFER, type DeflateGrant, readGrant } from './deflate/grant.ts';
+import { webSocketError } from './protocol-error.ts';
+import { headerPattern, Refusal } from './refusal.ts';
 
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY_BYTES = 16;
 const MAX_HEAD_BYTES = 16 * 1024;
 const UPGRADE = headerPattern('upgrade');
 const ACCEPT = headerPattern('sec-websocket-accept');
-const LOCATION = headerPattern('location');
-const RETRY_AFTER = headerPattern('retry-after');
-const CHUNKED = /\r\ntransfer-encoding:[^\r\n]*chunked/i;
-const EXTENSIONS = headerPattern('sec-websocket-extensions');
+const EXTENSIONS = /\r\nsec-websocket-extensions:[ \t]*([^\r\n]*)/gi;
 /** What the handshake itself sets; every other header is the user's to set, `Host` included. */
 const OWN_HEADERS = new Set([
   'upgrade',
@@ -29,7 +27,7 @@ const OWN_HEADERS = new Set([
 /** The options of a connection that concern WebSocket. */
 export type WebSocketOptions = Pick<
   ClientOptions,
-  'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'maxPayloadBytes' | 'localAddress' | 'localPort'
+  'url' | 'headers' | 'tls' | 'compression' | 'connectTimeoutMs' | 'maxPayloadBytes' | 'localAddress' | 'localPort'
 >;
 
 interface Endpoint {
@@ -87,6 +85,8 @@ export interface Destination {
 export interface UpgradePlan extends Destination {
   /** The upgrade request up to its key. */
   requestHead: string;
+  /** The request offers compression. */
+  compression: boolean;
 }
 
 /**
@@ -94,7 +94,12 @@ export interface UpgradePlan extends Destination {
  * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
  */
 export function planUpgrade(options: WebSocketOptions, target: string): UpgradePlan {
-  return { ...destinationOf(options), requestHead: upgradeHead(target, headerLines(options)) };
+  const compression = options.compression ?? false;
+  return {
+    ...destinationOf(options),
+    requestHead: upgradeHead(target, headerLines(options), compression),
+    compression,
+  };
 }
 
 /** @throws TypeError for an impossible URL */
@@ -104,10 +109,11 @@ export function destinationOf({ url, localAddress }: WebSocketOptions): Destinat
 }
 
 /** @param lines as `headerLines` returns them */
-export function upgradeHead(target: string, lines: string): string {
+export function upgradeHead(target: string, lines: string, compression: boolean): string {
+  const offer = compression ? `\r\nSec-WebSocket-Extensions: ${DEFLATE_OFFER}` : '';
   return (
     `GET ${target} HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13` +
-    `${lines}\r\nSec-WebSocket-Key: `
+    `${lines}${offer}\r\nSec-WebSocket-Key: `
   );
 }
 
@@ -138,25 +144,33 @@ export function headerLines({ headers, url }: WebSocketOptions, except: string[]
 
 /** The text before and after the accept key in the last valid head: nearly all heads differ only in that key. */
 let rightHead = ['', ''];
+/** What that head grants. */
+let rightGrant: DeflateGrant | undefined;
 
 /** Reads the answer's head in place, or collects it if it arrives in pieces. */
 export class UpgradeResponse {
+  /** What the server has granted of the compression that was offered; undefined for none. */
+  grant: DeflateGrant | undefined = undefined;
+  /** The server has refused, and what it says of that is still to come. */
+  refusal: Refusal | undefined = undefined;
   #head: ByteQueue | undefined = undefined;
   readonly #accept: string;
-
+  readonly #offersCompression: boolean;
   readonly #budget: BufferBudget;
 
   /** @param budget for a head that is not complete */
-  constructor({ accept }: Challenge, budget: BufferBudget) {
+  constructor({ accept }: Challenge, offersCompression: boolean, budget: BufferBudget) {
     this.#accept = accept;
+    this.#offersCompression = offersCompression;
     this.#budget = budget;
   }
 
   /**
-   * @returns where the first frame begins, or -1 while the head is incomplete
+   * @returns where the first frame begins, or -1 while the head, or the body of a refusal, is incomplete
    * @throws ProtocolError: `http_<status>`, `not_websocket`, `buffers_full`
    */
   read(bytes: Buffer, start: number, end: number): number {
+    if (this.refusal !== undefined) return this.#readRefusal(this.refusal, bytes, start, end);
     const before = this.#head;
     before?.append(bytes, start, end);
     const all = before?.bytes ?? bytes;
@@ -167,9 +181,14 @@ export class UpgradeResponse {
       if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw webSocketError('the answer is not HTTP');
       const size = text.indexOf('\r\n\r\n') + 4;
       if (size === 3) break;
-      const status = this.#check(text.slice(0, size), text.slice(size));
+      const head = text.slice(0, size);
+      const status = this.#check(head);
       at += size;
       if (status === 101) return end - (allEnd - at);
+      if (status >= 200) {
+        this.refusal = new Refusal(status, head);
+        return this.#readRefusal(this.refusal, all, at, allEnd);
+      }
       // An interim answer (100, 103): the real one follows.
     }
     if (allEnd - at >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
@@ -187,35 +206,44 @@ export class UpgradeResponse {
     this.#head = undefined;
   }
 
-  #check(head: string, body: string): number {
+  /** @throws ProtocolError as soon as some of the body is there */
+  #readRefusal(refusal: Refusal, bytes: Buffer, start: number, end: number): number {
+    this.discard();
+    refusal.append(bytes, start, end);
+    if (refusal.isComplete) throw refusal.toError();
+    return -1;
+  }
+
+  /** @returns the status of a valid head */
+  #check(head: string): number {
     const around = head.split(this.#accept);
-    if (around.length === 2 && around[0] === rightHead[0] && around[1] === rightHead[1]) return 101;
+    const isRight = around.length === 2 && around[0] === rightHead[0] && around[1] === rightHead[1];
+    if (isRight && (rightGrant === undefined || this.#offersCompression)) {
+      this.grant = rightGrant;
+      return 101;
+    }
     const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
     if (Number.isNaN(status)) throw webSocketError('the answer is not HTTP');
-    if (status !== 101) {
-      if (status >= 100 && status < 200) return status;
-      throw refusal(status, head, body);
-    }
+    if (status !== 101) return status;
     if (UPGRADE.exec(head)?.[1]?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
     if (ACCEPT.exec(head)?.[1] !== this.#accept) throw webSocketError('wrong Sec-WebSocket-Accept');
-    if (EXTENSIONS.exec(head)?.[1]) throw webSocketError('an extension that was not asked for');
+    this.grant = this.#granted(head);
     rightHead = around;
+    rightGrant = this.grant;
     return status;
+  }
+
+  #granted(head: string): DeflateGrant | undefined {
+    const extensions = extensionsOf(head);
+    if (extensions === '') return undefined;
+    if (!this.#offersCompression) throw webSocketError('an extension that was not asked for');
+    return readGrant(extensions);
   }
 }
 
-function refusal(status: number, head: string, body: string): ProtocolError {
-  const { cause, message, retryAfterMs } = httpFailure({
-    status,
-    reason: head.slice(13, head.indexOf('\r\n')),
-    location: LOCATION.exec(head)?.[1],
-    retryAfter: RETRY_AFTER.exec(head)?.[1],
-    // The first chunk begins with its size.
-    body: CHUNKED.test(head) ? body.replace(/^[0-9a-f]+\r\n/i, '') : body,
-  });
-  return new ProtocolError(cause, 'transport error', message, retryAfterMs);
-}
-
-function headerPattern(name: string): RegExp {
-  return new RegExp(`\\r\\n${name}:[ \\t]*([^\\r\\n]*?)[ \\t]*\\r\\n`, 'i');
+function extensionsOf(head: string): string {
+  return [...head.matchAll(EXTENSIONS)]
+    .map(([, value]) => value)
+    .filter(Boolean)
+    .join(', ');
 }

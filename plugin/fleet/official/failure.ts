@@ -4,7 +4,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { networkCause } from '../cause.ts';
-import { type Failure, httpFailure } from '../http-answer.ts';
+import { BODY_TIMEOUT_MS, type Failure, httpFailure } from '../http-answer.ts';
 
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
@@ -19,9 +19,6 @@ interface PollingRequest {
   responseText: unknown;
   getResponseHeader(name: string): string | null;
 }
-
-/** Of a refused WebSocket: its head is known already. */
-const BODY_TIMEOUT_MS = 100;
 
 /** @param error as emitted by the Manager before it was open */
 export function failureOf(error: TransportError): Failure {
@@ -85,7 +82,8 @@ function socketFailure(error: NodeJS.ErrnoException): Failure {
   // Of a failed upgrade, `ws` reports no more than this.
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
-  const isNotWebSocket = /^Invalid (Upgrade|Sec-WebSocket)|^Server sent/.test(message) || /^(HPE|WS)_/.test(code ?? '');
+  const isNotWebSocket =
+    /^Invalid (Upgrade|Sec-WebSocket)|^Server (sent|indicated)/.test(message) || /^(HPE|WS|Z)_/.test(code ?? '');
   if (isNotWebSocket) return { cause: 'not_websocket', message };
   // Node's http reports a connection that closes without an answer as a reset.
   if (message === 'socket hang up') return { cause: 'closed', message };

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { readSettings, readWorkerSettings } from '../../../plugin/script/settings.ts';
+import { tellMemory } from '../../../plugin/script/worker-sources.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
-const STOCK = { tls: false, external: true, transports: undefined };
+const STOCK = { tls: false, external: true, given: { transports: undefined, compression: undefined } };
 
 describe('settings of the hook', () => {
   it('have defaults', () => {
@@ -52,6 +53,29 @@ describe('settings of the hook', () => {
     assert.throws(() => hookConfig({ live: { prot: 1 } }), /socketio-capacity\.live/);
   });
 
+  it('read metrics of one page, or of several, each once', () => {
+    const [one, other] = ['http://10.0.0.1:1/metrics', 'http://10.0.0.2:1/metrics'].map((url) => ({ url }));
+    const sources = (prometheus: unknown) => hookConfig({ workers: { prometheus } }).workerSources?.prometheus;
+    assert.deepEqual(sources(one), [{ ...one, labels: {} }]);
+    assert.deepEqual(sources([one, { ...other, labels: { app: 'a' } }]), [
+      { ...one, labels: {} },
+      { ...other, labels: { app: 'a' } },
+    ]);
+    assert.throws(() => sources([one, one]), /workers\.prometheus: the same metrics are named twice/);
+    assert.throws(() => sources([{ url: 'nonsense' }]), /workers\.prometheus\[0\]\.url: expected a URL/);
+    assert.throws(() => sources({ url: 'nonsense' }), /workers\.prometheus\.url: expected a URL/);
+  });
+
+  it('know an admin UI, which tells nothing of memory', () => {
+    const { workerSources } = hookConfig({ workers: { adminUi: {} } });
+    assert.deepEqual([workerSources, tellMemory(workerSources)], [{ adminUi: { namespace: '/admin' } }, false]);
+    assert.equal(tellMemory(hookConfig({ workers: { adminUi: {}, pids: [1] } }).workerSources), true);
+    assert.throws(() => hookConfig({ workers: { adminUi: { namespace: 'admin' } } }), /expected a namespace/);
+    const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
+    assert.throws(() => hookConfig({ control, workers: { adminUi: {} } }), /workers\.adminUi: not beside `control`/);
+    assert.throws(() => hookConfig({ workers: {} }), /give `pids`, .* or `adminUi`/);
+  });
+
   it('take the token from the environment, with the addresses of either', () => {
     const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
     const token = 'b'.repeat(16);
@@ -66,10 +90,20 @@ describe('settings of the hook', () => {
     assert.deepEqual(chosen(''), ['websocket']);
     assert.deepEqual(chosen('', ['polling']), ['polling']);
     assert.deepEqual(chosen('default', ['polling']), ['polling', 'websocket']);
-    assert.deepEqual(readWorkerSettings({ config: {} }, { TRANSPORTS: 'polling' }).transports, ['polling']);
+    assert.deepEqual(readWorkerSettings({ config: {} }, { TRANSPORTS: 'polling' }).given.transports, ['polling']);
     assert.throws(() => chosen('webtransport'), /TRANSPORTS/);
     const stock = { _environment: 'stock' };
     assert.throws(() => hookConfig({}, {}, { TRANSPORTS: 'default' }, stock), /TRANSPORTS: it concerns our own engine/);
+  });
+
+  it('choose compression: that of the option, or of the environment', () => {
+    const chosen = (COMPRESSION: string, compression?: boolean) =>
+      hookConfig({}, { engines: { 'socketio-capacity': { compression } } }, { COMPRESSION }).connection.compression;
+    assert.deepEqual([chosen(''), chosen('', true), chosen('on'), chosen('off', true)], [false, true, true, false]);
+    assert.equal(readWorkerSettings({ config: {} }, { COMPRESSION: 'off' }).given.compression, false);
+    assert.throws(() => chosen('gzip'), /COMPRESSION: must be on or off/);
+    const stock = { _environment: 'stock' };
+    assert.throws(() => hookConfig({}, {}, { COMPRESSION: 'on' }, stock), /COMPRESSION: it concerns our own engine/);
   });
 
   it('run at another rate', () => {
