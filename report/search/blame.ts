@@ -39,6 +39,8 @@ const BLAME: Record<ReasonCode, Blame> = {
   GENERATOR_QUEUES: 'generator',
   FLEET_PROCESS_SILENT: 'generator',
   FLEET_PROCESS_DIED: 'generator',
+  MESSAGES_MISSED: 'generator',
+  MESSAGES_LATE: 'generator',
   ENGINE_SILENT: 'generator',
 
   MACHINE_SATURATED: 'machine',
@@ -47,6 +49,7 @@ const BLAME: Record<ReasonCode, Blame> = {
   USERS_SKIPPED: 'measurement',
   LEDGER_MISMATCH: 'measurement',
   COPIES_MISMATCH: 'measurement',
+  MESSAGES_MISMATCH: 'measurement',
   RECEIVED_BEFORE_SENT: 'measurement',
   ACCOUNTS_MISMATCH: 'measurement',
   TRANSPORTS_MISMATCH: 'measurement',
