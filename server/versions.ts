@@ -25,6 +25,26 @@ export function bundledWs(): string {
   return `ws ${requireInEngineIo('ws/package.json').version}`;
 }
 
+/** The classes of the packages that come with Socket.IO, so that no second version of them is measured. */
+export function bundled(): {
+  WebSocketServer: typeof import('ws').WebSocketServer;
+  Encoder: typeof import('socket.io-parser').Encoder;
+  Decoder: typeof import('socket.io-parser').Decoder;
+} {
+  return { ...requireInEngineIo('ws'), ...requireInSocketIo('socket.io-parser') };
+}
+
+/** Socket.IO's own adapter as it was when this file was loaded: a server on µWebSockets.js replaces some of its methods. */
+export const InMemoryAdapter = unpatchedAdapter();
+
+function unpatchedAdapter() {
+  const { Adapter } = requireInSocketIo('socket.io-adapter') as typeof import('socket.io-adapter');
+  const { addAll, del, broadcast } = Adapter.prototype;
+  class Unpatched extends Adapter {}
+  Object.assign(Unpatched.prototype, { addAll, del, broadcast });
+  return Unpatched;
+}
+
 function webSocketEngineOf(io: AnyServer): string {
   if (io.engine.constructor.name === 'uServer') return 'uWebSockets.js';
   const { wsEngine } = (io.engine as unknown as { opts: { wsEngine: { name: string } } }).opts;

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -47,6 +47,8 @@ export interface WorkerSettings {
   token: string;
   redisUrl: string | undefined;
   logDir: string;
+  /** Path of the Node that runs them. */
+  node: string;
 }
 
 export interface Pm2Worker {
@@ -72,6 +74,9 @@ export async function startWorkers(pm2Home: string, settings: WorkerSettings): P
     STACK_TOKEN: settings.token,
     STACK_REDIS_URL: settings.redisUrl,
     STACK_LOG_DIR: settings.logDir,
+    STACK_NODE: settings.node,
+    // Workers have another working directory.
+    ...(process.env.CAPACITY_MODULES && { CAPACITY_MODULES: resolve(process.env.CAPACITY_MODULES) }),
     // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   });
