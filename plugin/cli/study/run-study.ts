@@ -1,19 +1,18 @@
 /** Runs what a study still lacks, and rewrites its documents after each run. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERROR_CODES } from '../../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { Result } from '../../../protocol/result/result.ts';
 import { type Study, type StudyRun, studySchema } from '../../../protocol/study.ts';
 import { renderStudy } from '../../../report/html/study.ts';
-import { isUsable } from '../../../report/measured-figures.ts';
 import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
-import { type MeasuredRun, summarize } from '../../../report/study/summarize.ts';
+import { labelOf, type MeasuredRun, summarize } from '../../../report/study/summarize.ts';
 import { replace } from '../../run/record/replace.ts';
-import { runAsChild, wasMeasured } from '../child-run.ts';
-import { settingsOf } from './levels.ts';
+import { wasMeasured } from '../child-run.ts';
+import { lockStudy } from './lock.ts';
+import { unmetNeeds } from './needs.ts';
 import { orderOf, type PlannedRun } from './order.ts';
 import { earlierRuns, STUDY } from './resume.ts';
+import { runOne } from './run-one.ts';
 import type { StudyFile } from './study-file.ts';
 
 interface StudyOptions {
@@ -24,7 +23,8 @@ interface StudyOptions {
   results: string;
   /** Ends the current run as Ctrl-C would, and the study. */
   signal: AbortSignal;
-  onStart(study: Study): void;
+  /** @param unmet what is missing for a combination, by its label: its runs will be holes */
+  onStart(study: Study, unmet: Map<string, CapacityError>): void;
   onRun(planned: PlannedRun, study: Study): void;
   onEnd(run: StudyRun): void;
 }
@@ -37,13 +37,23 @@ export interface StudyOutcome {
 
 /**
  * Runs that came to their end before are not repeated; those that were refused, stopped or crashed are tried once more.
- * @throws CapacityError STUDY_CHANGED, STUDY_UNREADABLE, RESULTS_UNWRITABLE
+ * @throws CapacityError STUDY_RUNNING, STUDY_CHANGED, STUDY_UNREADABLE, RESULTS_UNWRITABLE
  */
 export async function runStudy(options: StudyOptions): Promise<StudyOutcome> {
-  const { artillery, file, results, signal, onStart, onRun, onEnd } = options;
-  const { name, title, plan, scenarioHash } = file;
-  const folder = join(results, `study-${name}`);
+  const { file, results } = options;
+  const folder = join(results, `study-${file.name}`);
   makeFolders(folder);
+  const unlock = lockStudy(folder);
+  try {
+    return await runMissing(options, folder);
+  } finally {
+    unlock();
+  }
+}
+
+async function runMissing(options: StudyOptions, folder: string): Promise<StudyOutcome> {
+  const { artillery, file, signal, onStart, onRun, onEnd } = options;
+  const { name, title, plan, scenarioHash } = file;
   const order = orderOf(plan);
   const { startedAt = new Date().toISOString(), runs: found } = earlierRuns(folder, file);
   const current = (): StudyOutcome => {
@@ -65,12 +75,13 @@ export async function runStudy(options: StudyOptions): Promise<StudyOutcome> {
       },
     };
   };
-  onStart(current().study);
+  const unmet = await unmetNeeds(plan);
+  onStart(current().study, unmet);
   for (const planned of order) {
     if (signal.aborted) break;
     if (wasMeasured(found.get(planned.number)?.run.exitCode ?? -1)) continue;
     onRun(planned, current().study);
-    const done = await runOne(planned, artillery, folder, file.scenario, signal);
+    const done = await runOne(planned, { artillery, file, folder, unmet: unmet.get(labelOf(planned.levels)), signal });
     found.set(planned.number, done);
     writeStudy(current());
     onEnd(done.run);
@@ -78,50 +89,6 @@ export async function runStudy(options: StudyOptions): Promise<StudyOutcome> {
   const outcome = current();
   writeStudy(outcome);
   return outcome;
-}
-
-async function runOne(
-  { number, block, levels }: PlannedRun,
-  artillery: string,
-  folder: string,
-  scenario: string,
-  signal: AbortSignal,
-): Promise<{ run: StudyRun; result: Result | undefined }> {
-  const startedAt = new Date().toISOString();
-  const startedMs = performance.now();
-  const log = join(folder, 'logs', `${number}.log`);
-  writeFileSync(log, '');
-  const { env, args } = settingsOf(levels);
-  const { exitCode, path, result } = await runAsChild({
-    artillery,
-    scenario,
-    folder: join(folder, 'runs'),
-    args,
-    env,
-    stdio: ['ignore', { file: log, append: true }, { file: log, append: true }],
-    signal,
-  });
-  const run: StudyRun = {
-    number,
-    block,
-    levels,
-    startedAt,
-    exitCode,
-    seconds: (performance.now() - startedMs) / 1000,
-    result: path === undefined ? null : join('runs', path),
-    status: result?.verdict.status ?? null,
-    problem: result && isUsable(result) ? null : problemOf(exitCode, result, log),
-  };
-  return { run, result };
-}
-
-/** Why a run contributes no figures: its verdict, or else its error. */
-function problemOf(exitCode: number, result: Result | undefined, log: string): string {
-  if (result) return `INVALID: ${result.verdict.reasons.map(({ code }) => code).join(', ')}`;
-  const error = readFileSync(log, 'utf8')
-    .split('\n')
-    .find((line) => Object.hasOwn(ERROR_CODES, /^\s*([A-Z_]+): /.exec(line)?.[1] ?? ''));
-  return `${error?.trim() ?? 'no result'} (exit code ${exitCode})`;
 }
 
 function makeFolders(folder: string): void {
