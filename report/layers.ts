@@ -63,6 +63,11 @@ export function familyOf(id: string): string {
   return /^[a-z\d]*/.exec(id)?.[0] ?? id;
 }
 
+/** Memory of processes, in pages: allocators take it in steps of many connections, and keep what they have. */
+export function growsInSteps(id: string): boolean {
+  return /(Rss|Pss|WorkingSet)$/.test(id);
+}
+
 /** Layers with CPU and samples. */
 export function cpuLayers(result: Described): LayerDescription[] {
   return layersOf(result).filter(({ unit }) => unit === 'cpuSeconds');

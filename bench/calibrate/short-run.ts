@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { measureIdle } from '../../plugin/run/broadcast-window.ts';
 import type { Measurements } from '../../plugin/run/measurements.ts';
 import { readAtRest, readInService } from '../../plugin/run/readings.ts';
+import { until } from '../../plugin/run/wait.ts';
 import { mark, windowSince } from '../../plugin/run/windows.ts';
 import { Sampler } from '../../plugin/samplers/index.ts';
 import { broadcast, emptyMeasurements, join, type Setup, warmUp } from './setup.ts';
@@ -25,6 +26,8 @@ export interface ShortRun {
   measurements: Measurements;
   sampled: Pick<Sampler, 'layers' | 'samples'>;
 }
+
+const COUNT_TIMEOUT_MS = 10_000;
 
 /** The connections stay. */
 export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortRun> {
@@ -46,11 +49,16 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
   try {
     stage('baseline');
     await plateau();
+    let joined = 0;
     for (let step = 1; step < size.plateaus; step++) {
       stage('ramp');
       const begin = await mark({ sampler, population });
-      await join(fleet, Math.round(size.connections / (size.plateaus - 1)));
-      const made = population.connections() - begin.connections;
+      const more = Math.round(size.connections / (size.plateaus - 1));
+      await join(fleet, more);
+      joined += more;
+      // The fleet's own count arrives a little later than its answers.
+      await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, new AbortController().signal);
+      const made = joined - begin.connections;
       measurements.cpu.ramps.push(await windowSince({ sampler }, begin, made));
       stage('plateau');
       await plateau();

@@ -3,7 +3,7 @@ import { decimals, integer } from '../../report/format.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
 import { optional } from '../../report/markdown/figures.ts';
 import { isUsable } from '../../report/measured-figures.ts';
-import { type Report, readReports } from '../reports/reports.ts';
+import { type Report, readReportsBySize } from '../reports/reports.ts';
 import { findings, panels } from './growth.ts';
 import { growthChart } from './growth-chart.ts';
 
@@ -17,7 +17,7 @@ export interface Growth {
 
 export declare const data: Growth;
 
-export default { watch: ['../reports/*/result.json'], load: (): Growth => growth(readReports()) };
+export default { watch: ['../reports/*/result.json'], load: (): Growth => growth(readReportsBySize()) };
 
 export function growth(reports: Report[]): Growth {
   const shown = reports.filter(({ result }) => isUsable(result));

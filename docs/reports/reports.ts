@@ -3,12 +3,15 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
 import { readResult } from '../../report/read.ts';
+import { clientsOf, transportsOf } from '../../report/transports.ts';
 
 export interface Report {
   /** Name of the folder and of the page: `5k`. */
   size: string;
-  /** `5,000 connections`. */
+  /** `5,000 connections`, and what differs from the other reports: `32,000 connections, TLS`. */
   title: string;
+  /** How it differs from the reports of the sizes, which are of one flow with the same clients: empty for these. */
+  differences: string[];
   result: Result;
 }
 
@@ -26,9 +29,24 @@ export function fullReport(size: string): string {
 export function readReports(): Report[] {
   return readdirSync(REPORTS, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && existsSync(`${REPORTS}/${entry.name}/result.json`))
-    .map(({ name: size }) => {
-      const result = readResult(`${REPORTS}/${size}`);
-      return { size, title: `${result.connections.target.toLocaleString('en-US')} connections`, result };
-    })
-    .sort((a, b) => a.result.connections.target - b.result.connections.target);
+    .map(({ name: size }) => describeReport(size, readResult(`${REPORTS}/${size}`)))
+    .sort((a, b) => a.result.connections.target - b.result.connections.target || a.title.localeCompare(b.title));
+}
+
+/** @returns the reports that differ in size only: what a comparison of sizes may show. As `readReports` otherwise. */
+export function readReportsBySize(): Report[] {
+  return readReports().filter(({ differences }) => differences.length === 0);
+}
+
+export function describeReport(size: string, result: Result): Report {
+  const ofASize = /^\d+k/.test(size);
+  const differences = [...(ofASize ? [] : [result.run.scenario]), ...differencesOf(result)];
+  const title = [`${result.connections.target.toLocaleString('en-US')} connections`, ...differences].join(', ');
+  return { size, title, differences, result };
+}
+
+function differencesOf(result: Result): string[] {
+  const clients = transportsOf(result) === 'websocket' ? null : clientsOf(result);
+  const secure = /^(https|wss):/.test(result.run.target);
+  return [...(secure ? ['TLS'] : []), ...(clients ? [clients] : [])];
 }

@@ -3,7 +3,8 @@
 import type { Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { inServicePoints } from '../../report/in-service.ts';
-import { fitLine, type Point } from '../../report/statistics/statistics.ts';
+import { growsInSteps } from '../../report/layers.ts';
+import { fitLine, fitSteps, type Point } from '../../report/statistics/statistics.ts';
 import { type Doubt, doubtOf } from '../../report/statistics/straightness.ts';
 import type { LayerBytes, Measurements } from '../run/measurements.ts';
 import { describeLayers, type Sampler } from '../samplers/index.ts';
@@ -29,7 +30,7 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
         ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / measurements.peakConnections
         : 0;
     const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
-    const slope = slopeOf(points, doubts.get(layer));
+    const slope = slopeOf(layer, points, doubts.get(layer));
     if (slope) perConnectionBytes[layer] = { ...slope, naive };
   }
   return {
@@ -84,18 +85,18 @@ function inServiceFigures(
   };
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
-    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
+    const slope = slopeOf(layer, inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
     // The slope leads to the peak, a single observation: nobody knows how much the next one will differ.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
   return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
 }
 
-function slopeOf(points: Point[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
-  const line = fitLine(points);
+function slopeOf(layer: string, points: Point[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
+  const line = growsInSteps(layer) ? fitSteps(points) : fitLine(points);
   if (!line) return null;
   const { slope, low95, high95, r2 } = line;
-  const doubt = doubtOfRun ?? doubtOf(points);
+  const doubt = doubtOfRun ?? doubtOf(points, line);
   return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
 }
 

@@ -23,8 +23,7 @@ export const DOUBT_TEXTS: Record<Doubt, string> = {
 };
 
 /** @returns the first reason not to quote the line through the points; undefined where there is none */
-export function doubtOf(points: Point[]): Doubt | undefined {
-  const line = fitLine(points);
+export function doubtOf(points: Point[], line: Line | null = fitLine(points)): Doubt | undefined {
   if (line === null || line.low95 === null) return 'fewPlateaus';
   if (!(line.low95 > 0)) return 'noRise';
   // Before the width, which a curve makes wide.

@@ -1,31 +1,38 @@
-/** The section on intervals: of latencies, and of what connections cost. */
+/** The sections on intervals: of latencies, and of what connections cost. */
 import type { Section } from '../comparison.ts';
 import { type CostsCoverageSize, ofCosts } from './costs.ts';
 import { type LatencyCoverageSize, ofDrawn, ofServer } from './latency.ts';
 
-interface CoverageSize {
-  latency: LatencyCoverageSize;
+interface LatencyIntervalsSize {
+  server: LatencyCoverageSize;
   /** Repeats of drawn broadcasts: few, and as many as p99 needs. */
   drawn: { few: number; many: number };
-  costs: CostsCoverageSize;
 }
 
-export async function coverage({ latency, drawn, costs }: CoverageSize): Promise<Section> {
+export async function latencyIntervals({ server, drawn }: LatencyIntervalsSize): Promise<Section> {
   return {
-    title: 'Intervals',
+    title: 'Intervals of latencies',
     text:
-      'How often a 95 % interval contains the true value, by repetition. Latencies of a server: it delays each broadcast ' +
-      'by an exponentially distributed time that all copies share, and each copy by a time of its own; the true ' +
-      'percentiles are those of all repeats together, as the server recorded them. Drawn latencies, with 20 copies of each ' +
-      'broadcast, show the statistic alone: for p99, and for other distributions. Costs: each repeat is a short run with a ' +
-      'new server; the true value is the mean of all repeats, and the CPU time of a connection is also compared with what ' +
-      'the server spends on each.',
+      'How often a 95 % interval contains the true value, by repetition. A server delays each broadcast by an ' +
+      'exponentially distributed time that all copies share, and each copy by a time of its own; the true percentiles ' +
+      'are those of all repeats together, as the server recorded them. Drawn latencies, with 20 copies of each broadcast, ' +
+      'show the statistic alone: for p99, and for other distributions.',
     rows: [
-      ...(await ofServer(latency)),
+      ...(await ofServer(server)),
       ...ofDrawn(drawn.few, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
       ...ofDrawn(drawn.few, 20, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
       ...ofDrawn(drawn.many, 400, ['skewed', 'one in ten slow']),
-      ...(await ofCosts(costs)),
     ],
+  };
+}
+
+export async function costIntervals(size: CostsCoverageSize): Promise<Section> {
+  return {
+    title: 'Intervals of costs',
+    text:
+      'How often a 95 % interval contains the true value, by repetition: each repeat is a short run with a new server, and ' +
+      'the true value is the mean of all repeats. The CPU time of a connection is also compared with what the server spends ' +
+      'on each.',
+    rows: await ofCosts(size),
   };
 }

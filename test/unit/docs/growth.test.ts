@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { growth } from '../../../docs/benchmarks/growth.data.ts';
-import type { Report } from '../../../docs/reports/reports.ts';
+import { describeReport, type Report } from '../../../docs/reports/reports.ts';
 import { COLORS } from '../../../report/charts/palette.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -17,7 +17,7 @@ function report(connections: number, workerKb = 10, marginKb = 0.5): Report {
     r2: 1,
     naive: 0,
   };
-  return { size: `${connections}`, title: `${connections} connections`, result };
+  return describeReport(`${connections / 1000}k`, result);
 }
 
 const worker = (reports: Report[]) =>
@@ -33,11 +33,11 @@ describe('growth over the reports', () => {
   });
 
   it('says that a cost is flat, or where it bends', () => {
-    assert.match(worker([report(5000, 10), report(100_000, 11)]) ?? '', /10\.0 KB .*11\.0 at 100000.*: flat\.$/);
+    assert.match(worker([report(5000, 10), report(100_000, 11)]) ?? '', /10\.0 KB .*11\.0 at 100,000.*: flat\.$/);
     assert.match(worker([report(5000, 5, 5), report(100_000, 10)]) ?? '', /flat, as far as the intervals tell/);
     assert.match(
       worker([report(5000, 10), report(20_000, 11), report(100_000, 20)]) ?? '',
-      /bends most between 20000 connections \(11\.0\) and 100000 connections \(20\.0\)/,
+      /bends most between 20,000 connections \(11\.0\) and 100,000 connections \(20\.0\)/,
     );
   });
 

@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { SAMPLES_KEPT, serialize, thinned } from '../../../docs/reports/add.ts';
 import { reportPage } from '../../../docs/reports/page.ts';
-import { readReports } from '../../../docs/reports/reports.ts';
+import { describeReport, readReports } from '../../../docs/reports/reports.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -33,6 +33,37 @@ describe('the results on the site', () => {
       assert.ok(result.samples.length <= SAMPLES_KEPT, `${size}: put it there with docs/reports/add.ts`);
       assert.ok(serialize(result).length < 200_000, size);
     }
+  });
+});
+
+describe('the title of a report', () => {
+  const titled = (change: (result: Result) => void) => {
+    const result = perfectResult();
+    change(result);
+    return describeReport('5k', result);
+  };
+
+  it('is its size', () => {
+    const { title, differences } = titled(() => {});
+    assert.match(title, /^[\d,]+ connections$/);
+    assert.deepEqual(differences, []);
+  });
+
+  it('says what the clients of this run alone did', () => {
+    const { title, differences } = titled(({ run, connections }) => {
+      run.target = 'https://127.0.0.1:8443';
+      connections.transports = { configured: 'default', websocket: 0, upgraded: 9, polling: 0, upgradeFailures: {} };
+    });
+    assert.match(title, / connections, TLS, default clients/);
+    assert.equal(differences.length, 2);
+  });
+
+  it('names the scenario that is of no size', () => {
+    const { title } = describeReport('techracers', {
+      ...perfectResult(),
+      run: { ...perfectResult().run, scenario: 'techracers' },
+    });
+    assert.match(title, / connections, techracers$/);
   });
 });
 

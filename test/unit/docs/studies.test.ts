@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Report } from '../../../docs/reports/reports.ts';
+import { describeReport, type Report } from '../../../docs/reports/reports.ts';
 import { PUBLISHED_SIZES, TECHRACERS } from '../../../docs/studies/published.ts';
 import { deliveryByItsOwnFigures, slopeOf } from '../../../docs/studies/published-report.ts';
 import { studies } from '../../../docs/studies/studies.data.ts';
@@ -9,7 +9,7 @@ import { perfectResult } from '../../helpers/results.ts';
 function report(connections: number): Report {
   const result = perfectResult();
   result.connections.target = connections;
-  return { size: `${connections}`, title: `${connections} connections`, result };
+  return describeReport(`${connections / 1000}k`, result);
 }
 
 /** @returns text of the cells, by row */
