@@ -33,6 +33,7 @@ export const environmentSchema = z.object({
   CAPACITY_DRAIN_MS: milliseconds.default(5000),
   CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000),
   CAPACITY_PING_TIMEOUT_MS: milliseconds.default(20_000),
+  CAPACITY_RECOVERY_SECONDS: z.coerce.number().int().nonnegative().default(0),
   CAPACITY_TRANSPORTS: transports.default([...TRANSPORTS]),
   CAPACITY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 });
@@ -68,6 +69,8 @@ export interface ServerConfig {
   drainMs: number;
   pingIntervalMs: number;
   pingTimeoutMs: number;
+  /** How long the session of a connection that has dropped is kept; 0 keeps none. */
+  recoverySeconds: number;
   transports: (typeof TRANSPORTS)[number][];
   /** As chosen; `tuningsInForce` has those that also apply. */
   tunings: Tunings;
@@ -84,9 +87,11 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   const tunings = tuningsSchema.safeParse(given);
   const adapterName = chosenAdapter(given);
   const adapter = ADAPTERS[adapterName].environment.safeParse(given);
-  const superfluous = superfluousAdapter(given);
-  if (!settings.success || !tunings.success || !adapter.success || superfluous.length > 0) {
+  const superfluous = superfluousForPlain(given, settings.data?.CAPACITY_RECOVERY_SECONDS);
+  const unrecoverable = settings.data?.CAPACITY_RECOVERY_SECONDS && !ADAPTERS[adapterName].recovers;
+  if (!settings.success || !tunings.success || !adapter.success || superfluous.length > 0 || unrecoverable) {
     const problems = [
+      ...(unrecoverable ? [`CAPACITY_RECOVERY_SECONDS: the adapter ${adapterName} cannot restore sessions`] : []),
       ...describe(settings.error, given),
       ...describe(tunings.error, given),
       ...describe(adapter.error, given, `, but CAPACITY_ADAPTER=${adapterName} needs it`),
@@ -110,6 +115,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
     drainMs: env.CAPACITY_DRAIN_MS,
     pingIntervalMs: env.CAPACITY_PING_INTERVAL_MS,
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
+    recoverySeconds: env.CAPACITY_RECOVERY_SECONDS,
     transports: env.CAPACITY_TRANSPORTS,
     tunings: Object.fromEntries(
       tuningEntries().map(([name, { variable }]) => [name, tunings.data[variable]]),
@@ -118,12 +124,14 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   };
 }
 
-function superfluousAdapter({
-  CAPACITY_WEBSOCKETS,
-  CAPACITY_ADAPTER = 'in-memory',
-}: Record<string, string | undefined>) {
-  if (CAPACITY_WEBSOCKETS !== PLAIN || CAPACITY_ADAPTER === 'in-memory') return [];
-  return [`CAPACITY_ADAPTER=${CAPACITY_ADAPTER}: ${PLAIN} has none, as adapters are Socket.IO's`];
+/** @returns what a plain server cannot do, because it is Socket.IO that does it */
+function superfluousForPlain(given: Record<string, string | undefined>, recoverySeconds = 0): string[] {
+  const { CAPACITY_WEBSOCKETS, CAPACITY_ADAPTER = 'in-memory' } = given;
+  if (CAPACITY_WEBSOCKETS !== PLAIN) return [];
+  return [
+    ...(CAPACITY_ADAPTER === 'in-memory' ? [] : [`CAPACITY_ADAPTER=${CAPACITY_ADAPTER}: ${PLAIN} has none`]),
+    ...(recoverySeconds === 0 ? [] : [`CAPACITY_RECOVERY_SECONDS=${recoverySeconds}: ${PLAIN} restores no sessions`]),
+  ];
 }
 
 /** Without a valid choice: Redis if its URL is set, otherwise in-memory. A plain server needs none. */

@@ -56,7 +56,7 @@ function circumstances(results: ReturnType<typeof serversOf>[number]['results'])
   const all = (values: (string | undefined)[]) => [...new Set(values)].filter(Boolean).join(', ');
   if (results.length === 0) return [];
   return [
-    `${all(results.map(({ environment }) => environment.cpu))}, ${all(results.map(({ environment }) => integer(environment.cpuCount)))} cores, which the load generator used, too; Linux ${all(results.map(({ environment }) => environment.kernel))}.`,
+    `${all(results.map(({ environment }) => environment.cpu))}, ${all(results.map(({ environment }) => integer(environment.cpuCount)))} cores, which the load generator used, too; ${all(results.map(({ environment }) => environment.kernel))}.`,
     `Node ${all(results.map(({ environment }) => environment.versions.serverNode))}; Socket.IO ${all(results.map(({ environment }) => environment.versions.socketIo).filter((version) => version !== 'none'))}.`,
     `CPU of the machine that was idle during the ramps: ${range(idle('ramp'))}; during the broadcasts: ${range(idle('broadcasts'))}.`,
   ];

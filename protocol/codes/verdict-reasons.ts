@@ -32,7 +32,7 @@ export const VERDICT_REASONS = {
   REDIS_GONE: { invalidates: true, meaning: 'Redis stopped answering during the run' },
   ACCOUNTS_MISMATCH: {
     invalidates: true,
-    meaning: 'an engine and its fleet count a different number of living connections',
+    meaning: 'an engine and its fleet count a different number of living connections, or of returns of dropped ones',
   },
   TRANSPORTS_MISMATCH: {
     invalidates: true,
@@ -63,6 +63,7 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning: 'a worker of Artillery did not answer, so what it counted is not known',
   },
+  CONNECTIONS_DROPPED: { invalidates: false, meaning: 'open connections dropped, and came back' },
   CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections ended before the run released them' },
   NOT_UPGRADED: {
     invalidates: false,
@@ -170,6 +171,10 @@ export const VERDICT_REASONS = {
     invalidates: false,
     meaning:
       '1 % of the connections or more failed, nine in ten of them at one limit (`EMFILE`, `ENFILE`, `EADDRNOTAVAIL`, `http_500`, `http_502`, `http_503`); or as many are missing, and at least three fleet processes stopped at the same number',
+  },
+  METRICS_GONE: {
+    invalidates: false,
+    meaning: "metrics that `workers.prometheus` names could not be read at a plateau: the server's memory is missing",
   },
   TOO_FEW_PLATEAUS: {
     invalidates: false,

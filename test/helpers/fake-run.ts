@@ -57,6 +57,7 @@ export class FakeRun {
       },
       sentinel: undefined,
       publishers: undefined,
+      adminUi: undefined,
       connection: config.connection,
       population: new FleetPopulation(link),
       metrics: undefined,
@@ -106,7 +107,7 @@ export class FakeRun {
       snapshots: async () => {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
-        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {} };
+        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {}, returned: 0 };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
         return [snapshot({ opened: started, connected, transports, accounts, receipts })];

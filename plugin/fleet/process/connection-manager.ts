@@ -4,6 +4,7 @@
  */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { EVENTS } from '../../../protocol/events.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
 import type { Pacer } from '../pacer.ts';
@@ -15,14 +16,18 @@ import {
   type EmitCommand,
   findPending,
   NONE_PENDING,
+  namespacesToOpen,
   takePending,
   workerOf,
 } from './connection-state.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { Counts } from './counts.ts';
+import { withJoin, withNamespace, without } from './home.ts';
+import { KeptEvents } from './kept-events.ts';
 import type { Ledger } from './ledger.ts';
 import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
+import { Returns } from './returns.ts';
 import type { Sightings } from './sightings.ts';
 
 export interface ConnectionManagerDependencies {
@@ -41,15 +46,28 @@ export interface ConnectionManagerDependencies {
 export class ConnectionManager implements ClientSink {
   readonly counts = new Counts();
   readonly #dependencies: ConnectionManagerDependencies;
-  readonly #table = new ConnectionTable();
+  readonly #table: ConnectionTable;
   readonly #acknowledgements: Acknowledgements;
   readonly #clients: ClientFactory;
+  readonly returns: Returns;
+  /** Sent again by a connection that comes back. */
+  readonly #joinEvent: string | undefined;
 
   constructor(dependencies: ConnectionManagerDependencies) {
     this.#dependencies = dependencies;
     const { ledger, settings, answer } = dependencies;
     this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
     this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
+    this.#table = new ConnectionTable(settings.reconnection !== undefined);
+    this.#joinEvent = settings.ownEvent ? settings.ownEvent.join : EVENTS.joinRoom;
+    this.returns = new Returns({
+      backoff: settings.reconnection,
+      table: this.#table,
+      acknowledgements: this.#acknowledgements,
+      answer,
+      attempt: (connection) => this.#attempt(connection),
+      emit: (command) => this.#emit(command),
+    });
   }
 
   get joining(): number {
@@ -64,6 +82,7 @@ export class ConnectionManager implements ClientSink {
     if (command.op === 'open') this.#open(command);
     else if (command.op === 'emit') this.#emit(command);
     else if (command.op === 'interest') this.#interest(command);
+    else if (command.op === 'keep') this.#keep(command);
     else if (command.op === 'close') this.#close(command.id, command.requestId);
   }
 
@@ -72,7 +91,8 @@ export class ConnectionManager implements ClientSink {
     const { namespace, requestId, options } = command;
     const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
     connection.pending = connection.pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
-    if (!connection.client) {
+    // One that is away opens it when it comes back.
+    if (!connection.client && !connection.home?.away) {
       this.counts.attempts++;
       this.counts.connecting++;
       if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
@@ -81,8 +101,23 @@ export class ConnectionManager implements ClientSink {
       connection.client = this.#clients.create(slot, connection);
       // Set before the first packet: a server can send events as soon as it has accepted the namespace.
       if (command.interest) connection.client.interest = new Set(command.interest);
+      for (const name of command.keep ?? []) keptOf(connection).hold(name);
     }
-    connection.client.connect(namespace);
+    connection.client?.connect(namespace);
+  }
+
+  /** Of a connection that is away. */
+  #attempt(connection: ConnectionState): void {
+    const { away } = connection.home ?? {};
+    if (!away) return;
+    this.counts.attempts++;
+    this.counts.connecting++;
+    connection.portTries = 0;
+    const slot =
+      away.sessions.length > 0 ? this.#table.keepSlot(connection, away.slot) : this.#table.assignSlot(connection);
+    connection.client = this.#clients.create(slot, connection);
+    connection.client.interest = away.interest;
+    for (const namespace of namespacesToOpen(connection)) connection.client.connect(namespace);
   }
 
   #emit(command: EmitCommand): void {
@@ -95,21 +130,47 @@ export class ConnectionManager implements ClientSink {
       pending.emits = [...(pending.emits ?? []), command];
       return;
     }
+    const { home } = connection;
+    if (home && event === this.#joinEvent && command.isRepeat !== true) home.joins = withJoin(home.joins, command);
     client.emit(namespace, event, args, this.#acknowledgements.request(client, command));
   }
 
   #interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {
-    const client = this.#table.find(id)?.client;
-    if (!client) return;
-    if (wanted) {
-      client.interest ??= new Set();
-      client.interest.add(event);
-    } else if (client.interest?.delete(event) && client.interest.size === 0) client.interest = undefined;
+    const connection = this.#table.find(id);
+    // The next client gets it, or the one that is about to bring the connection back.
+    for (const holder of [connection?.home?.away, connection?.client]) {
+      if (!holder) continue;
+      if (wanted) {
+        holder.interest ??= new Set();
+        holder.interest.add(event);
+      } else if (holder.interest?.delete(event) && holder.interest.size === 0) holder.interest = undefined;
+    }
+  }
+
+  #keep({ id, namespace, event, mode }: Extract<FleetCommand, { op: 'keep' }>): void {
+    const connection = this.#table.find(id);
+    if (!connection) return;
+    if (mode === 'hold') {
+      keptOf(connection).hold([namespace, event]);
+      return;
+    }
+    const { events, displaced } = keptOf(connection).take([namespace, event]);
+    if (mode === 'drop') this.#displaced(id, displaced);
+    else if (events.length > 0) {
+      this.#dependencies.answer({ op: 'kept', id, namespace, event, events, displaced });
+    }
+  }
+
+  #displaced(id: number, count: number): void {
+    if (count > 0) this.#dependencies.answer({ op: 'displaced', id, count });
   }
 
   #close(id: number, requestId: number): void {
     const connection = this.#table.find(id);
     if (!connection?.client) {
+      this.#displaced(id, connection?.kept?.displaced ?? 0);
+      if (connection) this.returns.cancel(connection);
+      if (connection) this.#failPending(connection, 'closed', 'closed by the virtual user');
       this.#table.delete(id);
       this.#dependencies.answer({ op: 'left', requestId });
       return;
@@ -126,28 +187,45 @@ export class ConnectionManager implements ClientSink {
     });
   }
 
-  onOpen(client: Client, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void {
+  onOpen(
+    client: Client,
+    namespace: string,
+    sessionId: string,
+    timings: ConnectTimings | undefined,
+    isRecovered = false,
+  ): void {
     const connection = this.#table.ofClient(client);
     if (!connection) return;
     const nowUs = monotonicUs();
+    const { home } = connection;
     if (timings) {
       this.counts.opened++;
-      if (timings.tlsResumed) this.counts.tlsResumed++;
       this.counts.connected++;
       this.counts.connecting--;
       connection.open = true;
-      this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
-      this.#dependencies.openSeries.record(nowUs);
-      connection.attemptingSinceUs = 0;
       this.counts.carry(connection, client);
       this.counts.assign(connection, workerOf(sessionId), false);
-      this.#acknowledgements.connected(client);
+      if (home?.away) this.returns.isBack(home.away);
+      else this.#firstOpen(connection, client, timings, nowUs);
     }
     const pending = takePending(connection, namespace);
-    if (pending === undefined) return;
+    if (pending === undefined) {
+      this.returns.opened(connection, client, namespace, isRecovered);
+      return;
+    }
+    if (home) home.namespaces = withNamespace(home.namespaces, namespace);
     const { requestId, begunAtUs, emits } = pending;
     this.#dependencies.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
     for (const emit of emits ?? []) this.#emit(emit);
+  }
+
+  /** Since the connection was asked for: the time of one that comes back is that of its absence. */
+  #firstOpen(connection: ConnectionState, client: Client, timings: ConnectTimings, nowUs: number): void {
+    if (timings.tlsResumed) this.counts.tlsResumed++;
+    this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
+    this.#dependencies.openSeries.record(nowUs);
+    connection.attemptingSinceUs = 0;
+    this.#acknowledgements.connected(client);
   }
 
   onUpgraded(client: Client, tookUs: number): void {
@@ -173,12 +251,18 @@ export class ConnectionManager implements ClientSink {
     if (requestId !== undefined) {
       this.#dependencies.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
     }
-    if (!connection.open) {
+    if (connection.open) this.returns.refused(connection, client, namespace);
+    else {
       this.counts.connecting--;
       client.destroy();
       this.#drop(connection);
-      if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+      this.#endAttempt(connection);
     }
+  }
+
+  #endAttempt(connection: ConnectionState, retryAfterMs?: number): void {
+    if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+    else this.returns.failed(connection, retryAfterMs);
   }
 
   onFailed(client: Client, cause: FailureCode, message: string, retryAfterMs?: number): void {
@@ -189,7 +273,7 @@ export class ConnectionManager implements ClientSink {
     this.counts.connecting--;
     this.#failPending(connection, cause, message, retryAfterMs);
     this.#drop(connection);
-    if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+    this.#endAttempt(connection, retryAfterMs);
   }
 
   onBroadcast(
@@ -215,7 +299,8 @@ export class ConnectionManager implements ClientSink {
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
     const connection = this.#table.ofClient(client);
-    if (connection) this.#dependencies.answer({ op: 'event', id: connection.id, namespace, event, args });
+    if (!connection || connection.kept?.put(namespace, event, args)) return;
+    this.#dependencies.answer({ op: 'event', id: connection.id, namespace, event, args });
   }
 
   onIgnored(): void {
@@ -234,6 +319,7 @@ export class ConnectionManager implements ClientSink {
     const connection = this.#table.ofClient(client);
     if (!connection) return;
     if (namespace !== undefined) {
+      if (connection.home) connection.home.namespaces = without(connection.home.namespaces, namespace);
       this.#dependencies.answer({ op: 'closed', id: connection.id, reason, namespace });
       return;
     }
@@ -244,8 +330,9 @@ export class ConnectionManager implements ClientSink {
       this.#forget(connection);
       return;
     }
+    const returns = this.returns.begin(connection, client, reason);
     this.#drop(connection);
-    this.#dependencies.answer({ op: 'closed', id: connection.id, reason });
+    this.#dependencies.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns }) });
   }
 
   onTraffic(receivedBytes: number, sentBytes: number): void {
@@ -278,7 +365,9 @@ export class ConnectionManager implements ClientSink {
   }
 
   #confirmClose(connection: ConnectionState): void {
+    this.returns.cancel(connection);
     this.#table.delete(connection.id);
+    this.#displaced(connection.id, connection.kept?.displaced ?? 0);
     if (connection.closeRequestId === undefined) return;
     this.#dependencies.answer({ op: 'left', requestId: connection.closeRequestId });
     connection.closeRequestId = undefined;
@@ -286,6 +375,12 @@ export class ConnectionManager implements ClientSink {
 
   /** Drops all connections at once, without reports. */
   destroy(): void {
+    this.returns.close();
     this.#table.destroy();
   }
+}
+
+function keptOf(connection: ConnectionState): KeptEvents {
+  connection.kept ??= new KeptEvents();
+  return connection.kept;
 }
