@@ -1,6 +1,6 @@
 /** The software that an instrumented server runs on. It can be anyone's, so nothing is taken for granted. */
 import { createRequire } from 'node:module';
-import { Server } from 'socket.io';
+import { Server, type ServerOptions } from 'socket.io';
 import type { WorkerStats } from '../protocol/events.ts';
 import type { AnyServer } from './types.ts';
 
@@ -35,7 +35,7 @@ export function bundled(): {
 }
 
 /** Socket.IO's own adapter as it was when this file was loaded: a server on µWebSockets.js replaces some of its methods. */
-export const InMemoryAdapter = unpatchedAdapter();
+export const InMemoryAdapter: ServerOptions['adapter'] = unpatchedAdapter();
 
 function unpatchedAdapter() {
   const { Adapter } = requireInSocketIo('socket.io-adapter') as typeof import('socket.io-adapter');
