@@ -5,6 +5,7 @@ import { Server } from 'socket.io';
 import { monotonicUs } from '../protocol/clock.ts';
 import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../protocol/events.ts';
 import { thisHost } from '../protocol/host.ts';
+import type { BatchWindow } from './batch-window.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { serveHttp } from './http.ts';
 import { listen } from './listen.ts';
@@ -23,6 +24,7 @@ interface ControlPortOptions {
   metrics: Metrics;
   eventLoop: EventLoopWindow;
   collections: CollectionCount;
+  batches: BatchWindow;
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
   /** Of a room, on all workers. */
   members(room: string): Promise<number>;
@@ -32,7 +34,7 @@ interface ControlPortOptions {
 
 /** @throws CapacityError PORT_TAKEN, LISTEN_FAILED */
 export async function openControlPort(options: ControlPortOptions): Promise<{ port: number; close(): Promise<void> }> {
-  const { token, controlPort, controlHost, tls, worker, metrics, eventLoop, collections, counts } = options;
+  const { token, controlPort, controlHost, tls, worker, metrics, eventLoop, collections, batches, counts } = options;
   const http = tls ? createTlsServer(tls) : createServer();
   const port = await listen(http, controlPort, controlHost, 'control port');
   const isToken = tokenCheck(token);
@@ -58,6 +60,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
       eventLoop: eventLoop.next(),
       ...options.describe(),
     }),
+    batches: () => ({ worker, ...batches.next() }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
+import { BatchWindow } from './batch-window.ts';
 import { publish, serveContract } from './contract.ts';
 import { openControlPort } from './control-port.ts';
 import { describeServer, type Tuned } from './describe-server.ts';
@@ -91,16 +92,18 @@ export async function instrumentServer(
   const main = io.of('/');
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
+  const batches = new BatchWindow();
   const counts = { connections: () => io.engine.clientsCount, rooms: () => countRooms(io) };
   const metrics = createMetrics(counts, worker, eventLoop);
   const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
   io.engine.on('connection_error', onHandshakeError);
   const undo = [
-    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms)),
+    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms), batches),
     answerMembers(main),
     () => void io.engine.off('connection_error', onHandshakeError),
     () => eventLoop.close(),
     () => collections.close(),
+    () => batches.close(),
   ];
 
   try {
@@ -115,6 +118,7 @@ export async function instrumentServer(
       collections,
       publish: (order) => publish(main, worker, order),
       members: (room) => countMembers(main, room),
+      batches,
       counts,
       describe: () => ({ versions: versionsOf(io, webSocketEngine), server: describeServer(io, tuned) }),
     });

@@ -8,11 +8,13 @@ import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import type { WebSocket } from 'ws';
+import { BatchWindow } from '../batch-window.ts';
 import type { ServerConfig } from '../config.ts';
 import { openControlPort } from '../control-port.ts';
 import { nodeFlags } from '../describe-server.ts';
 import { listen } from '../listen.ts';
 import { createMetrics } from '../metrics.ts';
+import { tuningOptions } from '../tunings.ts';
 import { bundled, bundledWs } from '../versions.ts';
 import { CollectionCount, EventLoopWindow } from '../worker-stats.ts';
 import { PlainContract } from './contract.ts';
@@ -37,15 +39,18 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   const { worker, pingIntervalMs, pingTimeoutMs } = config;
   const { WebSocketServer } = bundled();
   const http = createServer((_request, response) => response.writeHead(404).end('This is a WebSocket server.\n'));
-  const wss = new WebSocketServer({ server: http, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate: false });
+  const { perMessageDeflate } = tuningOptions(config.tunings);
+  const wss = new WebSocketServer({ server: http, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate });
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
+  const batches = new BatchWindow();
   const counts = { connections: () => wss.clients.size, rooms: () => contract.rooms.size };
   const metrics = createMetrics(counts, worker, eventLoop);
   const contract = new PlainContract(worker, metrics);
   const opened: { close(): void | Promise<void> }[] = [
     eventLoop,
     collections,
+    batches,
     { close: pingInTurn(wss.clients, pingIntervalMs) },
   ];
 
@@ -74,6 +79,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
         metrics,
         eventLoop,
         collections,
+        batches,
         publish: (order) => contract.publish(order),
         members: async (room) => contract.members(room),
         counts,
@@ -111,7 +117,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   return { start, close };
 }
 
-function describe({ pingIntervalMs, pingTimeoutMs }: ServerConfig) {
+function describe({ pingIntervalMs, pingTimeoutMs, tunings }: ServerConfig) {
   const versions = {
     node: process.versions.node,
     socketIo: 'none',
@@ -123,7 +129,7 @@ function describe({ pingIntervalMs, pingTimeoutMs }: ServerConfig) {
     pingInterval: String(pingIntervalMs),
     pingTimeout: String(pingTimeoutMs),
     maxHttpBufferSize: String(MAX_PAYLOAD_BYTES),
-    perMessageDeflate: 'false',
+    perMessageDeflate: JSON.stringify(tuningOptions(tunings).perMessageDeflate),
     nodeFlags: nodeFlags(process.execArgv, process.env.NODE_OPTIONS).join(' ') || 'none',
   };
   return { versions, server: { kind: 'plain' as const, tunings: {}, options } };

@@ -46,6 +46,7 @@ export interface WorkerSettings {
   workers: { port: number; controlPort: number }[];
   token: string;
   redisUrl: string | undefined;
+  compression: boolean;
   logDir: string;
   /** Path of the Node that runs them. */
   node: string;
@@ -77,6 +78,7 @@ export async function startWorkers(pm2Home: string, settings: WorkerSettings): P
     STACK_NODE: settings.node,
     // Workers have another working directory.
     ...(process.env.CAPACITY_MODULES && { CAPACITY_MODULES: resolve(process.env.CAPACITY_MODULES) }),
+    CAPACITY_PER_MESSAGE_DEFLATE: process.env.CAPACITY_PER_MESSAGE_DEFLATE ?? (settings.compression ? 'on' : undefined),
     // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   });

@@ -20,6 +20,7 @@ import { contractEvent } from '../decoded-broadcast.ts';
 import type { Failure } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
 import { nestsDeeper } from '../nesting.ts';
+import type { RepeatedMessage } from '../repeated-message.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
@@ -49,7 +50,7 @@ interface SocketPrivates {
 
 interface WebSocketTransport {
   /** The WebSocket of `ws`; other transports have none. */
-  ws?: { terminate(): void } & EventEmitter;
+  ws?: { terminate(): void; extensions: string } & EventEmitter;
 }
 
 /** Parts of engine.io-client that are not public. */
@@ -76,6 +77,7 @@ class OfficialClient implements Client {
   #openUs: number | undefined;
   transport: TransportState = 'websocket';
   isUpgrading = false;
+  isCompressed = false;
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
@@ -137,6 +139,12 @@ class OfficialClient implements Client {
     else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
   }
 
+  repeat({ namespace, event, args }: RepeatedMessage, ackId?: number): boolean {
+    if (!this.#connected.has(namespace) || this.#state !== 'open') return false;
+    this.emit(namespace, event, args, ackId);
+    return true;
+  }
+
   /** Ends the connection if the server does not read. */
   #isFull(): boolean {
     if (this.#unsent === undefined || this.#unsent.bytes <= MAX_UNSENT_BYTES) return false;
@@ -179,6 +187,7 @@ class OfficialClient implements Client {
 
   #onManagerOpen({ engine }: Manager): void {
     this.#openUs = monotonicUs() - this.#startedAtUs;
+    this.isCompressed = hasExtensions(engine.transport);
     if (engine.transport.name !== 'polling') return;
     const { _upgrades, createTransport } = engine as unknown as EnginePrivates;
     this.transport = 'polling';
@@ -196,6 +205,7 @@ class OfficialClient implements Client {
       if (this.#state === 'gone') return;
       this.transport = 'upgraded';
       this.isUpgrading = false;
+      this.isCompressed = hasExtensions(engine.transport);
       this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
     });
     engine.once('upgradeError', () => {
@@ -345,4 +355,9 @@ class OfficialClient implements Client {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
+}
+
+/** Compression is the only one that is ever asked for. */
+function hasExtensions(transport: object): boolean {
+  return ((transport as WebSocketTransport).ws?.extensions ?? '') !== '';
 }

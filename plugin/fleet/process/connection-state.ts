@@ -3,6 +3,7 @@ import type { Client, ClientOptions, TransportState } from '../client.ts';
 import type { FleetCommand } from '../messages.ts';
 import type { Home } from './home.ts';
 import type { KeptEvents } from './kept-events.ts';
+import { NO_SENDERS, type SendingConnection } from './sender.ts';
 
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
 
@@ -27,6 +28,8 @@ export interface ConnectionState {
   /** Now, or when it was last open; undefined until it has opened. */
   transport: TransportState | undefined;
   isUpgrading: boolean;
+  /** As `transport`: now, or when it was last open. */
+  isCompressed: boolean;
   /** Start of the first attempt since the connection was last open; 0 while it is open. */
   attemptingSinceUs: number;
   /** Replaced, never pushed to: there is nearly always one, and V8 allocates room for 16 when an array grows. */
@@ -35,6 +38,8 @@ export interface ConnectionState {
   closeRequestId: number | undefined;
   portTries: number;
   overrides: Partial<ClientOptions> | undefined;
+  /** What it sends again and again. Replaced, never pushed to. */
+  senders: SendingConnection['senders'];
   /** Undefined if no step of the flow waits for an event. */
   kept: KeptEvents | undefined;
   /** Undefined unless the run reconnects. */
@@ -53,11 +58,13 @@ export function newConnectionState(id: number, home: Home | undefined): Connecti
     open: false,
     transport: undefined,
     isUpgrading: false,
+    isCompressed: false,
     attemptingSinceUs: 0,
     pending: NONE_PENDING,
     closeRequestId: undefined,
     portTries: 0,
     overrides: undefined,
+    senders: NO_SENDERS,
     kept: undefined,
     home,
   };
