@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
-const { STACK_WORKERS, STACK_PORTS, STACK_CONTROL_PORTS, STACK_TOKEN, STACK_REDIS_URL, STACK_LOG_DIR } = process.env;
+const { STACK_WORKERS, STACK_PORTS, STACK_CONTROL_PORTS, STACK_TOKEN, STACK_REDIS_URL, STACK_LOG_DIR, STACK_NODE } =
+  process.env;
 
 const numbers = (list) => list?.split(',').map(Number);
 const ports = numbers(STACK_PORTS);
@@ -24,7 +25,7 @@ export const apps = Array.from({ length: count }, (_, index) => {
     cwd: import.meta.dirname,
     // TypeScript in a checkout, JavaScript in the published package.
     script: ['server/main.ts', 'server/main.js'].find((file) => existsSync(join(import.meta.dirname, file))),
-    interpreter: process.execPath,
+    interpreter: STACK_NODE ?? process.execPath,
     // One helper thread of V8 for each worker, not four: several workers on a few cores would wait for each other's.
     node_args: ['--v8-pool-size=1'],
     exec_mode: 'fork',

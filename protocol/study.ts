@@ -10,16 +10,31 @@ export const levelsSchema = z
   .min(1, 'has no levels')
   .refine((levels) => new Set(levels.map(String)).size === levels.length, 'has the same level twice');
 
+const READY = 'expected a port or an http:// URL';
+const port = z.number().int().min(1).max(65_535);
+
+const serverSchema = z.strictObject({
+  /** Program and arguments, started in the folder of the study's file. */
+  command: z.array(z.string().min(1)).min(1),
+  /** Answers when the server is ready: a port on 127.0.0.1, or a URL, with any status below 500. */
+  ready: z.union([port, z.url({ protocol: /^https?$/, error: READY })], { error: READY }),
+});
+
 const combinationSchema = z.record(z.string(), levelSchema);
 
 /** What the study's file says. */
 export const planSchema = z.strictObject({
   /** Path of the scenario, relative to the study's file. */
   scenario: z.string().min(1),
-  /** Levels by name: in capitals an environment variable, otherwise an option of the plugin, with dots. */
+  /**
+   * Levels by name: in capitals an environment variable, after `engine.` an option of the engine, `server` one of the
+   * servers below; otherwise an option of the plugin, with dots.
+   */
   vary: z
     .record(z.string(), levelsSchema)
     .refine((vary) => Object.values(vary).some((levels) => levels.length > 1), 'nothing has two levels to compare'),
+  /** Servers of the user's own by name, which the study starts for its runs. */
+  servers: z.record(z.string(), serverSchema).default({}),
   /** Levels that do not go together: the combinations that have all levels of an entry are left out. */
   except: z.array(combinationSchema).default([]),
   /** Runs of each combination. */
@@ -90,6 +105,7 @@ export const studySchema = z.strictObject({
 
 export type Level = z.infer<typeof levelSchema>;
 export type Levels = z.infer<typeof combinationSchema>;
+export type StudyServer = z.infer<typeof serverSchema>;
 export type Plan = z.infer<typeof planSchema>;
 export type StudyRun = z.infer<typeof runSchema>;
 export type Study = z.infer<typeof studySchema>;

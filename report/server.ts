@@ -3,7 +3,12 @@ import type { Result } from '../protocol/result/result.ts';
 
 type Environment = Pick<Result, 'environment'>;
 
-const KINDS = { tuned: 'the tuned server', untuned: 'the untuned server', own: 'your own server' };
+const KINDS = {
+  tuned: 'the tuned server',
+  untuned: 'the untuned server',
+  plain: 'the plain WebSocket server',
+  own: 'your own server',
+};
 
 /** @returns for headlines; null where nobody knows, as in results of older versions */
 export function serverName({ environment: { server } }: Environment): string | null {

@@ -25,17 +25,18 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Opens nothing yet. */
+/** Opens nothing yet. @throws CapacityError PACKAGE_MISSING */
 export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): Promise<App> {
   const tunings = tuningsInForce(config.tunings, config.websockets);
-  const server = await WEBSOCKETS[config.websockets]({
+  const options = {
     serveClient: false,
     transports: config.transports,
     pingInterval: config.pingIntervalMs,
     pingTimeout: config.pingTimeoutMs,
     ...recoveryOptions(config),
     ...tuningOptions(tunings),
-  });
+  };
+  const server = await WEBSOCKETS[config.websockets](options, config.modules);
   const { io } = server;
   nameSessions(io, config.worker);
 

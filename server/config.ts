@@ -4,7 +4,7 @@ import { CapacityError } from '../protocol/errors.ts';
 import { ADAPTERS, type AdapterName } from './adapters/index.ts';
 import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import { type Tunings, entries as tuningEntries } from './tunings.ts';
-import { WEBSOCKETS, type WebSocketsName } from './websockets/index.ts';
+import { PLAIN, WEBSOCKETS, type WebSocketsName } from './websockets/index.ts';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const TRANSPORTS = ['websocket', 'polling'] as const;
@@ -28,7 +28,8 @@ export const environmentSchema = z.object({
   CAPACITY_CONTROL_PORT: portSchema.default(0),
   CAPACITY_TOKEN: tokenSchema,
   CAPACITY_ADAPTER: z.enum(Object.keys(ADAPTERS) as AdapterName[]).optional(),
-  CAPACITY_WEBSOCKETS: z.enum(Object.keys(WEBSOCKETS) as WebSocketsName[]).default('ws'),
+  CAPACITY_WEBSOCKETS: z.enum([...(Object.keys(WEBSOCKETS) as WebSocketsName[]), PLAIN]).default('ws'),
+  CAPACITY_MODULES: z.string().optional(),
   CAPACITY_DRAIN_MS: milliseconds.default(5000),
   CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000),
   CAPACITY_PING_TIMEOUT_MS: milliseconds.default(20_000),
@@ -60,6 +61,10 @@ export interface ServerConfig {
   /** `settings`: what the adapter's own `environment` parsed. */
   adapter: { name: AdapterName; settings: Record<string, unknown> };
   websockets: WebSocketsName;
+  /** On the WebSocket server alone, without Socket.IO. It has no adapter, no transports and no tunings. */
+  plain: boolean;
+  /** Folder with the packages of the WebSocket server, if they are not installed beside this one. */
+  modules: string | undefined;
   /** How long a shutdown waits for connections to close by themselves. */
   drainMs: number;
   pingIntervalMs: number;
@@ -82,13 +87,15 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   const tunings = tuningsSchema.safeParse(given);
   const adapterName = chosenAdapter(given);
   const adapter = ADAPTERS[adapterName].environment.safeParse(given);
+  const superfluous = superfluousForPlain(given, settings.data?.CAPACITY_RECOVERY_SECONDS);
   const unrecoverable = settings.data?.CAPACITY_RECOVERY_SECONDS && !ADAPTERS[adapterName].recovers;
-  if (!settings.success || !tunings.success || !adapter.success || unrecoverable) {
+  if (!settings.success || !tunings.success || !adapter.success || superfluous.length > 0 || unrecoverable) {
     const problems = [
       ...(unrecoverable ? [`CAPACITY_RECOVERY_SECONDS: the adapter ${adapterName} cannot restore sessions`] : []),
       ...describe(settings.error, given),
       ...describe(tunings.error, given),
       ...describe(adapter.error, given, `, but CAPACITY_ADAPTER=${adapterName} needs it`),
+      ...superfluous,
     ];
     const list = problems.map((problem) => `\n  ${problem}`).join('');
     throw new CapacityError('CONFIG_INVALID', `the server's environment has errors:${list}`, 'correct these variables');
@@ -102,7 +109,9 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
     controlPort: env.CAPACITY_CONTROL_PORT,
     token: env.CAPACITY_TOKEN,
     adapter: { name: adapterName, settings: adapter.data },
-    websockets: env.CAPACITY_WEBSOCKETS,
+    websockets: env.CAPACITY_WEBSOCKETS === PLAIN ? 'ws' : env.CAPACITY_WEBSOCKETS,
+    plain: env.CAPACITY_WEBSOCKETS === PLAIN,
+    modules: env.CAPACITY_MODULES,
     drainMs: env.CAPACITY_DRAIN_MS,
     pingIntervalMs: env.CAPACITY_PING_INTERVAL_MS,
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
@@ -115,8 +124,19 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   };
 }
 
-/** Without a valid choice: Redis if its URL is set, otherwise in-memory. */
+/** @returns what a plain server cannot do, because it is Socket.IO that does it */
+function superfluousForPlain(given: Record<string, string | undefined>, recoverySeconds = 0): string[] {
+  const { CAPACITY_WEBSOCKETS, CAPACITY_ADAPTER = 'in-memory' } = given;
+  if (CAPACITY_WEBSOCKETS !== PLAIN) return [];
+  return [
+    ...(CAPACITY_ADAPTER === 'in-memory' ? [] : [`CAPACITY_ADAPTER=${CAPACITY_ADAPTER}: ${PLAIN} has none`]),
+    ...(recoverySeconds === 0 ? [] : [`CAPACITY_RECOVERY_SECONDS=${recoverySeconds}: ${PLAIN} restores no sessions`]),
+  ];
+}
+
+/** Without a valid choice: Redis if its URL is set, otherwise in-memory. A plain server needs none. */
 function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
+  if (given.CAPACITY_WEBSOCKETS === PLAIN) return 'in-memory';
   const { data } = environmentSchema.shape.CAPACITY_ADAPTER.safeParse(given.CAPACITY_ADAPTER);
   return data ?? (given.REDIS_URL === undefined ? 'in-memory' : 'redis');
 }

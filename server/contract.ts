@@ -133,14 +133,15 @@ export async function publish(namespace: AnyNamespace, worker: string, order: Br
 }
 
 /** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */
-async function until(atUs: number): Promise<void> {
+export async function until(atUs: number): Promise<void> {
   const aheadMs = Math.min((atUs - monotonicUs()) / 1000, MAX_AHEAD_MS);
   if (aheadMs > 2) await setTimeout(aheadMs - 2);
   const endUs = Math.min(atUs, monotonicUs() + MAX_AHEAD_MS * 1000);
   while (monotonicUs() < endUs) await setImmediate();
 }
 
-function roomOf(payload: unknown): string | undefined {
+/** @returns the room of a `join_room`; undefined if it names none */
+export function roomOf(payload: unknown): string | undefined {
   const room = typeof payload === 'object' ? (payload as { clientKey?: unknown } | null)?.clientKey : payload;
   return typeof room === 'string' && room !== '' ? room : undefined;
 }

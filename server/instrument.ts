@@ -2,28 +2,21 @@
  * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a separate port the
  * control namespace, `/metrics` and `/healthz`. Our own server uses it, too; there is no second implementation.
  */
-import { createServer } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import { Registry } from 'prom-client';
-import { Server } from 'socket.io';
+import type { Server } from 'socket.io';
 import { z } from 'zod';
-import { monotonicUs } from '../protocol/clock.ts';
 import { CapacityError } from '../protocol/errors.ts';
-import { thisHost } from '../protocol/host.ts';
 import { BatchWindow } from './batch-window.ts';
 import { publish, serveContract } from './contract.ts';
-import { type ControlRequests, serveControl } from './control.ts';
+import { openControlPort } from './control-port.ts';
 import { describeServer, type Tuned } from './describe-server.ts';
-import { serveHttp } from './http.ts';
-import { listen } from './listen.ts';
 import { MeasuredRooms } from './measured-rooms.ts';
 import { answerMembers, countMembers } from './members.ts';
-import { countRooms, createMetrics, currentValue } from './metrics.ts';
+import { countRooms, createMetrics } from './metrics.ts';
 import { portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
-import { tokenCheck } from './token.ts';
 import type { AnyServer } from './types.ts';
 import { versionsOf } from './versions.ts';
-import { CollectionCount, collectGarbage, EventLoopWindow, processStats } from './worker-stats.ts';
+import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
 
 export interface InstrumentOptions {
   /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */
@@ -96,14 +89,12 @@ export async function instrumentServer(
       'call instrument(io) after `new Server(httpServer)`, `io.attach(httpServer)` or `io.listen(port)`',
     );
   }
-  const http = tls ? createTlsServer(tls) : createServer();
-  const port = await listen(http, controlPort, controlHost, 'control port');
-
   const main = io.of('/');
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
   const batches = new BatchWindow();
-  const metrics = createMetrics(io, worker, eventLoop);
+  const counts = { connections: () => io.engine.clientsCount, rooms: () => countRooms(io) };
+  const metrics = createMetrics(counts, worker, eventLoop);
   const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
   io.engine.on('connection_error', onHandshakeError);
   const undo = [
@@ -115,43 +106,32 @@ export async function instrumentServer(
     () => batches.close(),
   ];
 
-  const isToken = tokenCheck(token);
-  const parts = { worker, registry: metrics.registry, isToken };
-  http.on('request', (request, response) => void serveHttp(request, response, parts));
-  const controlIo = new Server(http, { serveClient: false });
-  const requests: ControlRequests = {
-    broadcast: async (order) => {
-      const sent = await publish(main, worker, order);
-      metrics.broadcasts.inc();
-      return sent;
-    },
-    members: async (room) => ({ worker, members: await countMembers(main, room) }),
-    gc: () => ({ worker, ...collectGarbage() }),
-    stats: async () => ({
+  try {
+    const control = await openControlPort({
+      token,
+      controlPort,
+      controlHost,
+      tls,
       worker,
-      host: thisHost(),
-      ...processStats(),
-      collections: collections.read(),
-      connections: io.engine.clientsCount,
-      rooms: countRooms(io),
-      broadcasts: await currentValue(metrics.broadcasts),
-      eventLoop: eventLoop.next(),
-      versions: versionsOf(io, webSocketEngine),
-      server: describeServer(io, tuned),
-    }),
-    batches: () => ({ worker, ...batches.next() }),
-    time: () => ({ monotonicUs: monotonicUs() }),
-  };
-  serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
-
-  let closing: Promise<void> | undefined;
-  async function close(): Promise<void> {
+      metrics,
+      eventLoop,
+      collections,
+      publish: (order) => publish(main, worker, order),
+      members: (room) => countMembers(main, room),
+      batches,
+      counts,
+      describe: () => ({ versions: versionsOf(io, webSocketEngine), server: describeServer(io, tuned) }),
+    });
+    let closing: Promise<void> | undefined;
+    const close = async () => {
+      for (const step of undo) step();
+      await control.close();
+    };
+    return { controlPort: control.port, registry: metrics.registry, close: () => (closing ??= close()) };
+  } catch (error) {
     for (const step of undo) step();
-    const closed = controlIo.close();
-    http.closeAllConnections();
-    await closed;
+    throw error;
   }
-  return { controlPort: port, registry: metrics.registry, close: () => (closing ??= close()) };
 }
 
 function parseOptions(options: InstrumentOptions): z.output<typeof optionsSchema> {

@@ -2,13 +2,14 @@
 import { describeError } from '../protocol/errors.ts';
 import { createApp } from './app.ts';
 import { parseConfig } from './config.ts';
+import { createPlainApp } from './plain/app.ts';
 
 /** How long a shutdown can take beyond its drain before the process exits anyway. */
 const SHUTDOWN_GRACE_MS = 2000;
 
 try {
   const config = parseConfig(process.env);
-  const app = await createApp(config);
+  const app = config.plain ? createPlainApp(config) : await createApp(config);
 
   let stopping = false;
   const stop = async () => {

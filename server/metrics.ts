@@ -55,7 +55,12 @@ export interface Metrics {
   handshakeErrors: Counter<'reason'>;
 }
 
-export function createMetrics(io: AnyServer, worker: string, eventLoop: EventLoopWindow): Metrics {
+/** @param counts what the server has at the moment */
+export function createMetrics(
+  counts: { connections(): number; rooms(): number },
+  worker: string,
+  eventLoop: EventLoopWindow,
+): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ worker });
   const registered = (series: Series) => configurationOf(series, registry);
@@ -67,8 +72,8 @@ export function createMetrics(io: AnyServer, worker: string, eventLoop: EventLoo
       },
     });
 
-  read(SERIES.connections, () => io.engine.clientsCount);
-  read(SERIES.rooms, () => countRooms(io));
+  read(SERIES.connections, counts.connections);
+  read(SERIES.rooms, counts.rooms);
   read(SERIES.rss, () => process.memoryUsage.rss());
   read(SERIES.heapUsed, () => process.memoryUsage().heapUsed);
   read(SERIES.heapTotal, () => process.memoryUsage().heapTotal);

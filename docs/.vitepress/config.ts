@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { renderHtml } from '../../report/html/report.ts';
+import { renderStudy } from '../../report/html/study.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
+import { fullStudy, readMeasuredStudies } from '../studies/measured.ts';
 
 /** Pages whose wide tables and charts need the space of the page's outline. */
 const WIDE = /^(reports|studies)\/|^benchmarks\/(growth|client|client-tls|server)\.md$/;
@@ -36,6 +38,11 @@ export default defineConfig({
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, renderHtml(result));
     }
+    for (const { study, runs } of readMeasuredStudies()) {
+      const path = join(outDir, fullStudy(study.name));
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, renderStudy(study, runs));
+    }
   },
   themeConfig: {
     search: { provider: 'local' },
@@ -66,6 +73,7 @@ export default defineConfig({
           { text: 'All sizes', link: '/reports/' },
           ...readReports().map(({ size, title }) => ({ text: title, link: `/reports/${size}` })),
           { text: 'Growth', link: '/benchmarks/growth' },
+          { text: 'WebSocket servers', link: '/studies/websockets' },
           { text: 'What the studies measured', link: '/studies/' },
         ],
       },

@@ -5,14 +5,9 @@ import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { replace } from '../run/record/replace.ts';
-import { type ChildRun, runAsChild } from './child-run.ts';
+import { type ChildRun, type RunOutcome, runAsChild } from './child-run.ts';
 
-interface LoggedRun extends Pick<ChildRun, 'artillery' | 'scenario' | 'args' | 'env' | 'signal'> {
-  /** Of the series. */
-  folder: string;
-  /** Names the log. */
-  number: number;
-}
+type LoggedRun = Pick<ChildRun, 'artillery' | 'scenario' | 'args' | 'env' | 'signal'>;
 
 export interface LoggedOutcome {
   made: {
@@ -38,22 +33,36 @@ export function makeSeriesFolders(folder: string): void {
   }
 }
 
-export async function runLogged({ folder, number, ...child }: LoggedRun): Promise<LoggedOutcome> {
+/**
+ * @param folder of the series
+ * @param number names the log
+ * @param work one run, whose output goes to the log
+ */
+export async function logged(
+  folder: string,
+  number: number,
+  work: (log: string) => Promise<RunOutcome>,
+): Promise<LoggedOutcome> {
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
   const log = join(folder, 'logs', `${number}.log`);
   writeFileSync(log, '');
-  const { exitCode, path, result } = await runAsChild({
-    ...child,
-    folder: join(folder, 'runs'),
-    stdio: ['ignore', { file: log, append: true }, { file: log, append: true }],
-  });
+  const { exitCode, path, result } = await work(log);
   const seconds = (performance.now() - startedMs) / 1000;
   return {
     made: { startedAt, exitCode, seconds, result: path === undefined ? null : join('runs', path) },
     result,
     error: errorIn(log, exitCode),
   };
+}
+
+/** Artillery, as a run of the series in the folder. */
+export function runArtillery(folder: string, log: string, run: LoggedRun): Promise<RunOutcome> {
+  return runAsChild({
+    ...run,
+    folder: join(folder, 'runs'),
+    stdio: ['ignore', { file: log, append: true }, { file: log, append: true }],
+  });
 }
 
 /** @param texts by file name; each is replaced as a whole */

@@ -62,7 +62,7 @@ async function run(path: string, { results, json }: Options): Promise<void> {
       file,
       results,
       signal,
-      onStart: (begun) => console.error(progress.begun(begun)),
+      onStart: (begun, unmet) => console.error(progress.begun(begun, unmet)),
       onRun: (planned, before) => console.error(progress.running(planned, before)),
       onEnd: (ended) => console.error(progress.ended(ended)),
     });

@@ -39,6 +39,9 @@ export const ERROR_CODES = {
   STUDY_INVALID: "the study's file is missing or has mistakes; all are listed",
   STUDY_CHANGED:
     'the study, or its scenario, is not the one that the earlier runs in its folder belong to; the message lists what changed',
+  STUDY_RUNNING: 'another process is working on the study in that folder; the message names it',
+  STUDY_SERVER_FAILED:
+    "the study's command for a server ended, or did not answer in time; the message has the end of its log",
   STUDY_UNREADABLE: 'the `study.json` of a study to be resumed is damaged',
 
   // Searches
@@ -94,6 +97,9 @@ export const ERROR_CODES = {
   STATE_DIR_TOO_LONG: "the path of the state folder is too long for PM2's sockets",
 
   // Server
+  NODE_MISSING: 'the Node of `SERVER_NODE` is not installed; the message says how to get it',
+  PACKAGE_MISSING:
+    'the package that the chosen WebSocket server needs is not installed, or not for the Node of the workers; the message says how to install it',
   REDIS_UNREACHABLE: 'the worker cannot connect to Redis',
   LISTEN_FAILED: 'the worker cannot listen on its address',
   NOT_ATTACHED: '`instrument(io)` was called before Socket.IO had an HTTP server',

@@ -2,8 +2,11 @@
 import { z } from 'zod';
 
 export const serverSchema = z.strictObject({
-  /** `tuned` and `untuned` are the included server with and without its tunings; `own` is any other one. */
-  kind: z.enum(['tuned', 'untuned', 'own']),
+  /**
+   * `tuned` and `untuned` are the included server with and without its tunings, `plain` the included one without
+   * Socket.IO; `own` is any other one.
+   */
+  kind: z.enum(['tuned', 'untuned', 'plain', 'own']),
   /** Of the included server: `on` or `off` for each tuning. Empty for any other one. */
   tunings: z.record(z.string(), z.string()),
   /** As Engine.IO and Socket.IO have them, and Node's flags. */

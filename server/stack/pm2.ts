@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -48,6 +48,8 @@ export interface WorkerSettings {
   redisUrl: string | undefined;
   compression: boolean;
   logDir: string;
+  /** Path of the Node that runs them. */
+  node: string;
 }
 
 export interface Pm2Worker {
@@ -73,6 +75,9 @@ export async function startWorkers(pm2Home: string, settings: WorkerSettings): P
     STACK_TOKEN: settings.token,
     STACK_REDIS_URL: settings.redisUrl,
     STACK_LOG_DIR: settings.logDir,
+    STACK_NODE: settings.node,
+    // Workers have another working directory.
+    ...(process.env.CAPACITY_MODULES && { CAPACITY_MODULES: resolve(process.env.CAPACITY_MODULES) }),
     CAPACITY_PER_MESSAGE_DEFLATE: process.env.CAPACITY_PER_MESSAGE_DEFLATE ?? (settings.compression ? 'on' : undefined),
     // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,

@@ -48,7 +48,7 @@ type FoundStack =
 
 /**
  * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned up first.
- * @throws CapacityError `PM2_MISSING`, `NGINX_MISSING`, `REDIS_MISSING`, `TOO_MANY_CONNECTIONS`, `PORT_TAKEN`,
+ * @throws CapacityError `PM2_MISSING`, `NODE_MISSING`, `NGINX_MISSING`, `REDIS_MISSING`, `TOO_MANY_CONNECTIONS`, `PORT_TAKEN`,
  *   `STACK_RUNNING`, `STATE_DIR_…`, `REDIS_FAILED`, `PM2_FAILED`, `WORKER_FAILED`, `NGINX_FAILED`, or the signal's reason;
  *   nothing of the stack is left by then
  */

@@ -10,6 +10,7 @@ import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { processRef } from './processes.ts';
 import { assertRedisAnswers, newRedisUrl, startRedis } from './redis.ts';
+import { serverNode } from './server-node.ts';
 import { claimState, recordNginxWorkers, remember, type StackState, type WorkerState, writeState } from './state.ts';
 import { prepareStateDir } from './state-dir.ts';
 import { requireTool } from './tools.ts';
@@ -50,6 +51,7 @@ export async function bringUp(
   const { profile, stateDir, connections, tls = false } = options;
   const plan = planStack({ connections, profile, workers: options.workers }, await readMachine());
   requirePm2();
+  const node = serverNode();
   const nginx = profile === 'full' ? requireTool('nginx') : undefined;
   const redisServer = profile === 'full' && !options.redisUrl ? requireTool('redis-server') : undefined;
   if (options.port) await assertFree(options.port);
@@ -107,6 +109,7 @@ export async function bringUp(
     redisUrl: state.redisUrl,
     compression: options.compression ?? false,
     logDir,
+    node,
   });
   state.pm2Pid = remember(state, processRef(daemonPid(state.pm2Home)));
   recordWorkers(state, started);

@@ -1,8 +1,12 @@
 /** The interface of a WebSocket server, which accepts the connections of Socket.IO. */
 import type { Server, ServerOptions } from 'socket.io';
 
-/** An entry of `WEBSOCKETS`. Creates a Socket.IO server that runs on it; nothing listens yet. */
-export type Attach = (options: Partial<ServerOptions>) => Promise<AttachedServer>;
+/**
+ * An entry of `WEBSOCKETS`. Creates a Socket.IO server that runs on it; nothing listens yet.
+ * @param modules folder with the packages that it needs, if they are not installed beside this one
+ * @throws CapacityError PACKAGE_MISSING
+ */
+export type Attach = (options: Partial<ServerOptions>, modules?: string) => Promise<AttachedServer>;
 
 export interface AttachedServer {
   io: Server;

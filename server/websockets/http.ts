@@ -4,10 +4,13 @@ import { Server, type ServerOptions } from 'socket.io';
 import { listen } from '../listen.ts';
 import type { AttachedServer } from './attach.ts';
 
+/** Engine.IO accepts any server that has the interface of `ws`. */
+type Options = Partial<Omit<ServerOptions, 'wsEngine'>> & { wsEngine?: unknown };
+
 /** @param options include `wsEngine`, if it is not the bundled `ws` */
-export function attachToHttp(options: Partial<ServerOptions>, nameAndVersion: string): AttachedServer {
+export function attachToHttp(options: Options, nameAndVersion: string): AttachedServer {
   const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
-  const io = new Server(http, options);
+  const io = new Server(http, options as Partial<ServerOptions>);
   let closing: Promise<void> | undefined;
   let connections: EngineClient[] = [];
 

@@ -27,6 +27,7 @@ import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
+import { environmentSchema as serverNodeEnvironment } from '../../server/stack/server-node.ts';
 import { environmentSchema as stackEnvironment } from '../../server/stack/state-dir.ts';
 import { entries as tunings } from '../../server/tunings.ts';
 import { WEBSOCKETS } from '../../server/websockets/index.ts';
@@ -124,7 +125,7 @@ describe('reference/options.md', () => {
   });
 
   it('names every environment variable of a run', () => {
-    const schemas = [hookEnvironment, terminalSchema, stackEnvironment];
+    const schemas = [hookEnvironment, terminalSchema, stackEnvironment, serverNodeEnvironment];
     assertSame(
       firstColumn(section(pages.options, 'Environment')),
       schemas.flatMap(({ shape }) => Object.keys(shape)),

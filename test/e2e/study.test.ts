@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { execa } from 'execa';
 import { studySchema } from '../../protocol/study.ts';
+import { freePorts } from '../../server/stack/ports.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { eventually } from '../helpers/poll.ts';
 import { quickScript } from '../helpers/run.ts';
@@ -78,4 +79,49 @@ it('stops on Ctrl-C, resumes with what is missing, names what was refused, and r
   const changed = await start(0);
   assert.equal(changed.exitCode, 2);
   assert.match(changed.all ?? '', /STUDY_CHANGED: .*\n {2}repeat: was 1, is 2\n/);
+});
+
+const SERVER = `
+const { createRequire } = require('node:module');
+const { Server } = createRequire(process.env.FROM)('socket.io');
+new Server(Number(process.env.PORT), { cleanupEmptyChildNamespaces: true }).on('connection', (socket) => {
+  socket.on('join_room', (room, acknowledge) => acknowledge?.({}));
+});
+console.log('server', process.pid);
+`;
+
+it('starts a server of the user’s own for its runs, measures its processes, and stops it', async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'study-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const [port = 0] = await freePorts(1);
+  const script = quickScript({ target: `http://127.0.0.1:${port}` }, { broadcasts: { count: 0 } });
+  const servers = {
+    chat: { command: ['node', 'server.cjs'], ready: port },
+    broken: { command: ['node', 'nowhere.cjs'], ready: port },
+  };
+  const vary = { server: ['chat', 'broken'], PORT: [port], FROM: [import.meta.filename], warmUp: [5] };
+  writeFileSync(join(cwd, 'quick.yml'), JSON.stringify(script));
+  writeFileSync(join(cwd, 'server.cjs'), SERVER);
+  writeFileSync(join(cwd, 'own.yml'), JSON.stringify({ scenario: 'quick.yml', servers, vary, repeat: 1 }));
+  const { exitCode, all } = await execa(process.execPath, [CLI, 'study', 'own.yml'], {
+    cwd,
+    reject: false,
+    all: true,
+    timeout: 90_000,
+    env: { ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', SOCKETIO_CAPACITY_HOME: join(cwd, 'home') },
+  });
+  assert.equal(exitCode, 2, all);
+  assert.match(
+    all,
+    /server=broken, .*figures from 0 of 1 run; run \d: STUDY_SERVER_FAILED: node nowhere\.cjs has ended/,
+  );
+  const folder = join(cwd, 'results/study-own');
+  const { runs } = studySchema.parse(JSON.parse(readFileSync(join(folder, 'study.json'), 'utf8')));
+  const { number, result } = runs.find(({ levels }) => levels.server === 'chat') ?? {};
+  const { connections, memory, environment } = JSON.parse(readFileSync(join(folder, result ?? ''), 'utf8'));
+  assert.equal(connections.peak, 10, all);
+  assert.ok(memory.peakBytes.workerPss > 10e6);
+  assert.equal(environment.settings.warmUp, 5);
+  const [, pid] = /^server (\d+)$/m.exec(readFileSync(join(folder, `logs/${number}.server.log`), 'utf8')) ?? [];
+  assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
 });

@@ -10,7 +10,7 @@ import { sizingOf } from '../../../report/search/sizing.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { Settings } from '../../script/settings.ts';
 import { wasMeasured } from '../child-run.ts';
-import { makeSeriesFolders, runLogged, writeDocuments } from '../logged-run.ts';
+import { logged, makeSeriesFolders, runArtillery, writeDocuments } from '../logged-run.ts';
 import { nextStep, type Step } from './next.ts';
 import type { SearchTask } from './plan.ts';
 import { earlierRuns, SEARCH } from './resume.ts';
@@ -91,11 +91,9 @@ async function runLevel(
   { level, purpose }: Planned,
 ): Promise<SearchedRun> {
   const { plan, scale } = task;
-  const { made, result, error } = await runLogged({
+  const run = {
     artillery,
     scenario: plan.scenario,
-    folder,
-    number,
     args: [
       ...(plan.environment === null ? [] : ['--environment', plan.environment]),
       '--overrides',
@@ -103,7 +101,8 @@ async function runLevel(
     ],
     env: scale.env,
     signal,
-  });
+  };
+  const { made, result, error } = await logged(folder, number, (log) => runArtillery(folder, log, run));
   const judged: Pick<SearchRun, 'outcome' | 'blame' | 'because'> =
     result && wasMeasured(made.exitCode)
       ? judge(result, plan)

@@ -1,5 +1,6 @@
 /** What a study prints while it runs, and at its end. */
 import { join } from 'node:path';
+import { type CapacityError, describeError } from '../../../protocol/errors.ts';
 import type { Study, StudyRun } from '../../../protocol/study.ts';
 import { durationText } from '../../../report/format.ts';
 import { labelOf, type MeasuredRun, questionsOf } from '../../../report/study/summarize.ts';
@@ -15,8 +16,10 @@ import { wasMeasured } from '../child-run.ts';
 import type { PlannedRun } from './order.ts';
 import { STUDY } from './resume.ts';
 
-export function begun(study: Study): string {
-  return `${titleOfStudy(study)}\n${study.plan.scenario}: ${progressText(study)}`;
+/** @param unmet what is missing for a combination, by its label */
+export function begun(study: Study, unmet: Map<string, CapacityError>): string {
+  const holes = [...unmet].map(([label, error]) => `Missing: ${label}: no figures. ${describeError(error).trim()}`);
+  return [titleOfStudy(study), ...holes, `${study.plan.scenario}: ${progressText(study)}`].join('\n');
 }
 
 /** @param before the study without this run */

@@ -65,9 +65,10 @@ export function changesOf(
   return changes;
 }
 
-function flat({ vary, ...others }: Plan): Map<string, string> {
+function flat({ vary, servers, ...others }: Plan): Map<string, string> {
   const entries = [
     ...Object.entries(others),
+    ...Object.entries(servers).map(([name, server]) => [`servers.${name}`, server]),
     ...Object.entries(vary).map(([name, levels]) => [`vary.${name}`, levels]),
   ];
   return new Map(entries.map(([key, value]) => [String(key), JSON.stringify(value)]));

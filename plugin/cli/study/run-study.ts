@@ -1,16 +1,17 @@
 /** Runs what a study still lacks, and rewrites its documents after each run. */
 import { join } from 'node:path';
-import type { Result } from '../../../protocol/result/result.ts';
+import type { CapacityError } from '../../../protocol/errors.ts';
 import { type Study, type StudyRun, studySchema } from '../../../protocol/study.ts';
 import { renderStudy } from '../../../report/html/study.ts';
-import { isUsable } from '../../../report/measured-figures.ts';
 import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
-import { type MeasuredRun, summarize } from '../../../report/study/summarize.ts';
+import { labelOf, type MeasuredRun, summarize } from '../../../report/study/summarize.ts';
 import { wasMeasured } from '../child-run.ts';
-import { makeSeriesFolders, runLogged, writeDocuments } from '../logged-run.ts';
-import { settingsOf } from './levels.ts';
+import { makeSeriesFolders, writeDocuments } from '../logged-run.ts';
+import { lockStudy } from './lock.ts';
+import { unmetNeeds } from './needs.ts';
 import { orderOf, type PlannedRun } from './order.ts';
 import { earlierRuns, STUDY } from './resume.ts';
+import { runOne } from './run-one.ts';
 import type { StudyFile } from './study-file.ts';
 
 interface StudyOptions {
@@ -21,7 +22,8 @@ interface StudyOptions {
   results: string;
   /** Ends the current run as Ctrl-C would, and the study. */
   signal: AbortSignal;
-  onStart(study: Study): void;
+  /** @param unmet what is missing for a combination, by its label: its runs will be holes */
+  onStart(study: Study, unmet: Map<string, CapacityError>): void;
   onRun(planned: PlannedRun, study: Study): void;
   onEnd(run: StudyRun): void;
 }
@@ -34,13 +36,23 @@ export interface StudyOutcome {
 
 /**
  * Runs that came to their end before are not repeated; those that were refused, stopped or crashed are tried once more.
- * @throws CapacityError STUDY_CHANGED, STUDY_UNREADABLE, RESULTS_UNWRITABLE
+ * @throws CapacityError STUDY_RUNNING, STUDY_CHANGED, STUDY_UNREADABLE, RESULTS_UNWRITABLE
  */
 export async function runStudy(options: StudyOptions): Promise<StudyOutcome> {
-  const { artillery, file, results, signal, onStart, onRun, onEnd } = options;
-  const { name, title, plan, scenarioHash } = file;
-  const folder = join(results, `study-${name}`);
+  const { file, results } = options;
+  const folder = join(results, `study-${file.name}`);
   makeSeriesFolders(folder);
+  const unlock = lockStudy(folder);
+  try {
+    return await runMissing(options, folder);
+  } finally {
+    unlock();
+  }
+}
+
+async function runMissing(options: StudyOptions, folder: string): Promise<StudyOutcome> {
+  const { artillery, file, signal, onStart, onRun, onEnd } = options;
+  const { name, title, plan, scenarioHash } = file;
   const order = orderOf(plan);
   const { startedAt = new Date().toISOString(), runs: found } = earlierRuns(folder, file);
   const current = (): StudyOutcome => {
@@ -62,12 +74,13 @@ export async function runStudy(options: StudyOptions): Promise<StudyOutcome> {
       },
     };
   };
-  onStart(current().study);
+  const unmet = await unmetNeeds(plan);
+  onStart(current().study, unmet);
   for (const planned of order) {
     if (signal.aborted) break;
     if (wasMeasured(found.get(planned.number)?.run.exitCode ?? -1)) continue;
     onRun(planned, current().study);
-    const done = await runOne(planned, artillery, folder, file.scenario, signal);
+    const done = await runOne(planned, { artillery, file, folder, unmet: unmet.get(labelOf(planned.levels)), signal });
     found.set(planned.number, done);
     writeStudy(current());
     onEnd(done.run);
@@ -75,36 +88,6 @@ export async function runStudy(options: StudyOptions): Promise<StudyOutcome> {
   const outcome = current();
   writeStudy(outcome);
   return outcome;
-}
-
-async function runOne(
-  { number, block, levels }: PlannedRun,
-  artillery: string,
-  folder: string,
-  scenario: string,
-  signal: AbortSignal,
-): Promise<{ run: StudyRun; result: Result | undefined }> {
-  const { made, error, result } = await runLogged({
-    artillery,
-    scenario,
-    folder,
-    number,
-    ...settingsOf(levels),
-    signal,
-  });
-  const run: StudyRun = {
-    number,
-    block,
-    levels,
-    ...made,
-    status: result?.verdict.status ?? null,
-    problem: result && isUsable(result) ? null : (invalidText(result) ?? error),
-  };
-  return { run, result };
-}
-
-function invalidText(result: Result | undefined): string | undefined {
-  return result && `INVALID: ${result.verdict.reasons.map(({ code }) => code).join(', ')}`;
 }
 
 function writeStudy({ folder, study, runs }: StudyOutcome): void {

@@ -8,7 +8,7 @@ import { levelsSchema, type Plan, planSchema } from '../../../protocol/study.ts'
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements.ts';
 import { parseYaml } from '../scenario.ts';
-import { levelProblems } from './levels.ts';
+import { levelProblems, SERVER } from './levels.ts';
 
 export interface StudyFile {
   /** Of the file, without its ending. */
@@ -16,6 +16,8 @@ export interface StudyFile {
   /** The first comment line. */
   title: string;
   plan: Plan;
+  /** Of the file. */
+  folder: string;
   /** Path of the scenario. */
   scenario: string;
   /** SHA-256 of the scenario's text. */
@@ -39,6 +41,7 @@ export async function readStudyFile(path: string): Promise<StudyFile> {
     name: scenarioName(path),
     title: titleOf(text),
     plan,
+    folder: dirname(path),
     scenario,
     scenarioHash: createHash('sha256').update(scenarioText).digest('hex'),
   };
@@ -54,14 +57,17 @@ export function parsePlan(
 ): { data: Plan | undefined; problems: Problem[] } {
   const { data, error } = planSchema.safeParse(document);
   const problems = error ? problemsOf(error, [], Object.keys(planSchema.shape)) : [];
-  const { scenario: named, vary } = (document ?? {}) as { scenario?: unknown; vary?: unknown };
+  const { scenario: named, vary, servers = {} } = (document ?? {}) as Partial<Plan>;
   if (typeof named === 'string' && scenario === undefined) {
     problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });
   }
   // Not only if the rest is right, so that all problems are reported together.
   for (const [name, given] of Object.entries(vary ?? {})) {
     const levels = levelsSchema.safeParse(given);
-    if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? ''));
+    if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? '', servers));
+  }
+  if (Object.keys(servers).length > 0 && !Object.hasOwn(vary ?? {}, SERVER)) {
+    problems.push({ path: `vary.${SERVER}`, message: 'names none of the `servers`, so that none would be started' });
   }
   for (const [index, levels] of (data?.except ?? []).entries()) {
     const before = data && combinationsOf({ ...data, except: [] }).length;

@@ -3,10 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
+import { startOwnServer } from '../../../plugin/cli/study/own-server.ts';
 import { runStudy } from '../../../plugin/cli/study/run-study.ts';
 import type { StudyFile } from '../../../plugin/cli/study/study-file.ts';
+import type { CapacityError } from '../../../protocol/errors.ts';
 import { type StudyRun, studySchema } from '../../../protocol/study.ts';
+import { freePorts } from '../../../server/stack/ports.ts';
+import { processRef } from '../../../server/stack/processes.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -33,7 +37,8 @@ if (RATE === '20' && existsSync(join(__dirname, 'wait'))) {
 const FILE: StudyFile = {
   name: 'rates',
   title: 'What does the rate cost?',
-  plan: { scenario: '1k.yml', vary: { RATE: [10, 20, 30], hold: [1] }, except: [], repeat: 2, seed: 1 },
+  plan: { scenario: '1k.yml', vary: { RATE: [10, 20, 30], hold: [1] }, servers: {}, except: [], repeat: 2, seed: 1 },
+  folder: tmpdir(),
   scenario: '1k.yml',
   scenarioHash: 'abc',
 };
@@ -43,13 +48,15 @@ function begin(t: TestContext) {
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'artillery.cjs'), ARTILLERY);
   writeFileSync(join(folder, 'result.json'), JSON.stringify(perfectResult()));
-  const run = async (signal = new AbortController().signal) => {
+  const run = async (signal = new AbortController().signal, file = FILE) => {
     const ended: StudyRun[] = [];
+    const unmet: string[] = [];
     const artillery = join(folder, 'artillery.cjs');
     const onEnd = (one: StudyRun) => ended.push(one);
-    const [onStart, onRun] = [() => {}, () => {}];
-    const outcome = await runStudy({ artillery, file: FILE, results: folder, signal, onStart, onRun, onEnd });
-    return { ...outcome, ended };
+    const onStart = (_: unknown, found: Map<string, CapacityError>) => void unmet.push(...found.keys());
+    const onRun = () => {};
+    const outcome = await runStudy({ artillery, file, results: folder, signal, onStart, onRun, onEnd });
+    return { ...outcome, ended, unmet };
   };
   return { folder, run };
 }
@@ -104,4 +111,70 @@ it('ends the run under way when it is stopped, and later makes only the runs tha
   const { ended, study } = await run();
   assert.deepEqual(new Set(ended.map(({ levels }) => levels.RATE)), new Set([30]));
   assert.equal(study.runs.length, 6);
+});
+
+it('says before the first run which levels lack a package, and names each as a hole', async (t) => {
+  const { folder: cwd, run } = begin(t);
+  const vary = { CAPACITY_WEBSOCKETS: ['ws', 'eiows', 'plain-ws'], CAPACITY_MODULES: [cwd] };
+  const file = { ...FILE, plan: { ...FILE.plan, vary, repeat: 1 } };
+  const { unmet, study, folder } = await run(undefined, file);
+  assert.deepEqual(unmet, [`CAPACITY_WEBSOCKETS=eiows, CAPACITY_MODULES=${cwd}`]);
+  assert.deepEqual(
+    study.combinations.map(({ usable }) => usable),
+    [1, 0, 1],
+  );
+  const hole = study.runs.find(({ levels }) => levels.CAPACITY_WEBSOCKETS === 'eiows');
+  assert.match(hole?.problem ?? '', /^PACKAGE_MISSING: eiows is not installed in .* \(exit code 2\)$/);
+  assert.match(readFileSync(join(folder, `logs/${hole?.number}.log`), 'utf8'), /fix: .*npm install eiows@/);
+});
+
+it('is refused while another process works on it, and not after that has ended', async (t) => {
+  const { folder, run } = begin(t);
+  await run();
+  const lock = join(folder, 'study-rates/study.lock');
+  assert.equal(existsSync(lock), false);
+  writeFileSync(lock, JSON.stringify(processRef(process.pid)));
+  await assert.rejects(run(), { code: 'STUDY_RUNNING', message: new RegExp(`^process ${process.pid} `) });
+  writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime: 'of an earlier process' }));
+  await run();
+  assert.equal(existsSync(lock), false);
+});
+
+describe('a server that the study starts', () => {
+  const SERVER = `
+const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+console.log('child', child.pid, process.env.GREETING);
+require('node:http').createServer((_, response) => response.end()).listen(process.env.PORT, '127.0.0.1');
+`;
+
+  async function beginServer(t: TestContext, code = SERVER) {
+    const cwd = mkdtempSync(join(tmpdir(), 'server-'));
+    t.after(() => rmSync(cwd, { recursive: true }));
+    writeFileSync(join(cwd, 'server.cjs'), code);
+    const [port = 0] = await freePorts(1);
+    const log = join(cwd, 'server.log');
+    const start = (ready: number | string = port) =>
+      startOwnServer(
+        { command: [process.execPath, 'server.cjs'], ready },
+        { env: { PORT: `${port}`, GREETING: 'hello' }, cwd, log, signal: AbortSignal.timeout(30_000) },
+      );
+    return { start, port, log };
+  }
+
+  it('answers before the run, and is gone after it with everything that it has started', async (t) => {
+    const { start, port, log } = await beginServer(t);
+    const server = await start(`http://127.0.0.1:${port}/`);
+    const [, child] = /^child (\d+) hello$/m.exec(readFileSync(log, 'utf8')) ?? [];
+    assert.ok(processRef(server.pid) && processRef(Number(child)));
+    await assert.rejects(start(), { code: 'PORT_TAKEN' });
+    await Promise.all([server.close(), server.close()]);
+    assert.equal(processRef(server.pid) ?? processRef(Number(child)), undefined);
+    assert.ok(server.hasEnded());
+  });
+
+  it('is reported with the end of its log if it does not start', async (t) => {
+    const { start } = await beginServer(t, 'throw new Error("no configuration")');
+    const message = /has ended: .*exit code 1.*no configuration/s;
+    await assert.rejects(start(), { code: 'STUDY_SERVER_FAILED', message });
+  });
 });

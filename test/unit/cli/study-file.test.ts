@@ -100,14 +100,44 @@ describe('a study’s file', () => {
   });
 });
 
-it('a run gets capitals as variables, and options in one override', () => {
-  const { env, args } = settingsOf({ TLS: true, RATE: 10, workers: 2, 'broadcasts.bytes': 10, 'broadcasts.count': 3 });
+it('a run gets capitals as variables, and options of plugin and engine in one override', () => {
+  const levels = { TLS: true, RATE: 10, workers: 2, 'broadcasts.bytes': 10, 'broadcasts.count': 3 };
+  const { env, overrides } = settingsOf({ ...levels, 'engine.client': 'official', server: 'chat' });
   assert.deepEqual(env, { TLS: 'true', RATE: '10' });
-  assert.equal(args[0], '--overrides');
-  assert.deepEqual(JSON.parse(args[1] ?? ''), {
-    config: { plugins: { 'socketio-capacity': { workers: 2, broadcasts: { bytes: 10, count: 3 } } } },
+  assert.deepEqual(JSON.parse(JSON.stringify(overrides)), {
+    config: {
+      plugins: { 'socketio-capacity': { workers: 2, broadcasts: { bytes: 10, count: 3 } } },
+      engines: { 'socketio-capacity': { client: 'official' } },
+    },
   });
-  assert.deepEqual(settingsOf({ TLS: 'on' }).args, []);
+  assert.deepEqual(Object.keys(settingsOf({ TLS: 'on' }).overrides), []);
+});
+
+describe('a study with servers of its own', () => {
+  const servers = { chat: { command: ['node', 'chat.mjs'], ready: 3000 } };
+  const plan = { scenario: 's.yml', servers, repeat: 1 };
+
+  it('names them in vary, with whatever variables they read', () => {
+    const vary = { server: ['chat'], MY_OPTION: ['a', 'b'], 'engine.client': ['light', 'official'] };
+    assert.deepEqual(problemsOf({ ...plan, vary }), []);
+  });
+
+  it('reports what it cannot start', () => {
+    const vary = { server: ['chat', 'chatt'], 'engine.clientt': [1, 2], 'engine.maxPayload': ['x'] };
+    const found = problemsOf({ ...plan, vary, servers: { ...servers, other: { command: [], ready: 'here' } } });
+    for (const line of [
+      /^vary\.server\[1\]: `servers` has none of this name, did you mean "chat"\?$/,
+      /^vary\.engine\.clientt: the engine has no such option, did you mean "engine\.client"\?$/,
+      /^vary\.engine\.maxPayload\[0\]: expected number/,
+      /^servers\.other\.command: /,
+      /^servers\.other\.ready: expected a port or an http:\/\/ URL/,
+    ])
+      assert.ok(
+        found.some((problem) => line.test(problem)),
+        `${line} in\n${found.join('\n')}`,
+      );
+    assert.match(problemsOf({ ...plan, vary: { TLS: ['on', 'off'] } }).join(), /^vary\.server: names none/);
+  });
 });
 
 it('the pack’s studies are valid, and listed with what they ask', async () => {

@@ -14,11 +14,12 @@ import { perfectResult } from '../../helpers/results.ts';
 const PLAN: Plan = {
   scenario: '1k.yml',
   vary: { TLS: ['off', 'on'], workers: [1, 2, 4] },
+  servers: {},
   except: [],
   repeat: 20,
   seed: 1,
 };
-const FILE: StudyFile = { name: 'tls', title: '', plan: PLAN, scenario: '1k.yml', scenarioHash: 'abc' };
+const FILE: StudyFile = { name: 'tls', title: '', plan: PLAN, folder: '.', scenario: '1k.yml', scenarioHash: 'abc' };
 
 function runOf(number: number, given: Partial<StudyRun> = {}): StudyRun {
   const levels = { TLS: 'off', workers: 1 };

@@ -11,6 +11,7 @@ import { perfectResult } from '../../helpers/results.ts';
 const PLAN: Plan = {
   scenario: '<b>1k</b>.yml',
   vary: { TLS: ['off', 'on'], workers: [1, 2] },
+  servers: {},
   except: [],
   repeat: 3,
   seed: 1,

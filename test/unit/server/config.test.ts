@@ -15,6 +15,8 @@ test('only the token has to be set', () => {
     token: CAPACITY_TOKEN,
     adapter: { name: 'in-memory', settings: {} },
     websockets: 'ws',
+    plain: false,
+    modules: undefined,
     drainMs: 5000,
     pingIntervalMs: 25_000,
     pingTimeoutMs: 20_000,
@@ -44,7 +46,8 @@ test('every variable is read', () => {
     REDIS_URL: 'redis://127.0.0.1:6390',
     CAPACITY_REDIS_PREFIX: 'run7',
     CAPACITY_ADAPTER: 'redis',
-    CAPACITY_WEBSOCKETS: 'ws',
+    CAPACITY_WEBSOCKETS: 'eiows',
+    CAPACITY_MODULES: '/opt/modules',
     CAPACITY_DRAIN_MS: '1000',
     CAPACITY_PING_INTERVAL_MS: '2000',
     CAPACITY_PING_TIMEOUT_MS: '3000',
@@ -70,7 +73,9 @@ test('every variable is read', () => {
       name: 'redis',
       settings: { REDIS_URL: 'redis://127.0.0.1:6390', CAPACITY_REDIS_PREFIX: 'run7' },
     },
-    websockets: 'ws',
+    websockets: 'eiows',
+    plain: false,
+    modules: '/opt/modules',
     drainMs: 1000,
     pingIntervalMs: 2000,
     pingTimeoutMs: 3000,
@@ -87,6 +92,16 @@ test('every variable is read', () => {
     },
     logLevel: 'warn',
   });
+});
+
+test('a plain server runs on ws, without an adapter', () => {
+  const given = { CAPACITY_TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', REDIS_URL: 'redis://127.0.0.1:6390' };
+  const { websockets, plain, adapter } = parseConfig(given);
+  assert.deepEqual([websockets, plain, adapter.name], ['ws', true, 'in-memory']);
+  assert.throws(
+    () => parseConfig({ ...given, CAPACITY_ADAPTER: 'redis' }),
+    /CAPACITY_ADAPTER=redis: plain-ws has none/,
+  );
 });
 
 test('an empty variable counts as unset', () => {

@@ -30,6 +30,7 @@ test('one app per worker, each with its ports', async () => {
     STACK_CONTROL_PORTS: '5001,5002',
     STACK_TOKEN: 'a-token-of-some-length',
     STACK_REDIS_URL: 'redis://127.0.0.1:6380',
+    STACK_NODE: '/another/node',
   });
   assert.deepEqual(
     list.map(({ name, env }) => [name, env.CAPACITY_WORKER, env.CAPACITY_PORT, env.CAPACITY_CONTROL_PORT]),
@@ -40,7 +41,7 @@ test('one app per worker, each with its ports', async () => {
   );
   for (const { cwd, script, interpreter, exec_mode, env } of list) {
     assert.ok(existsSync(join(cwd, script)));
-    assert.equal(interpreter, process.execPath);
+    assert.equal(interpreter, '/another/node');
     assert.equal(exec_mode, 'fork');
     assert.equal(env.CAPACITY_TOKEN, 'a-token-of-some-length');
     assert.equal(env.REDIS_URL, 'redis://127.0.0.1:6380');

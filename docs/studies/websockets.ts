@@ -1,0 +1,190 @@
+/** The study of WebSocket servers: a row for each, from its runs, beside what Socket.IO's page on memory usage shows. */
+
+import type { Spread } from '../../protocol/repeat.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
+import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
+import { COLORS } from '../../report/charts/palette.ts';
+import { valueAt } from '../../report/figures.ts';
+import { decimals, kilobytes, milliseconds } from '../../report/format.ts';
+import { isUsable } from '../../report/measured-figures.ts';
+import { spreadOf } from '../../report/statistics/spread.ts';
+import type { MeasuredStudy } from './measured.ts';
+import { MEMORY_USAGE_CHART } from './published.ts';
+
+const MB = 1024 ** 2;
+const NAME = 'CAPACITY_WEBSOCKETS';
+const COLORS_OF_SERVERS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
+
+interface Server {
+  level: string;
+  title: string;
+  color: string;
+  /** Usable runs. */
+  results: Result[];
+}
+
+interface Column {
+  title: string;
+  value(result: Result): number | null;
+  format(value: number): string;
+}
+
+/** @returns the memory of a layer per connection */
+function slope(layer: string, title: string): Column {
+  return {
+    title: `${title} per connection, KB`,
+    value: at(`memory.perConnectionBytes.${layer}.slope`),
+    format: kilobytes,
+  };
+}
+
+export const HEAP = slope('workerHeapUsed', 'V8 heap');
+export const PSS = slope('workerPss', 'PSS');
+
+export const COLUMNS: Column[] = [
+  HEAP,
+  slope('workerExternal', 'External'),
+  PSS,
+  slope('workerRss', 'RSS'),
+  { title: 'CPU per 1,000 connects, s', value: at('cpu.worker.rampSecondsPerThousandConnects'), format: tenths(2) },
+  { title: 'CPU per ping, µs', value: microsecondsPerPing, format: tenths(0) },
+  {
+    title: 'CPU per copy of a broadcast, µs',
+    value: at('cpu.worker.broadcastMicrosecondsPerMessage'),
+    format: tenths(1),
+  },
+  { title: 'One way p50, ms', value: at('latency.oneWayMs.p50'), format: milliseconds },
+  { title: 'Last receiver p50, ms', value: at('latency.completionMs.p50'), format: milliseconds },
+];
+
+/** @returns the levels of the study in its order, also those without a run that can be used */
+export function serversOf({ study, runs }: MeasuredStudy): Server[] {
+  return (study.plan.vary[NAME] ?? []).map(String).map((level, index) => ({
+    level,
+    title: level === 'plain-ws' ? 'plain ws, no Socket.IO' : `Socket.IO on ${level}`,
+    color: COLORS_OF_SERVERS[index % COLORS_OF_SERVERS.length] as string,
+    results: runs.flatMap(({ levels, result }) =>
+      result && String(levels[NAME]) === level && isUsable(result) ? [result] : [],
+    ),
+  }));
+}
+
+/** @returns a row for each server: what it is, its runs, its figures, and what the page shows */
+export function rowsOf(servers: Server[]): { head: string[]; rows: string[][] } {
+  const rows = servers.map(({ level, title, results }) => [
+    title,
+    results[0]?.environment.versions.webSocketEngine ?? '–',
+    results.map(({ verdict }) => verdict.status).join(', ') || 'no run',
+    ...COLUMNS.map((column) => cell(column, results)),
+    publishedOf(level),
+  ]);
+  const head = ['Server', 'Version', 'Runs', ...COLUMNS.map(({ title }) => title), 'Socket.IO’s page: V8 heap, KB'];
+  return { head, rows };
+}
+
+/** The question of that page: on what does the memory of a connection depend, and how much does Socket.IO add? */
+export function answerOf(servers: Server[]): string[] {
+  const [heap, pss] = [HEAP, PSS].map((column) =>
+    servers.flatMap(({ title, results }) => {
+      const spread = spreadIn(column, results);
+      return spread ? [`${title} ${kilobytes(spread.mean)}`] : [];
+    }),
+  ) as [string[], string[]];
+  if (heap.length === 0) return [];
+  const straight = servers.flatMap(({ results }) =>
+    results.flatMap((result) => result.memory.perConnectionBytes.workerHeapUsed?.r2 ?? []),
+  );
+  return [
+    `V8 heap per connection, KB: ${heap.join('; ')}. PSS, which includes what C++ keeps, KB: ${pss.join('; ')}.`,
+    ...added(servers),
+    // Rounded down, so that only a perfect line is 1.
+    `The heap grows linearly in all runs: the lowest R² is ${decimals(Math.floor(Math.min(...straight) * 1000) / 1000, 3)}.`,
+  ];
+}
+
+function added(servers: Server[]): string[] {
+  const of = (level: string, column: Column) =>
+    spreadIn(column, servers.find((server) => server.level === level)?.results ?? [])?.mean;
+  const text = (column: Column) => {
+    const [with_, without] = [of('ws', column), of('plain-ws', column)];
+    return with_ === undefined || without === undefined
+      ? []
+      : [`${kilobytes(with_ - without)} of ${kilobytes(with_)} KB`];
+  };
+  const [heap, pss] = [text(HEAP), text(PSS)];
+  if (heap.length === 0) return [];
+  return [`On ws, Socket.IO and Engine.IO add ${heap[0]} of heap${pss.length > 0 ? `, and ${pss[0]} of PSS` : ''}.`];
+}
+
+/** Plateaus of all runs, and the mean of each at the same number of connections as a line. */
+export function memoryChart(servers: Server[], layer: 'workerHeapUsed' | 'workerPss', title: string): Chart | null {
+  const drawn = servers.filter(({ results }) => results.length > 0);
+  if (drawn.length === 0) return null;
+  const legend = drawn.map(({ title: name, color }) => ({ name, color }));
+  return drawChart({ title, legend }, 320, () => ({
+    grid: { left: 60, right: 24, top: 36, bottom: 46 },
+    xAxis: bottomAxis('connections', short),
+    yAxis: { ...valueAxis('MB', short), min: 0 },
+    series: drawn.flatMap(({ color, results }) => {
+      const points = results.flatMap(({ memory }) =>
+        memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
+          bytes === undefined ? [] : [{ x: connections, y: bytes / MB }],
+        ),
+      );
+      const groups = [...Map.groupBy(points, ({ x }) => x)].sort(([a], [b]) => a - b);
+      return [
+        {
+          type: 'line',
+          silent: true,
+          showSymbol: false,
+          data: groups.map(([x, group]) => [x, group.reduce((sum, { y }) => sum + y, 0) / group.length]),
+          lineStyle: { color, width: LINE_WIDTH },
+        },
+        {
+          type: 'scatter',
+          silent: true,
+          symbolSize: 7,
+          data: points.map(({ x, y }) => [x, y]),
+          itemStyle: { color: COLORS.page, borderColor: color, borderWidth: 2 },
+        },
+      ];
+    }),
+  }));
+}
+
+/** The mean of the runs, and below it the lowest and the highest. */
+function cell({ value, format }: Column, results: Result[]): string {
+  const spread = spreadIn({ title: '', value, format }, results);
+  if (!spread) return '–';
+  const range = spread.runs > 1 ? ` (${format(spread.min)} to ${format(spread.max)})` : '';
+  return format(spread.mean) + range;
+}
+
+function spreadIn({ value }: Column, results: Result[]): Spread | null {
+  return spreadOf(results.flatMap((result) => value(result) ?? []));
+}
+
+/** The server pings each connection once in an interval, and does nothing else while it is idle. */
+function microsecondsPerPing(result: Result): number | null {
+  const percent = at('cpu.worker.idlePercent')(result);
+  const intervalMs = Number(result.environment.server?.options.pingInterval);
+  if (percent === null || !(intervalMs > 0) || result.connections.peak === 0) return null;
+  return ((percent / 100) * intervalMs * 1000) / result.connections.peak;
+}
+
+function publishedOf(level: string): string {
+  const found = MEMORY_USAGE_CHART.find(({ server }) => server === level);
+  return found ? `${decimals(found.heapUsedKb, 1)} (${found.version})` : '–';
+}
+
+function at(path: string): (result: Result) => number | null {
+  return (result) => {
+    const value = valueAt(result, path);
+    return typeof value === 'number' ? value : null;
+  };
+}
+
+function tenths(digits: number): (value: number) => string {
+  return (value) => decimals(value, digits);
+}

@@ -1,0 +1,116 @@
+/** A server of the user's own that a study starts for a run, and stops after it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { execa, type ResultPromise } from 'execa';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { StudyServer } from '../../../protocol/study.ts';
+import { logTail } from '../../../server/stack/logs.ts';
+import { listens } from '../../../server/stack/ports.ts';
+import { childrenOf, processRef, terminate } from '../../../server/stack/processes.ts';
+
+export interface OwnServer {
+  pid: number;
+  /** It has ended, although nobody has stopped it. */
+  hasEnded(): boolean;
+  /** Stops it and everything that it has started. Idempotent. */
+  close(): Promise<void>;
+}
+
+interface StartOptions {
+  /** Besides this process's own. */
+  env: Record<string, string>;
+  cwd: string;
+  /** Receives its output. */
+  log: string;
+  signal: AbortSignal;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 50;
+const GRACE_MS = 10_000;
+
+/**
+ * Resolves when it answers.
+ * @throws CapacityError PORT_TAKEN, STUDY_SERVER_FAILED, or the signal's reason; nothing of it runs by then
+ */
+export async function startOwnServer(server: StudyServer, options: StartOptions): Promise<OwnServer> {
+  const { command, ready } = server;
+  const { env, cwd, log, signal } = options;
+  if (await answers(ready)) {
+    const message = `something answers at ${ready} already, before the study has started its server`;
+    throw new CapacityError('PORT_TAKEN', message, 'stop it, or choose another address for the server');
+  }
+  const [program = '', ...args] = command;
+  const output = { file: log, append: true } as const;
+  // A group of its own: Ctrl-C ends the run first, and then this.
+  const child = execa(program, args, { cwd, env, detached: true, stdio: ['ignore', output, output], reject: false });
+  let hasEnded = false;
+  void child.then(() => {
+    hasEnded = true;
+  });
+  const killGroup = () => signalGroup(child.pid, 'SIGKILL');
+  process.once('exit', killGroup);
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= stop(child).finally(() => process.off('exit', killGroup));
+    return closing;
+  };
+  try {
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    while (!(await answers(ready))) {
+      signal.throwIfAborted();
+      if (hasEnded) throw failed(`${command.join(' ')} has ended${reasonOf(await child)}`, log);
+      if (performance.now() > deadline) throw failed(`${ready} does not answer after 60 s`, log);
+      await sleep(POLL_INTERVAL_MS);
+    }
+    return { pid: child.pid as number, hasEnded: () => hasEnded, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Those that it has started are found as its descendants, and as members of its group. */
+async function stop(child: ResultPromise): Promise<void> {
+  const { pid } = child;
+  if (pid === undefined) return;
+  const refs = [pid, ...descendantsOf(pid)].map(processRef).filter((ref) => ref !== undefined);
+  signalGroup(pid, 'SIGTERM');
+  await terminate(refs, GRACE_MS);
+  signalGroup(pid, 'SIGKILL');
+  await child;
+}
+
+function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+function signalGroup(pid: number | undefined, name: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, name);
+  } catch {
+    // It has no members any more.
+  }
+}
+
+async function answers(ready: StudyServer['ready']): Promise<boolean> {
+  if (typeof ready === 'number') return listens('127.0.0.1', ready);
+  try {
+    // Many a server has no page; one that is not ready yet says so with a 5xx.
+    return (await fetch(ready, { signal: AbortSignal.timeout(2000) })).status < 500;
+  } catch {
+    return false;
+  }
+}
+
+/** @returns `: spawn nood ENOENT`, `: exit code 1` */
+function reasonOf({ originalMessage, exitCode, signal }: Awaited<ResultPromise>): string {
+  return `: ${originalMessage || (exitCode === undefined ? signal : `exit code ${exitCode}`)}`;
+}
+
+function failed(problem: string, log: string): CapacityError {
+  return new CapacityError(
+    'STUDY_SERVER_FAILED',
+    `${problem}. The end of its log:\n${logTail(log)}`,
+    'correct what the lines above report, or `command` and `ready` in the study',
+  );
+}

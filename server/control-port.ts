@@ -1,0 +1,75 @@
+/** The control port of a worker: the control namespace, `/metrics` and `/healthz`, whatever kind of server it has. */
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { Server } from 'socket.io';
+import { monotonicUs } from '../protocol/clock.ts';
+import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../protocol/events.ts';
+import { thisHost } from '../protocol/host.ts';
+import type { BatchWindow } from './batch-window.ts';
+import { type ControlRequests, serveControl } from './control.ts';
+import { serveHttp } from './http.ts';
+import { listen } from './listen.ts';
+import { currentValue, type Metrics } from './metrics.ts';
+import { tokenCheck } from './token.ts';
+import { InMemoryAdapter } from './versions.ts';
+import { type CollectionCount, collectGarbage, type EventLoopWindow, processStats } from './worker-stats.ts';
+
+interface ControlPortOptions {
+  token: string;
+  /** 0 chooses a free port. */
+  controlPort: number;
+  controlHost: string;
+  tls: { key: string | Buffer; cert: string | Buffer } | undefined;
+  worker: string;
+  metrics: Metrics;
+  eventLoop: EventLoopWindow;
+  collections: CollectionCount;
+  batches: BatchWindow;
+  publish(order: BroadcastOrder): Promise<BroadcastSent>;
+  /** Of a room, on all workers. */
+  members(room: string): Promise<number>;
+  counts: { connections(): number; rooms(): number };
+  describe(): Pick<WorkerStats, 'versions' | 'server'>;
+}
+
+/** @throws CapacityError PORT_TAKEN, LISTEN_FAILED */
+export async function openControlPort(options: ControlPortOptions): Promise<{ port: number; close(): Promise<void> }> {
+  const { token, controlPort, controlHost, tls, worker, metrics, eventLoop, collections, batches, counts } = options;
+  const http = tls ? createTlsServer(tls) : createServer();
+  const port = await listen(http, controlPort, controlHost, 'control port');
+  const isToken = tokenCheck(token);
+  const parts = { worker, registry: metrics.registry, isToken };
+  http.on('request', (request, response) => void serveHttp(request, response, parts));
+  const controlIo = new Server(http, { serveClient: false, adapter: InMemoryAdapter });
+  const requests: ControlRequests = {
+    broadcast: async (order) => {
+      const sent = await options.publish(order);
+      metrics.broadcasts.inc();
+      return sent;
+    },
+    members: async (room) => ({ worker, members: await options.members(room) }),
+    gc: () => ({ worker, ...collectGarbage() }),
+    stats: async () => ({
+      worker,
+      host: thisHost(),
+      ...processStats(),
+      collections: collections.read(),
+      connections: counts.connections(),
+      rooms: counts.rooms(),
+      broadcasts: await currentValue(metrics.broadcasts),
+      eventLoop: eventLoop.next(),
+      ...options.describe(),
+    }),
+    batches: () => ({ worker, ...batches.next() }),
+    time: () => ({ monotonicUs: monotonicUs() }),
+  };
+  serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
+  return {
+    port,
+    close: async () => {
+      const closed = controlIo.close();
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+}

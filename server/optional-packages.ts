@@ -1,0 +1,60 @@
+/**
+ * Packages of which the user installs those that a study needs. They have native code for one version of Node, so they
+ * can be in a folder of their own, beside the Node that runs the workers.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CapacityError } from '../protocol/errors.ts';
+
+interface OptionalPackage<T> {
+  module: T;
+  name: string;
+  version: string;
+}
+
+interface Manifest {
+  version: string;
+  main?: string;
+  exports?: { import?: string; '.'?: { import?: string } };
+}
+
+/**
+ * @param names packages that have the same interface: the first one that is installed is taken
+ * @param install arguments of `npm install`
+ * @param folder whose node_modules has them; by default they are installed beside this package
+ * @throws CapacityError PACKAGE_MISSING, also if it has no code for this Node
+ */
+export async function importOptional<T>(
+  names: string[],
+  install: string,
+  folder: string | undefined,
+): Promise<OptionalPackage<T>> {
+  const from = folder === undefined ? import.meta.filename : resolve(folder, 'from.js');
+  const found = names.flatMap((name) => {
+    const folders =
+      folder === undefined ? (createRequire(from).resolve.paths(name) ?? []) : [join(from, '../node_modules')];
+    const path = folders.map((modules) => join(modules, name)).find((path) => existsSync(join(path, 'package.json')));
+    return path === undefined ? [] : [{ name, path }];
+  })[0];
+  const fix = `for the Node of the workers (${process.version} now), npm install ${install}; if you do so in a folder of its own (--prefix <folder>), name it: CAPACITY_MODULES=<folder>`;
+  if (!found) {
+    const where = folder === undefined ? 'beside this package' : `in ${resolve(folder)}`;
+    throw new CapacityError('PACKAGE_MISSING', `${names.join(' or ')} is not installed ${where}`, fix);
+  }
+  const { name, path } = found;
+  const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as Manifest;
+  try {
+    const module = (await import(pathToFileURL(join(path, entryOf(manifest))).href)) as T;
+    return { module, name, version: manifest.version };
+  } catch (cause) {
+    const message = `${name} ${manifest.version} cannot be loaded by Node ${process.versions.node}: ${(cause as Error).message}`;
+    throw new CapacityError('PACKAGE_MISSING', message, fix, { cause });
+  }
+}
+
+/** `require.resolve` refuses packages that can only be imported, and `import.meta.resolve` knows no other folder. */
+function entryOf({ exports, main = 'index.js' }: Manifest): string {
+  return exports?.import ?? exports?.['.']?.import ?? main;
+}

@@ -1,0 +1,136 @@
+/**
+ * A server on `ws` alone, to see what Socket.IO adds to a connection: same clients, same messages, no Socket.IO and no
+ * Engine.IO. It speaks their protocols as far as the wire contract needs them, and keeps nothing per connection but the
+ * WebSocket and its place in a room.
+ */
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Logger, pino } from 'pino';
+import type { WebSocket } from 'ws';
+import { BatchWindow } from '../batch-window.ts';
+import type { ServerConfig } from '../config.ts';
+import { openControlPort } from '../control-port.ts';
+import { nodeFlags } from '../describe-server.ts';
+import { listen } from '../listen.ts';
+import { createMetrics } from '../metrics.ts';
+import { tuningOptions } from '../tunings.ts';
+import { bundled, bundledWs } from '../versions.ts';
+import { CollectionCount, EventLoopWindow } from '../worker-stats.ts';
+import { PlainContract } from './contract.ts';
+import { pingInTurn } from './ping.ts';
+
+/** Engine.IO's own. */
+const MAX_PAYLOAD_BYTES = 1e6;
+
+/** Engine.IO's packet types, as far as they are used. */
+const OPEN = '0';
+const MESSAGE = '4';
+
+export interface PlainApp {
+  /** @throws CapacityError PORT_TAKEN, LISTEN_FAILED; everything is closed by then */
+  start(): Promise<{ port: number; controlPort: number }>;
+  /** Accepts no more connections, waits up to `drainMs` for those that are open to close, ends the rest. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Opens nothing yet. A worker by itself: broadcasts reach its own members. */
+export function createPlainApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): PlainApp {
+  const { worker, pingIntervalMs, pingTimeoutMs } = config;
+  const { WebSocketServer } = bundled();
+  const http = createServer((_request, response) => response.writeHead(404).end('This is a WebSocket server.\n'));
+  const { perMessageDeflate } = tuningOptions(config.tunings);
+  const wss = new WebSocketServer({ server: http, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate });
+  const eventLoop = new EventLoopWindow();
+  const collections = new CollectionCount();
+  const batches = new BatchWindow();
+  const counts = { connections: () => wss.clients.size, rooms: () => contract.rooms.size };
+  const metrics = createMetrics(counts, worker, eventLoop);
+  const contract = new PlainContract(worker, metrics);
+  const opened: { close(): void | Promise<void> }[] = [
+    eventLoop,
+    collections,
+    batches,
+    { close: pingInTurn(wss.clients, pingIntervalMs) },
+  ];
+
+  function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {
+    // Anything else is the answer to a ping, or a goodbye.
+    if (!isBinary && data[0] === MESSAGE.charCodeAt(0)) contract.receive(this, data.toString('utf8', 1));
+  }
+  function onClose(this: WebSocket): void {
+    contract.forget(this);
+  }
+  wss.on('connection', (ws) => {
+    ws.on('message', onMessage).on('close', onClose).on('error', ws.terminate);
+    const sid = `${worker}-${randomBytes(15).toString('base64url')}`;
+    const limits = { pingInterval: pingIntervalMs, pingTimeout: pingTimeoutMs, maxPayload: MAX_PAYLOAD_BYTES };
+    ws.send(OPEN + JSON.stringify({ sid, upgrades: [], ...limits }));
+  });
+
+  async function start() {
+    try {
+      const control = await openControlPort({
+        token: config.token,
+        controlPort: config.controlPort,
+        controlHost: config.controlHost,
+        tls: undefined,
+        worker,
+        metrics,
+        eventLoop,
+        collections,
+        batches,
+        publish: (order) => contract.publish(order),
+        members: async (room) => contract.members(room),
+        counts,
+        describe: () => describe(config),
+      });
+      opened.push(control);
+      const ports = { port: await listen(http, config.port, config.host, 'WebSocket port'), controlPort: control.port };
+      log.info({ worker, ...ports, webSocketEngine: bundledWs() }, 'plain WebSocket worker is up');
+      return ports;
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  let closing: Promise<void> | undefined;
+  function close(): Promise<void> {
+    closing ??= shutDown();
+    return closing;
+  }
+  async function shutDown() {
+    const timer = new AbortController();
+    const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+    wss.close();
+    for (const ws of wss.clients) ws.close(1001);
+    const late = delay(config.drainMs, undefined, { signal: timer.signal }).catch(() => undefined);
+    await Promise.race([closed, late]);
+    timer.abort();
+    for (const ws of wss.clients) ws.terminate();
+    http.closeAllConnections();
+    await closed;
+    for (const owned of opened.reverse()) await owned.close();
+  }
+
+  return { start, close };
+}
+
+function describe({ pingIntervalMs, pingTimeoutMs, tunings }: ServerConfig) {
+  const versions = {
+    node: process.versions.node,
+    socketIo: 'none',
+    adapter: 'none',
+    webSocketEngine: bundledWs(),
+  };
+  const options = {
+    transports: 'websocket',
+    pingInterval: String(pingIntervalMs),
+    pingTimeout: String(pingTimeoutMs),
+    maxHttpBufferSize: String(MAX_PAYLOAD_BYTES),
+    perMessageDeflate: JSON.stringify(tuningOptions(tunings).perMessageDeflate),
+    nodeFlags: nodeFlags(process.execArgv, process.env.NODE_OPTIONS).join(' ') || 'none',
+  };
+  return { versions, server: { kind: 'plain' as const, tunings: {}, options } };
+}

@@ -1,0 +1,65 @@
+/** The Node that runs the workers: this process's own, or the one that the user names. */
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+
+export const environmentSchema = z.object({
+  /** A version that npm's package `node` has installed, or the path of a binary. */
+  SERVER_NODE: z
+    .string()
+    .regex(/^\d+\.\d+\.\d+$|\//, 'must be a version such as 22.22.2, or the path of a node binary')
+    .optional(),
+});
+
+/**
+ * Looks first in the folder where the packages of the WebSocket servers are, `CAPACITY_MODULES`.
+ * @returns path of the binary
+ * @throws CapacityError NODE_MISSING, CONFIG_INVALID
+ */
+export function serverNode(environment: NodeJS.ProcessEnv = process.env): string {
+  const { SERVER_NODE, CAPACITY_MODULES } = environment;
+  if (!SERVER_NODE || SERVER_NODE === process.versions.node) return process.execPath;
+  const { error } = environmentSchema.shape.SERVER_NODE.safeParse(SERVER_NODE);
+  if (error) {
+    const message = `SERVER_NODE=${SERVER_NODE} ${error.issues[0]?.message}`;
+    throw new CapacityError('CONFIG_INVALID', message, 'correct the variable');
+  }
+  if (SERVER_NODE.includes('/')) {
+    if (isExecutable(resolve(SERVER_NODE))) return resolve(SERVER_NODE);
+    const fix = 'correct the path, or give a version that npm installs, such as 22.22.2';
+    throw new CapacityError('NODE_MISSING', `SERVER_NODE=${SERVER_NODE} is not a program`, fix);
+  }
+  const folders = [
+    ...(CAPACITY_MODULES ? [resolve(CAPACITY_MODULES, 'node_modules')] : []),
+    resolve('node_modules'),
+    ...(createRequire(import.meta.url).resolve.paths('node') ?? []),
+  ];
+  const installed = folders.map((folder) => join(folder, 'node'));
+  const found = installed.find((path) => versionOf(path) === SERVER_NODE && isExecutable(join(path, 'bin/node')));
+  if (found) return join(found, 'bin/node');
+  const folder = CAPACITY_MODULES || 'server-modules';
+  throw new CapacityError(
+    'NODE_MISSING',
+    `Node ${SERVER_NODE}, which SERVER_NODE names for the workers, is not installed`,
+    `npm install --prefix ${folder} node@${SERVER_NODE}, and set CAPACITY_MODULES=${folder}; or give the path of a binary: SERVER_NODE=/path/to/node`,
+  );
+}
+
+function versionOf(path: string): string | undefined {
+  try {
+    return JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version;
+  } catch {
+    return undefined;
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,73 @@
+/** The plain server, as clients of Socket.IO and a run see it. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import type { Broadcast, BroadcastSent, WorkerStats } from '../../../protocol/events.ts';
+import { parseConfig } from '../../../server/config.ts';
+import { createPlainApp } from '../../../server/plain/app.ts';
+import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { rawWebSocket } from '../../helpers/raw-websocket.ts';
+
+async function setUp(t: TestContext, environment: Record<string, string> = {}) {
+  const given = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200', ...environment };
+  const app = createPlainApp(parseConfig(given), pino({ level: 'silent' }));
+  t.after(() => app.close());
+  const { port, controlPort } = await app.start();
+  const control = await connectControl(controlPort);
+  t.after(() => control.disconnect());
+  const url = `http://127.0.0.1:${port}`;
+  const stats = () => ask<WorkerStats>(control, 'stats');
+  return { app, url, port, control, stats };
+}
+
+test('a broadcast reaches the members of its room, and comes back', async (t) => {
+  const { url, control, stats } = await setUp(t);
+  const [member, other, stranger] = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
+  stranger.on('broadcast', () => assert.fail('not a member'));
+  assert.deepEqual(await member.emitWithAck('join_room', { clientKey: 'blue' }), {
+    room: 'blue',
+    worker: 'w0',
+    members: 1,
+  });
+  assert.equal((await other.emitWithAck('join_room', 'blue')).members, 2);
+  const received = Promise.all([onceOf(member, 'broadcast'), onceOf(other, 'broadcast')]);
+  const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 1000, seq: 1 });
+  assert.equal(sent.expected, 2);
+  const [[broadcast]] = (await received) as [[Broadcast], unknown];
+  assert.deepEqual(Object.keys(broadcast), ['seq', 'sentAtUs', 'worker', 'data']);
+  const echo = await member.emitWithAck('broadcast_echo', broadcast);
+  assert.ok(echo.seq === 1 && echo.roundTripUs > 0);
+
+  assert.match((await member.emitWithAck('join_room', 7)).error, /expected a room/);
+  for (const client of [member, other, stranger]) client.disconnect();
+  await eventually('nobody is left', async () => (await stats()).connections === 0);
+  assert.deepEqual(await ask(control, 'members', 'blue'), { worker: 'w0', members: 0 });
+});
+
+test('says that it is no Socket.IO server, and collects garbage', async (t) => {
+  const { control, stats } = await setUp(t);
+  const { versions, server } = await stats();
+  assert.equal(versions.socketIo, 'none');
+  assert.match(versions.webSocketEngine, /^ws \d/);
+  assert.equal(server?.kind, 'plain');
+  assert.equal((await ask<{ worker: string }>(control, 'gc')).worker, 'w0');
+});
+
+test('pings everybody once in an interval, so that clients stay', async (t) => {
+  const { url } = await setUp(t, { CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '300' });
+  const clients = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
+  // Two pings to each; a client that misses one disconnects after 600 ms.
+  for (let round = 0; round < 2; round++) await Promise.all(clients.map((client) => onceOf(client.io, 'ping')));
+  for (const client of clients) assert.ok(client.connected);
+  for (const client of clients) client.disconnect();
+});
+
+test('notifies its clients when it closes, and cuts one that does not answer', { timeout: 10_000 }, async (t) => {
+  const { app, url, port } = await setUp(t);
+  const client = await connectClient(url);
+  const { socket } = await rawWebSocket(port);
+  const left = [onceOf(client, 'disconnect'), onceOf(socket, 'close')];
+  await app.close();
+  await Promise.all(left);
+});
