@@ -77,14 +77,11 @@ export async function instrument(
   return instrumentServer(io, options);
 }
 
-/**
- * @internal as `instrument`, for the included server
- * @param tuned how it describes itself
- */
+/** @internal as `instrument`, for the included server, which describes itself */
 export async function instrumentServer(
   io: AnyServer,
   options: InstrumentOptions,
-  tuned?: Tuned,
+  own?: { tuned: Tuned; adapter: string },
 ): Promise<Instrumentation> {
   const { token, rooms, controlPort, controlHost, tls, worker, webSocketEngine } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
@@ -133,8 +130,8 @@ export async function instrumentServer(
       rooms: countRooms(io),
       broadcasts: await currentValue(metrics.broadcasts),
       eventLoop: eventLoop.next(),
-      versions: versionsOf(io, webSocketEngine),
-      server: describeServer(io, tuned),
+      versions: versionsOf(io, webSocketEngine, own?.adapter),
+      server: describeServer(io, own?.tuned),
     }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };

@@ -5,5 +5,5 @@ import { defineAdapter } from './adapter.ts';
 export const inMemory = defineAdapter({
   clustered: false,
   environment: z.object({}),
-  connect: async () => ({ errors: () => 0, close: async () => {} }),
+  connect: async () => ({ nameAndVersion: 'in-memory', errors: () => 0, close: async () => {} }),
 });

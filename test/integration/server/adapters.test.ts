@@ -19,16 +19,22 @@ interface Surroundings {
   breakDown?(): Promise<void>;
 }
 
+const onRedis = async (t: TestContext): Promise<Surroundings> => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  return {
+    environment: { REDIS_URL: redis.url, CAPACITY_REDIS_PREFIX: randomUUID() },
+    breakDown: () => redis.close(),
+  };
+};
+
 const SURROUNDINGS: Record<AdapterName, (t: TestContext) => Promise<Surroundings>> = {
   'in-memory': async () => ({ environment: {} }),
-  redis: async (t) => {
-    const redis = await startRedis();
-    t.after(() => redis.close());
-    return {
-      environment: { REDIS_URL: redis.url, CAPACITY_REDIS_PREFIX: randomUUID() },
-      breakDown: () => redis.close(),
-    };
-  },
+  redis: onRedis,
+  'redis-sharded-static': onRedis,
+  'redis-sharded-dynamic': onRedis,
+  'redis-sharded-dynamic-private': onRedis,
+  'redis-streams': onRedis,
 };
 
 test('every adapter of the table is tested here', () => {
