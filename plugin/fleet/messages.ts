@@ -7,6 +7,7 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
 import type { FleetSnapshot, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
+import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { ClientOptions } from './client.ts';
 import type { OwnEventPlan } from './own-event.ts';
 
@@ -20,6 +21,8 @@ export interface FleetSettings {
   ledger: boolean;
   /** The run's broadcasts; undefined without a run. */
   broadcasts?: BroadcastPlan;
+  /** If there are many, those that joins of its room are spread over. */
+  rooms?: RoomPlan;
   /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
   ownEvent?: OwnEventPlan;
   /** Disconnects per second when many connections leave together. */
@@ -73,7 +76,8 @@ export type FleetCommand =
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
   | { op: 'interest'; id: number; event: string; wanted: boolean }
   | { op: 'close'; id: number; requestId: number }
-  | { op: 'reset'; requestId: number }
+  /** Connections from this id on are those of the run. */
+  | { op: 'reset'; requestId: number; firstId: number }
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   | { op: 'sight'; requestId: number; watch: boolean }

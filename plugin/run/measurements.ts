@@ -9,6 +9,7 @@ import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
 import type { EngineSnapshot } from './link.ts';
+import { receiversRoom } from './receivers/receivers-room.ts';
 import type { SentinelReceipts } from './receivers/sentinel.ts';
 
 /** Layer → bytes. */
@@ -134,6 +135,8 @@ export interface Measurements {
   ownEvent: OwnEventMeasured | undefined;
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
+  /** Room of the run's own receivers, probe and sentinel. */
+  readonly receiversRoom: string;
   /** From its join on, just before the broadcasts. */
   sentinel: SentinelReceipts | undefined;
   /** When the probe's connection ended before the run released it. */
@@ -167,7 +170,10 @@ export function newMeasurements(
     target,
     load,
     connection,
-  }: Pick<Settings, 'engine' | 'target' | 'load'> & { connection: Pick<Settings['connection'], 'transports'> },
+    rooms,
+  }: Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
+    connection: Pick<Settings['connection'], 'transports'>;
+  },
 ): Measurements {
   const startedAt = new Date();
   return {
@@ -205,6 +211,7 @@ export function newMeasurements(
     ownEvent: undefined,
     snapshots: [],
     generator: [],
+    receiversRoom: receiversRoom(rooms),
     sentinel: undefined,
     probeLeftAtUs: undefined,
     roundTripsUs: { single: [], underLoad: [] },

@@ -20,6 +20,7 @@ import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
 import { inOrder, layerTitle } from '../layers.ts';
 import { basisOf, noCapacity } from '../memory-text.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { toRooms } from '../rooms.ts';
 import { fittingTable, table } from '../table.ts';
 import { clientsOf, transportNote } from '../transports.ts';
 
@@ -80,7 +81,7 @@ export function messages(result: Result, width: number): Section {
   if (delivery === null) return notMeasured(title, whyNoDelivery(result));
   const payloadBytes = delivery.received * delivery.payloadBytes;
   const rows = [
-    ['Broadcasts sent', integer(delivery.broadcasts), `of ${integer(delivery.payloadBytes)} bytes`],
+    ['Broadcasts sent', integer(delivery.broadcasts), `of ${integer(delivery.payloadBytes)} bytes${toRooms(delivery)}`],
     ['Receipts expected', integer(delivery.expected), ''],
     ['Receipts', integer(delivery.received), `${megabytes(payloadBytes)} MB of payload`],
     ['Coverage', percentOf(delivery.received, delivery.expected), ''],

@@ -25,6 +25,7 @@ export function summaryOf(count: number, p50: number): Summary {
 export function perfectBatch(seq: number, receivers: number): Batch {
   return {
     seq,
+    room: 'capacity',
     serverMembers: receivers,
     ...NO_COPIES,
     expected: receivers,
@@ -126,6 +127,7 @@ export function perfectResult(): Result {
       frames: 60_000,
       coverage: 1,
       coverageOfTarget: 1,
+      rooms: null,
       batches,
     },
     latency: {

@@ -4,6 +4,7 @@
  */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { EVENTS } from '../../../protocol/events.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
 import type { Pacer } from '../pacer.ts';
@@ -23,12 +24,15 @@ import { Counts } from './counts.ts';
 import type { Ledger } from './ledger.ts';
 import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
+import { RoomShare } from './room-share.ts';
 import type { Sightings } from './sightings.ts';
 
 export interface ConnectionManagerDependencies {
   settings: FleetSettings;
   /** Index of this process among all fleet processes of the run. */
   share: { index: number; of: number };
+  /** Of the connections that were opened since the last reset. */
+  firstId: number;
   createClient: CreateClient;
   ledger: Ledger;
   sightings: Sightings;
@@ -44,11 +48,13 @@ export class ConnectionManager implements ClientSink {
   readonly #table = new ConnectionTable();
   readonly #acknowledgements: Acknowledgements;
   readonly #clients: ClientFactory;
+  readonly #rooms: RoomShare | undefined;
 
   constructor(dependencies: ConnectionManagerDependencies) {
     this.#dependencies = dependencies;
     const { ledger, settings, answer } = dependencies;
     this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
+    this.#rooms = settings.rooms && new RoomShare(settings.rooms, settings.fleet, dependencies.firstId);
     this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
   }
 
@@ -86,7 +92,7 @@ export class ConnectionManager implements ClientSink {
   }
 
   #emit(command: EmitCommand): void {
-    const { namespace, event, args } = command;
+    const { namespace, event } = command;
     const connection = this.#table.find(command.id);
     const client = connection?.client;
     if (!client) return; // its end has been reported already
@@ -95,7 +101,8 @@ export class ConnectionManager implements ClientSink {
       pending.emits = [...(pending.emits ?? []), command];
       return;
     }
-    client.emit(namespace, event, args, this.#acknowledgements.request(client, command));
+    const sent = this.#rooms && event === EVENTS.joinRoom ? this.#rooms.joinsOf(command) : [command];
+    for (const one of sent) client.emit(namespace, event, one.args, this.#acknowledgements.request(client, one));
   }
 
   #interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {

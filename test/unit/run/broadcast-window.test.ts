@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
@@ -109,6 +110,37 @@ describe('broadcasts', () => {
     assert.deepEqual(
       frozen.map(({ seq, received }) => [seq, received]),
       [1, 2, 3, 4].map((seq) => [seq, 10]),
+    );
+  });
+
+  it('go to one room each, whose members are the only ones expected', async (t) => {
+    const window = new BroadcastWindow(t, { rooms: { count: 2 }, drain: { quiet: 1, deadline: 2 } });
+    const { control, link } = window.context;
+    const published: string[] = [];
+    control.broadcast = async ({ room, seq, atUs = 0 }, via) => {
+      published.push(`${room} by w${via}`);
+      // Five of the load, and in the first room the probe.
+      const expected = room === 'capacity:0' ? 6 : 5;
+      window.run.status.reached += 5;
+      return { seq, sentAtUs: atUs, worker: `w${via}`, expected };
+    };
+    const frozen: string[] = [];
+    const { freeze } = link;
+    link.freeze = (orders) => {
+      frozen.push(...orders.map(({ room }) => room));
+      return freeze(orders);
+    };
+    const measured = await window.measure();
+    assert.deepEqual(published, ['capacity:0 by w0', 'capacity:1 by w1', 'capacity:0 by w1', 'capacity:1 by w0']);
+    assert.deepEqual(frozen, ['capacity:0', 'capacity:1', 'capacity:0', 'capacity:1']);
+    assert.deepEqual(
+      measured.sent.map((one) => otherReceivers(one, measured)),
+      [5, 5, 5, 5],
+    );
+    assert.ok(window.drainSeconds < 1.5, 'nothing is outstanding');
+    assert.match(
+      measured.warnings.map(({ message }) => message).join(),
+      /^2 of 2 round trips under load: not answered$/,
     );
   });
 
