@@ -119,7 +119,7 @@ export async function instrumentServer(
       metrics.broadcasts.inc();
       return sent;
     },
-    members: async (room) => ({ worker, members: await countMembers(main, room) }),
+    members: async (room) => ({ worker, members: (await countMembers(main, room)).members }),
     gc: () => ({ worker, ...collectGarbage() }),
     stats: async () => ({
       worker,

@@ -13,6 +13,7 @@ import { latencyFigures } from './latency.ts';
 import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory.ts';
 import { doubtMiscounted } from './miscounted.ts';
+import { redisFigures } from './redis.ts';
 import { evaluate } from './verdict.ts';
 
 export function assembleResult(
@@ -24,6 +25,7 @@ export function assembleResult(
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
   const absent = absentSections(measurements);
+  const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
   const measured: Omit<Result, 'verdict' | 'capacity'> = {
     schemaVersion: 1,
     absent,
@@ -38,10 +40,11 @@ export function assembleResult(
       complete: measurements.aborted === undefined && measurements.stages.at(-1)?.name === 'done',
     },
     connections: connectionFigures(measurements),
-    delivery: absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null,
+    delivery,
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers),
+    redis: redisFigures(measurements, delivery?.received),
     generator: generatorFigures(measurements),
     machine: machineFigures(measurements, sampler, environment.cpuCount),
     sampling: { intervalMs, taken, missed, longestGapMs: Math.round(longestGapMs), failures },

@@ -8,6 +8,7 @@ import { addWarning, type RunContext } from './context.ts';
 import { drain } from './drain.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import type { Measurements } from './measurements.ts';
+import { markRedis, redisSince } from './redis-window.ts';
 import { clockDifference } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { mark, type WindowContext, windowSince } from './windows.ts';
@@ -24,6 +25,7 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
     measurements.roundTripsUs.underLoad.push(us + clockDifference(context, to[seq - 1]?.via ?? 0));
   measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
   await joinSentinel(context);
+  const redisBegin = await markRedis(context);
   await resetGenerator(context);
   const begin = await mark(context);
   const { received: receivedBefore, reached: reachedBefore } = link.status;
@@ -52,6 +54,8 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
     ? link.status.received - receivedBefore
     : sum(measurements.sent.map(({ expected }) => expected ?? 0));
   measurements.cpu.broadcast = await windowSince(context, begin, delivered);
+  const { sent, unsent } = measurements;
+  if (redisBegin) measurements.redis = await redisSince(context, redisBegin, sent.length + unsent.length);
   await noteGenerator(context, 'broadcasts');
   await settleClocks(context);
   checkSentinel(context);

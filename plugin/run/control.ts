@@ -2,7 +2,7 @@
 import type { ControlClients } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 
-export type Control = Pick<ControlClients, 'size' | 'stats' | 'gc' | 'time' | 'broadcast' | 'close'>;
+export type Control = Pick<ControlClients, 'size' | 'stats' | 'gc' | 'time' | 'members' | 'broadcast' | 'close'>;
 
 /** Of a server without control ports. */
 export const NO_CONTROL: Control = {
@@ -10,6 +10,7 @@ export const NO_CONTROL: Control = {
   stats: async () => [],
   gc: async () => {},
   time: async () => [],
+  members: async () => 0,
   broadcast: async () => {
     throw new Error('no control port');
   },

@@ -5,6 +5,7 @@ import { type TransportsName, transportsName } from '../../protocol/connection.t
 import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
 import type { LatencyFrom } from '../../protocol/result/latency.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import type { RedisTraffic } from '../samplers/redis.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
@@ -81,6 +82,13 @@ export interface OwnEventMeasured {
   example: string | undefined;
 }
 
+/** The adapter's Redis, during the broadcasts. */
+export interface RedisMeasured extends Omit<RedisTraffic, 'inBytes' | 'outBytes'> {
+  /** Received and sent, without the run's own requests. */
+  inBytes: number;
+  outBytes: number;
+}
+
 export interface Measurements {
   /** Name of the run's folder. */
   id: string;
@@ -125,6 +133,7 @@ export interface Measurements {
   cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; broadcast: CpuWindow | undefined };
   /** On the sampler's time. */
   stages: Result['stages'];
+  redis: RedisMeasured | undefined;
   /** In the order of `workersAtStart`. */
   clocks: WorkerClock[];
   sent: SentBroadcast[];
@@ -204,6 +213,7 @@ export function newMeasurements(
     fallingAtBaseline: [],
     cpu: { ramps: [], idle: [], broadcast: undefined },
     stages: [],
+    redis: undefined,
     clocks: [],
     sent: [],
     unsent: [],

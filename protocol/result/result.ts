@@ -10,6 +10,7 @@ import { latencySchema } from './latency.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine.ts';
 import { memorySchema } from './memory.ts';
 import { count, reasonSchema } from './parts.ts';
+import { redisSchema } from './redis.ts';
 import { serverSchema } from './server.ts';
 
 export const resultSchema = z.strictObject({
@@ -44,6 +45,7 @@ export const resultSchema = z.strictObject({
   latency: latencySchema,
   memory: memorySchema,
   cpu: cpuSchema,
+  redis: redisSchema.default(null),
   generator: generatorSchema,
   machine: machineSchema,
   sampling: samplingSchema,

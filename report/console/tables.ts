@@ -20,6 +20,7 @@ import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
 import { inOrder, layerTitle } from '../layers.ts';
 import { basisOf, noCapacity } from '../memory-text.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { redisRows } from '../redis.ts';
 import { toRooms } from '../rooms.ts';
 import { fittingTable, table } from '../table.ts';
 import { clientsOf, transportNote } from '../transports.ts';
@@ -95,6 +96,7 @@ export function messages(result: Result, width: number): Section {
     ['Unexpected', integer(delivery.unexpected), 'join not acknowledged before the send'],
     ['Late', integer(delivery.late), 'received after the ledger was closed'],
     ...otherCopies(delivery).map(({ title, count, note }) => [title, integer(count), note]),
+    ...redisRows(result),
   ];
   if (made.peak > 0) rows.push(['Payload per connection', kilobytes(payloadBytes / made.peak), 'KB']);
   const lines = table([], rows, INDENT, ['left', 'right', 'left']);

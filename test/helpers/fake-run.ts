@@ -139,6 +139,7 @@ export class FakeRun {
         this.collect();
       },
       time: async () => ['w0', 'w1'].map(() => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 })),
+      members: async () => this.status.joined,
       broadcast: async (order, via) => {
         const sentAtUs = order.atUs ?? monotonicUs();
         await wait((sentAtUs - monotonicUs()) / 1000);

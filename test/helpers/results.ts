@@ -251,6 +251,7 @@ export function perfectResult(): Result {
       ],
       lowest: 'workerFileDescriptors',
     },
+    redis: null,
     machine: {
       cpuIdlePercent: { ramp: 62.5, broadcasts: 48 },
       swappedInBytes: 0,

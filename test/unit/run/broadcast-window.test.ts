@@ -196,6 +196,28 @@ describe('the window', () => {
     assert.ok(afterBroadcasts);
   });
 
+  it('takes the counts of members off what goes through Redis', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { control } = window.context;
+    const seen = { version: '7.0.15', inBytes: 0, outBytes: 0, channels: 4, patterns: 1, shardChannels: 0 };
+    window.context.redis = { read: async () => undefined, lastFailure: undefined, traffic: async () => ({ ...seen }) };
+    const pass = (bytes: number) => {
+      seen.inBytes += bytes;
+      seen.outBytes += 2 * bytes;
+    };
+    control.members = async () => {
+      pass(100);
+      return 10;
+    };
+    const { broadcast } = control;
+    control.broadcast = (order, via) => {
+      pass(100 + 1000);
+      return broadcast(order, via);
+    };
+    const { redis } = await window.measure();
+    assert.deepEqual(redis, { ...seen, inBytes: 4000, outBytes: 8000 });
+  });
+
   it('has round trips under load, and the load of the generator', async (t) => {
     const measurements = await new BroadcastWindow(t).measure();
     assert.deepEqual(measurements.roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
