@@ -9,6 +9,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Target } from '../run/target.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
+import type { WorkerSources } from '../script/worker-sources.ts';
 import { serverDescription } from './server-description.ts';
 
 type Environment = Result['environment'];
@@ -93,6 +94,7 @@ export function settingsOf(
     ...others,
     // As in results of versions that knew one room only.
     rooms: rooms.count > 1 ? rooms : undefined,
+    workerSources: withoutAuth(settings.workerSources),
     control: control && { urls: control.urls },
     redis: redisUrl !== undefined,
     profile,
@@ -101,6 +103,12 @@ export function settingsOf(
     engineOptions: publicOptions(script.config.engines?.[ENGINE]),
     flow: script.scenarios,
   };
+}
+
+function withoutAuth(sources: WorkerSources | undefined): WorkerSources | undefined {
+  if (sources?.adminUi === undefined) return sources;
+  const { auth: _, ...adminUi } = sources.adminUi;
+  return { ...sources, adminUi };
 }
 
 function publicOptions(options: unknown): Record<string, unknown> {
