@@ -56,6 +56,15 @@ export interface ConnectionOptions {
   localAddress: string | undefined;
 }
 
+/** How attempts are repeated: with a delay that doubles each time. */
+export interface Backoff {
+  attempts: number;
+  delayMs: number;
+  maxDelayMs: number;
+  /** Share of the delay, 0 to 1, that is random. */
+  jitter: number;
+}
+
 /** PEM strings, not paths. */
 export interface TlsOptions {
   rejectUnauthorized?: boolean;

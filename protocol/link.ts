@@ -80,6 +80,8 @@ export interface FleetStatus {
   joining: number;
   /** Connected by polling, and about to change to WebSocket. */
   upgrading: number;
+  /** Dropped, and about to come back. */
+  away: number;
 }
 
 /** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
@@ -91,6 +93,29 @@ export interface ConnectionAccounts {
   failed: Record<string, number>;
   /** Opened and not alive any more, by Socket.IO's reason; `io client disconnect` is our own disconnect. */
   ended: Record<string, number>;
+  /** Ends of connections that came back: the number of times. */
+  returned: number;
+}
+
+/**
+ * Of connections that drop and are to come back: dropped = returned + gaveUp + left + away. A connection counts as often as
+ * it drops.
+ */
+export interface ReturnCounts {
+  dropped: number;
+  returned: number;
+  /** Of these, those whose session the server restored. */
+  recovered: number;
+  /** After the last attempt. */
+  gaveUp: number;
+  /** Closed by their virtual users meanwhile. */
+  left: number;
+  /** Now. */
+  away: number;
+  /** Attempts after the first one of an absence. */
+  retries: number;
+  /** HDR histogram of the time from the drop to the return, in microseconds, compressed base64. */
+  awayUs: string;
 }
 
 /** Cumulative counters and histograms of one engine's fleet. */
@@ -108,10 +133,11 @@ export interface FleetSnapshot {
   failures: Record<string, number>;
   /** What was said at the first of them, by cause; printable. */
   failureExamples: Record<string, string>;
+  /** Of first connections, and of those that come back. */
   retries: number;
-  reconnects: number;
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: Record<string, number>;
+  returns: ReturnCounts;
   /** Every connection that has opened, by its transport now or at its end. */
   transports: TransportCounts;
   /** Connections that stayed on polling, although the server offers WebSocket, by cause. */
@@ -252,6 +278,10 @@ export interface FrozenBroadcast {
   early: number;
   /** By how much the earliest of these came before the send; 0 without any. */
   earlyByUs: number;
+  /** Of the expected: members whose copy an absence kept away, and whose session the server restored. */
+  missed: number;
+  /** Of these, how many got it when they came back; part of `received`. */
+  resent: number;
   /**
    * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
    */

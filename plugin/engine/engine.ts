@@ -165,6 +165,7 @@ export default class CapacityEngine {
       broadcasts: plannedBroadcasts(this.#script, process.env),
       ...roomsOf(this.#script),
       ...ownEventOf(this.#script),
+      reconnection: config.reconnection,
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };

@@ -82,11 +82,8 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Pick<
-    FleetStatus,
-    'connecting' | 'connected' | 'upgrading' | 'joining' | 'joined' | 'received' | 'reached'
-  > {
-    const sum = { connecting: 0, connected: 0, upgrading: 0, joining: 0, joined: 0, received: 0, reached: 0 };
+  status(): Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed'> {
+    const sum = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0, received: 0, reached: 0 };
     for (const { status } of this.#processes) {
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += status[key];
     }
@@ -169,7 +166,11 @@ export class Fleet {
     } else if (answer.op === 'displaced') {
       this.#connections.get(answer.id)?.displaced(answer.count);
     } else if (answer.op === 'closed') {
-      this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace);
+      this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace, answer.returns);
+    } else if (answer.op === 'returned') {
+      this.#connections.get(answer.id)?.returned(answer.namespace, answer.retries);
+    } else if (answer.op === 'lost') {
+      this.#connections.get(answer.id)?.lost(answer.namespace, answer.reason, answer.retries);
     } else if (answer.op === 'refused') {
       this.#connections.get(answer.id)?.refused(new FleetError(answer.cause, answer.message));
     }

@@ -7,7 +7,7 @@ import type { ProcessSnapshot } from './messages.ts';
 
 export type MergedSnapshot = Omit<
   FleetSnapshot,
-  'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures' | 'failureExamples'
+  'accounts' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
 > & {
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
@@ -38,6 +38,16 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
     connected: entries.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
     attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
     disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(entries)]),
+    returns: {
+      dropped: sum((one) => one.returns.dropped),
+      returned: sum((one) => one.returns.returned),
+      recovered: sum((one) => one.returns.recovered),
+      gaveUp: sum((one) => one.returns.gaveUp),
+      left: sum((one) => one.returns.left),
+      away: sum((one) => one.returns.away),
+      retries: sum((one) => one.returns.retries),
+      awayUs: mergeEncoded(snapshots.map((one) => one.returns.awayUs)),
+    },
     transports: {
       websocket: sum((one) => one.transports.websocket),
       upgraded: sum((one) => one.transports.upgraded),
@@ -47,10 +57,7 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
     perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
     perSessionPrefix: sumCounts(snapshots.map((one) => one.perSessionPrefix)),
     connectUs: Object.fromEntries(
-      CONNECT_STAGES.map((stage) => [
-        stage,
-        encodeHistogram(mergeHistograms(snapshots.map((one) => decodeHistogram(one.connectUs[stage])))),
-      ]),
+      CONNECT_STAGES.map((stage) => [stage, mergeEncoded(snapshots.map((one) => one.connectUs[stage]))]),
     ) as FleetSnapshot['connectUs'],
     tlsResumed: sum((one) => one.tlsResumed),
     openings: addOpenings(snapshots.map((one) => one.openings)),
@@ -67,6 +74,10 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
     receivedBytes: sum((one) => one.receivedBytes),
     sentBytes: sum((one) => one.sentBytes),
   };
+}
+
+function mergeEncoded(histograms: string[]): string {
+  return encodeHistogram(mergeHistograms(histograms.map(decodeHistogram)));
 }
 
 /** Adds series that began at different times, on the grid of the earliest. */

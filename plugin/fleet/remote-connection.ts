@@ -30,8 +30,13 @@ export interface FleetConnection {
    * nobody waits for yet stays there.
    */
   keep(namespace: string, event: string, keeper: Keeper): Kept;
-  /** Calls the listener each time the connection, or one namespace of it, ends other than by `close()`. */
-  onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
+  /**
+   * Calls the listener each time the connection, or one namespace of it, ends other than by `close()`; `returns` if its
+   * process brings it back.
+   */
+  onDrop(listener: DropListener): void;
+  /** Calls the listener when a namespace of a connection that had dropped is back, or is lost for good. */
+  onReturn(listener: ReturnListener): void;
   /** Calls the listener when the server refuses what was sent without waiting for an answer: cause `join_refused`. */
   onRefused(listener: (error: FleetError) => void): void;
   /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
@@ -55,6 +60,17 @@ export interface Kept {
 }
 
 type Listener = (args: unknown[]) => void;
+type DropListener = (reason: string, namespace: string | undefined, returns: boolean) => void;
+type ReturnListener = (outcome: Return) => void;
+
+export interface Return {
+  /** Undefined if all are lost. */
+  namespace: string | undefined;
+  /** The reason of the drop, if it stays away. */
+  lostBy: string | undefined;
+  /** Attempts after the first one. */
+  retries: number;
+}
 
 export class RemoteConnection implements FleetConnection {
   readonly id: number;
@@ -68,7 +84,8 @@ export class RemoteConnection implements FleetConnection {
   #keeper: Pick<Keeper, 'displaced'> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
-  #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
+  #dropListener: DropListener | undefined;
+  #returnListener: ReturnListener | undefined;
   #refusalListener: ((error: FleetError) => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -177,8 +194,12 @@ export class RemoteConnection implements FleetConnection {
     };
   }
 
-  onDrop(listener: (reason: string, namespace: string | undefined) => void): void {
+  onDrop(listener: DropListener): void {
     this.#dropListener = listener;
+  }
+
+  onReturn(listener: ReturnListener): void {
+    this.#returnListener = listener;
   }
 
   onRefused(listener: (error: FleetError) => void): void {
@@ -192,6 +213,7 @@ export class RemoteConnection implements FleetConnection {
 
   async #close(): Promise<void> {
     this.#dropListener = undefined;
+    this.#returnListener = undefined;
     this.#refusalListener = undefined;
     this.child.rejectOf(this.id, new FleetError('closed', 'closed by the virtual user'));
     const { id } = this;
@@ -221,12 +243,21 @@ export class RemoteConnection implements FleetConnection {
     this.#keeper?.displaced(count);
   }
 
-  dropped(reason: string, namespace: string | undefined): void {
+  dropped(reason: string, namespace: string | undefined, returns = false): void {
     if (namespace === undefined) {
       this.#accounts.ended(this.#account, reason);
       this.child.rejectOf(this.id, new FleetError('closed', reason));
     }
-    this.#dropListener?.(reason, namespace);
+    this.#dropListener?.(reason, namespace, returns);
+  }
+
+  returned(namespace: string, retries: number): void {
+    this.#accounts.returned(this.#account);
+    this.#returnListener?.({ namespace, lostBy: undefined, retries });
+  }
+
+  lost(namespace: string | undefined, reason: string, retries: number): void {
+    this.#returnListener?.({ namespace, lostBy: reason, retries });
   }
 
   refused(error: FleetError): void {

@@ -119,10 +119,12 @@ function* ledgerProblems({ batches, source }: NonNullable<Result['delivery']>): 
           : 'does `delivery.id` tell one broadcast from another, and does nobody else publish with the same ids?',
     };
   }
-  // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts.
+  // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts. Who drops is no
+  // member to the server before we notice it, nor while it is away.
   const disagreeing = batches.filter(
-    ({ serverMembers, expected, unexpected }) =>
-      serverMembers !== null && Math.abs(serverMembers - expected) > unexpected,
+    ({ serverMembers, expected, unexpected, missed, lostDisconnected }) =>
+      serverMembers !== null &&
+      (serverMembers > expected + unexpected || serverMembers < expected - unexpected - missed - lostDisconnected),
   );
   const [first] = disagreeing;
   if (first) {

@@ -36,6 +36,7 @@ export const NO_STATUS: FleetStatus = {
   reached: 0,
   joining: 0,
   upgrading: 0,
+  away: 0,
 };
 
 export class EngineLink {

@@ -1,6 +1,7 @@
 /** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
 import { z } from 'zod';
 import {
+  type Backoff,
   type ClientKind,
   type ConnectionOptions,
   MAX_PAYLOAD_BYTES,
@@ -12,14 +13,6 @@ import { connectionShape, enginePath } from './connect-options.ts';
 import { timeoutSchema } from './duration.ts';
 import { findParser, folderOf, readTlsFiles } from './files.ts';
 import { ENGINE, type Script } from './script.ts';
-
-export interface Backoff {
-  attempts: number;
-  delayMs: number;
-  maxDelayMs: number;
-  /** Share of the delay, 0 to 1, that is random. */
-  jitter: number;
-}
 
 export interface EngineOptions {
   client: ClientKind;

@@ -32,7 +32,7 @@ export const VERDICT_REASONS = {
   REDIS_GONE: { invalidates: true, meaning: 'Redis stopped answering during the run' },
   ACCOUNTS_MISMATCH: {
     invalidates: true,
-    meaning: 'an engine and its fleet count a different number of living connections',
+    meaning: 'an engine and its fleet count a different number of living connections, or of returns of dropped ones',
   },
   TRANSPORTS_MISMATCH: {
     invalidates: true,
@@ -63,6 +63,7 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning: 'a worker of Artillery did not answer, so what it counted is not known',
   },
+  CONNECTIONS_DROPPED: { invalidates: false, meaning: 'open connections dropped, and came back' },
   CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections ended before the run released them' },
   NOT_UPGRADED: {
     invalidates: false,

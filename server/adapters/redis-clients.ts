@@ -102,6 +102,7 @@ const UNWATCHED = [
   'sSubscribe',
   'sUnsubscribe',
   'xAdd',
+  'set',
 ] as const;
 
 function handleRejections(client: object, onError: (error: Error) => void): void {

@@ -6,6 +6,7 @@ import { RedisClients, redisEnvironment } from './redis-clients.ts';
 
 export const redisStreams = defineAdapter({
   clustered: true,
+  recovers: true,
   environment: redisEnvironment,
   /**
    * While Redis is away, broadcasts stay on their worker. A worker that was cut off reads on in the stream.

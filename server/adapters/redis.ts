@@ -5,6 +5,7 @@ import { RedisClients, redisEnvironment } from './redis-clients.ts';
 
 export const redis = defineAdapter({
   clustered: true,
+  recovers: false,
   environment: redisEnvironment,
   /** While Redis is away, broadcasts stay on their worker. @throws CapacityError REDIS_UNREACHABLE */
   async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: key }, log) {

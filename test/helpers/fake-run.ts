@@ -108,7 +108,7 @@ export class FakeRun {
       snapshots: async () => {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
-        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {} };
+        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {}, returned: 0 };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
         return [snapshot({ opened: started, connected, transports, accounts, receipts })];

@@ -87,7 +87,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
   return {
     from: ENGINE_1,
     processes: [],
-    accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {} },
+    accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 },
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
     attempts: 0,
     opened: 0,
@@ -95,8 +95,8 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     failures: {},
     failureExamples: {},
     retries: 0,
-    reconnects: 0,
     disconnects: {},
+    returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: encoded([]) },
     transports: { websocket: 0, upgraded: 0, polling: 0 },
     upgradeFailures: {},
     perWorker: {},

@@ -101,6 +101,7 @@ export function perfectResult(): Result {
       skipped: 0,
       unknownAcks: 0,
       retries: 0,
+      reconnection: null,
       disconnects: {},
       configuredRatePerSec: 500,
       achievedRatePerSec: 499.2,

@@ -52,6 +52,13 @@ export function ackRequest(bytes: Buffer, start: number, end: number): { namespa
   return { namespace: comma < 0 ? '/' : head.slice(0, comma), id: Number(head.slice(comma + 1)) };
 }
 
+/** @param start as in `mayBe` */
+export function namespaceOf(bytes: Buffer, start: number, end: number): string {
+  if (bytes[start] !== SLASH) return '/';
+  const comma = bytes.indexOf(COMMA, start);
+  return bytes.toString('utf8', start, comma < 0 ? end : Math.min(comma, end));
+}
+
 /** Skips the namespace and the acknowledgement id. Never reads beyond `end`: older messages lie there. */
 export function skipHead(bytes: Uint8Array, start: number, end: number): number {
   let at = start;

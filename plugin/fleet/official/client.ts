@@ -7,7 +7,15 @@ import { Manager, type Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { networkCause } from '../cause.ts';
-import type { Client, ClientOptions, ClientSink, CountedEvent, TransportState } from '../client.ts';
+import {
+  type Client,
+  type ClientOptions,
+  type ClientSink,
+  type CountedEvent,
+  NO_SESSIONS,
+  type RecoverableSession,
+  type TransportState,
+} from '../client.ts';
 import { contractEvent } from '../decoded-broadcast.ts';
 import type { Failure } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
@@ -21,14 +29,22 @@ import { sizeOf, Unsent } from './unsent.ts';
 /**
  * @param slot dense number, never reused: the ledger's index
  * @param counted the event that the ledger counts
+ * @param sessions of the client before, which the server may restore
  */
 export function createOfficialClient(
   slot: number,
   options: ClientOptions,
   sink: ClientSink,
   counted: CountedEvent = contractEvent,
+  sessions: readonly RecoverableSession[] = NO_SESSIONS,
 ): Client {
-  return new OfficialClient(slot, options, sink, counted);
+  return new OfficialClient(slot, options, sink, counted, sessions);
+}
+
+/** Parts of a socket of socket.io-client that are not public: what it asks the server to restore. */
+interface SocketPrivates {
+  _pid?: string | undefined;
+  _lastOffset?: string | undefined;
 }
 
 interface WebSocketTransport {
@@ -44,11 +60,13 @@ interface EnginePrivates {
 }
 
 class OfficialClient implements Client {
-  readonly slot: number;
+  slot: number;
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
   readonly #counted: CountedEvent;
+  /** Of the client before. */
+  readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
   #webSocket: WebSocketTransport['ws'];
@@ -61,11 +79,26 @@ class OfficialClient implements Client {
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
-  constructor(slot: number, options: ClientOptions, sink: ClientSink, counted: CountedEvent) {
+  constructor(
+    slot: number,
+    options: ClientOptions,
+    sink: ClientSink,
+    counted: CountedEvent,
+    former: readonly RecoverableSession[],
+  ) {
+    this.#former = former;
     this.slot = slot;
     this.#options = options;
     this.#sink = sink;
     this.#counted = counted;
+  }
+
+  get sessions(): readonly RecoverableSession[] {
+    if (!this.#options.keepsSessions) return NO_SESSIONS;
+    return [...this.#connected, ...this.#pending].flatMap(([namespace, socket]) => {
+      const { _pid: pid, _lastOffset: offset } = socket as unknown as SocketPrivates;
+      return pid === undefined ? [] : [{ namespace, pid, offset }];
+    });
   }
 
   connect(namespace: string): void {
@@ -75,6 +108,7 @@ class OfficialClient implements Client {
       const manager = this.#manager ?? this.#start();
       const socket = manager.socket(namespace, { auth: this.#options.auth });
       this.#pending.set(namespace, socket);
+      this.#resume(namespace, socket);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
       openIsolated(
         () => socket.connect(),
@@ -86,6 +120,13 @@ class OfficialClient implements Client {
       process.nextTick(() => this.#fail(failure));
     }
     if (this.#state === 'idle') this.#state = 'connecting';
+  }
+
+  /** As if it were the socket of the client before, which the library would have kept. */
+  #resume(namespace: string, socket: Socket): void {
+    const session = this.#former.find((one) => one.namespace === namespace);
+    const privates: SocketPrivates = { _pid: session?.pid, _lastOffset: session?.offset };
+    if (session) Object.assign(socket, privates);
   }
 
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
@@ -201,7 +242,7 @@ class OfficialClient implements Client {
     const isFirst = this.#state === 'connecting';
     this.#state = 'open';
     const timings = isFirst ? { openUs: this.#openUs, namespaceUs: monotonicUs() - this.#startedAtUs } : undefined;
-    this.#sink.onOpen(this, namespace, this.#manager?.engine.id ?? '', timings);
+    this.#sink.onOpen(this, namespace, this.#manager?.engine.id ?? '', timings, Boolean(socket.recovered));
   }
 
   #onRefused(namespace: string, message: string, data: unknown): void {

@@ -1,6 +1,7 @@
 /** What a fleet process knows of one connection of the engine. A reconnect gives it a new client with a new slot. */
 import type { Client, ClientOptions, TransportState } from '../client.ts';
 import type { FleetCommand } from '../messages.ts';
+import type { Home } from './home.ts';
 import type { KeptEvents } from './kept-events.ts';
 
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
@@ -36,12 +37,14 @@ export interface ConnectionState {
   overrides: Partial<ClientOptions> | undefined;
   /** Undefined if no step of the flow waits for an event. */
   kept: KeptEvents | undefined;
+  /** Undefined unless the run reconnects. */
+  home: Home | undefined;
 }
 
 export const NONE_PENDING: readonly PendingNamespace[] = [];
 
 /** Sets all keys at once, so that all connections have the same shape in V8. */
-export function newConnectionState(id: number): ConnectionState {
+export function newConnectionState(id: number, home: Home | undefined): ConnectionState {
   return {
     id,
     client: undefined,
@@ -56,12 +59,18 @@ export function newConnectionState(id: number): ConnectionState {
     portTries: 0,
     overrides: undefined,
     kept: undefined,
+    home,
   };
 }
 
 /** @returns the worker's id that our own servers put in front of a session id, `w0-…`; `''` for any other server */
 export function workerOf(sessionId: string): string {
   return /^([a-z0-9]+)-/.exec(sessionId)?.[1] ?? '';
+}
+
+/** Those that the connection's client is to open. */
+export function namespacesToOpen({ pending, home }: ConnectionState): string[] {
+  return [...(home?.away?.waiting ?? []), ...pending.map(({ namespace }) => namespace)];
 }
 
 export function findPending({ pending }: ConnectionState, namespace: string): PendingNamespace | undefined {

@@ -1,10 +1,17 @@
 /** The connections of a fleet process, found by the engine's id or by the slot of their client. */
 import type { Client } from '../client.ts';
 import { type ConnectionState, newConnectionState } from './connection-state.ts';
+import { newHome } from './home.ts';
 
 export class ConnectionTable {
   readonly #byId = new Map<number, ConnectionState>();
   readonly #bySlot: (ConnectionState | undefined)[] = [];
+  readonly #reconnects: boolean;
+
+  /** @param reconnects whether connections are to keep what they need to come back */
+  constructor(reconnects: boolean) {
+    this.#reconnects = reconnects;
+  }
 
   find(id: number): ConnectionState | undefined {
     return this.#byId.get(id);
@@ -13,7 +20,7 @@ export class ConnectionTable {
   findOrAdd(id: number): ConnectionState {
     let connection = this.#byId.get(id);
     if (!connection) {
-      connection = newConnectionState(id);
+      connection = newConnectionState(id, this.#reconnects ? newHome() : undefined);
       this.#byId.set(id, connection);
     }
     return connection;
@@ -27,6 +34,12 @@ export class ConnectionTable {
   /** @returns the slot of the connection's next client; slots are never reused */
   assignSlot(connection: ConnectionState): number {
     return this.#bySlot.push(connection) - 1;
+  }
+
+  /** The connection's next client has the slot that it had before. */
+  keepSlot(connection: ConnectionState, slot: number): number {
+    this.#bySlot[slot] = connection;
+    return slot;
   }
 
   releaseSlot({ slot }: Client): void {

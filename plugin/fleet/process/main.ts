@@ -81,8 +81,8 @@ async function loadClients({ client, ownEvent: plan, defaults: { parser } }: Fle
     const { createOfficialClient } = await import('../official/client.ts');
     const { isolateExceptions } = await import('../official/isolate.ts');
     isolateExceptions();
-    const create: ConnectionManagerDependencies['createClient'] = (slot, options, sink) =>
-      createOfficialClient(slot, options, sink, counted);
+    const create: ConnectionManagerDependencies['createClient'] = (slot, options, sink, sessions) =>
+      createOfficialClient(slot, options, sink, counted, sessions);
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');

@@ -56,13 +56,15 @@ export class ProcessState {
     const { counts, joining, joined } = this.connections;
     const { connecting, connected, upgrading } = counts;
     const { received, reached } = this.ledger;
-    return { op: 'status', connecting, connected, upgrading, joining, joined, received, reached };
+    const { away } = this.connections.returns;
+    return { op: 'status', connecting, connected, upgrading, away, joining, joined, received, reached };
   }
 
   snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {
     const { connecting: _, upgrading: __, ...counted } = this.connections.counts;
     return {
       ...counted,
+      returns: this.connections.returns.snapshot(),
       health: processHealth(counted.connected, eventLoop),
       connectUs: this.#connectTimes.snapshot(),
       openings: this.#openSeries.snapshot(),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Client, ClientSink } from '../../../plugin/fleet/client.ts';
+import { type Client, type ClientSink, NO_SESSIONS } from '../../../plugin/fleet/client.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
 import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
@@ -18,7 +18,8 @@ function idleConnections() {
   const nothing = () => {};
   const createClient = (slot: number) => {
     const calls = { connect: nothing, emit: nothing, close: nothing, destroy: nothing };
-    const client: Client = { slot, interest: undefined, transport: 'websocket', isUpgrading: false, ...calls };
+    const idle = { interest: undefined, sessions: NO_SESSIONS, transport: 'websocket', isUpgrading: false } as const;
+    const client: Client = { slot, ...idle, ...calls };
     clients.push(client);
     return client;
   };

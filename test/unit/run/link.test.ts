@@ -19,6 +19,7 @@ const STATUS: FleetStatus = {
   reached: 7,
   joining: 0,
   upgrading: 0,
+  away: 0,
 };
 
 /** The other end, as an engine of an Artillery worker. */
