@@ -44,6 +44,8 @@ export interface ConnectionOptions {
   /** Socket.IO CONNECT payload. */
   auth: Record<string, unknown> | undefined;
   tls: TlsOptions;
+  /** Offers permessage-deflate to the server, as browsers do, and takes what it grants; by default it is not offered. */
+  compression?: boolean;
   /** File of a module that encodes packets otherwise than Socket.IO does by default. */
   parser?: string | undefined;
   /** Arguments of the answer to an event for which the server asks for an acknowledgement; undefined gives none. */

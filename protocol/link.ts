@@ -140,6 +140,8 @@ export interface FleetSnapshot {
   returns: ReturnCounts;
   /** Every connection that has opened, by its transport now or at its end. */
   transports: TransportCounts;
+  /** Of these, those whose WebSocket the server has granted compression. */
+  compressed: number;
   /** Connections that stayed on polling, although the server offers WebSocket, by cause. */
   upgradeFailures: Record<string, number>;
   /** Connections now, by the worker that the join's acknowledgement named. */

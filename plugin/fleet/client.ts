@@ -139,6 +139,8 @@ export interface Client {
   interest: Set<string> | undefined;
   /** While it is open. */
   readonly transport: TransportState;
+  /** The server has granted compression to its WebSocket. */
+  readonly isCompressed: boolean;
   /** It polls, and `onUpgraded` or `onUpgradeFailed` will follow. */
   readonly isUpgrading: boolean;
   /** Opens the transport if needed, then the namespace. */

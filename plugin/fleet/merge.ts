@@ -53,6 +53,7 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       upgraded: sum((one) => one.transports.upgraded),
       polling: sum((one) => one.transports.polling),
     },
+    compressed: sum((one) => one.compressed),
     upgradeFailures: sumCounts(snapshots.map((one) => one.upgradeFailures)),
     perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
     perSessionPrefix: sumCounts(snapshots.map((one) => one.perSessionPrefix)),

@@ -47,6 +47,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     stagesMs,
     tlsHandshakes: tlsHandshakes(stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))),
     transports: transportFigures(measurements),
+    compression: compressionFigures(measurements),
     perWorker: sumCounts([
       ...snapshots.map(({ perWorker }) => perWorker),
       ...snapshots.map(({ perSessionPrefix }) => namesOf(measurements, perSessionPrefix)),
@@ -82,6 +83,16 @@ function transportFigures({ engine, transports, snapshots }: Measurements): Resu
     upgraded: sum(snapshots.map((snapshot) => snapshot.transports.upgraded)),
     polling: sum(snapshots.map((snapshot) => snapshot.transports.polling)),
     upgradeFailures: sumCounts(snapshots.map(({ upgradeFailures }) => upgradeFailures)),
+  };
+}
+
+function compressionFigures(measurements: Measurements): Result['connections']['compression'] {
+  const { engine, compression, serverCompresses, snapshots } = measurements;
+  if (engine !== ENGINE || snapshots.length === 0) return null;
+  return {
+    asked: compression,
+    granted: sum(snapshots.map(({ compressed }) => compressed)),
+    byServer: serverCompresses,
   };
 }
 

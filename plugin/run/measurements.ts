@@ -97,6 +97,10 @@ export interface Measurements {
   readonly engine: string;
   /** How connections begin, unless a step says otherwise. */
   readonly transports: TransportsName;
+  /** Whether the connections offer it to the server. */
+  readonly compression: boolean;
+  /** Whether the server grants compression to a client that offers it; null if nobody asked, or could. */
+  serverCompresses: boolean | null;
   target: string;
   profile: 'full' | 'embedded' | 'remote';
   /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
@@ -183,7 +187,7 @@ export function newMeasurements(
     connection,
     rooms,
   }: Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
-    connection: Pick<Settings['connection'], 'transports'>;
+    connection: Pick<Settings['connection'], 'transports' | 'compression'>;
   },
 ): Measurements {
   const startedAt = new Date();
@@ -193,6 +197,8 @@ export function newMeasurements(
     startedAt,
     engine,
     transports: transportsName(connection.transports),
+    compression: connection.compression ?? false,
+    serverCompresses: null,
     target,
     profile: 'remote',
     control: true,

@@ -54,6 +54,7 @@ export const optionsSchema = z.strictObject({
       error: 'expected false, or a list: the arguments of the answer',
     })
     .default([]),
+  compression: z.boolean().default(false),
   tls: tlsSchema.optional(),
   timeout: timeoutSchema.optional(),
   connectTimeout: timeoutSchema.default(20_000),
@@ -74,6 +75,7 @@ const ELSEWHERE: Record<string, string> = {
   randomizationFactor: 'write reconnection: {jitter: …}',
   rejectUnauthorized: 'write tls: {rejectUnauthorized: …}',
   ackTimeout: 'write timeout: <seconds>',
+  perMessageDeflate: 'write compression: true',
   parser: 'one parser serves all connections: write it in config.engines.socketio-capacity',
   leaveRate: 'write disconnectRate',
   forceNew: 'remove it: every virtual user has its own connection anyway',
@@ -160,6 +162,7 @@ function resolve(
       headers: { ...options.extraHeaders, ...options.headers },
       auth: options.auth,
       tls,
+      compression: options.compression,
       parser,
       acknowledge: options.acknowledge === false ? undefined : options.acknowledge,
       connectTimeoutMs: options.connectTimeout,

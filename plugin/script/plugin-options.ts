@@ -81,6 +81,8 @@ export const environmentSchema = z.object({
     .enum(Object.keys(TRANSPORTS) as TransportsName[])
     .transform((name): readonly Transport[] => TRANSPORTS[name])
     .optional(),
+  /** In place of the engine's option `compression`. */
+  COMPRESSION: z.stringbool({ error: 'must be on or off' }).optional(),
   /** The stack of the run speaks TLS. */
   TLS: z.stringbool({ error: 'must be on or off' }).optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),

@@ -66,6 +66,18 @@ export const connectionsSchema = z.strictObject({
     })
     .nullable()
     .default(null),
+  /** permessage-deflate. Null where nobody counts, and in results of older versions, which never asked for it. */
+  compression: z
+    .strictObject({
+      /** The connections offered it to the server. */
+      asked: z.boolean(),
+      /** Of those that opened, how many the server granted it. */
+      granted: count,
+      /** The server grants it to a client that offers it; null if that is not known. */
+      byServer: z.boolean().nullable(),
+    })
+    .nullable()
+    .default(null),
   perWorker: z.record(z.string(), count),
   /** Clients of each server as `@socket.io/admin-ui` in it counts them, the run's own included; null without one. */
   perServer: z.record(z.string(), count).nullable().default(null),

@@ -20,6 +20,7 @@ import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
 import { inOrder, layerTitle } from '../layers.ts';
 import { basisOf, noCapacity } from '../memory-text.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { reconnectionNote } from '../reconnection.ts';
 import { redisRows } from '../redis.ts';
 import { toRooms } from '../rooms.ts';
 import { fittingTable, table } from '../table.ts';
@@ -59,6 +60,8 @@ export function connections(result: Result): Section {
   }
   const clients = clientsOf(result);
   if (clients !== null) rows.push(['Clients', '', [clients, transportNote(result)].filter(Boolean).join('; ')]);
+  const reconnection = reconnectionNote(result);
+  if (reconnection !== null) rows.push(['Reconnection', '', reconnection]);
   const perWorker = Object.values(made.perWorker);
   if (perWorker.length > 0) {
     const [least, most] = [Math.min(...perWorker), Math.max(...perWorker)];

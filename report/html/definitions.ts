@@ -43,6 +43,11 @@ export const DEFINITIONS = {
     anchor: 'transports',
     text: 'How connections talk to the server: WebSocket from the start, upgraded to it from HTTP long-polling, as socket.io-client does by default, or polling. Every connection that opened is in exactly one of the three.',
   },
+  compression: {
+    term: 'Compression',
+    anchor: 'compression',
+    text: 'permessage-deflate (RFC 7692): browsers offer it with every WebSocket, and the server grants it or not. A server that does keeps a zlib context for each connection, and compresses each message for each of them.',
+  },
   failures: {
     term: 'Failures and disconnects',
     anchor: 'failures',

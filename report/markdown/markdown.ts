@@ -7,6 +7,7 @@ import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from
 import { GRADES, gradeOf } from '../grade.ts';
 import { layerTitle, mainLayers } from '../layers.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { reconnectionNote } from '../reconnection.ts';
 import { serverName, serverProperties } from '../server.ts';
 import { clientsOf, transportNote } from '../transports.ts';
 import { cpu, latency, limits, notMeasured, optional, perConnection } from './figures.ts';
@@ -114,6 +115,7 @@ function connections(result: Result): string {
     ['Memory per Connection (approx)', optional(approximate(result), kilobytes), 'KB'],
     ['Theoretical Max Connections', optional(found.seedTheoreticalMax, integer), 'conn'],
     ['Transport', transportNote(result) ?? clientsOf(result) ?? '–', '-'],
+    ...(reconnectionNote(result) === null ? [] : [['Reconnection', reconnectionNote(result) as string, '-']]),
     ['Grade', gradeOf(result) ?? '–', '-'],
   ];
   return markdownTable(

@@ -98,6 +98,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     disconnects: {},
     returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: encoded([]) },
     transports: { websocket: 0, upgraded: 0, polling: 0 },
+    compressed: 0,
     upgradeFailures: {},
     perWorker: {},
     perSessionPrefix: {},

@@ -110,6 +110,7 @@ export function perfectResult(): Result {
       tlsHandshakes: null,
       stagesMs: { tcp: summaryOf(5000, 0.4) },
       transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
+      compression: { asked: false, granted: 0, byServer: false },
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
       perServer: null,
     },

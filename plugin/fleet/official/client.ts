@@ -49,7 +49,7 @@ interface SocketPrivates {
 
 interface WebSocketTransport {
   /** The WebSocket of `ws`; other transports have none. */
-  ws?: { terminate(): void } & EventEmitter;
+  ws?: { terminate(): void; extensions: string } & EventEmitter;
 }
 
 /** Parts of engine.io-client that are not public. */
@@ -76,6 +76,7 @@ class OfficialClient implements Client {
   #openUs: number | undefined;
   transport: TransportState = 'websocket';
   isUpgrading = false;
+  isCompressed = false;
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
@@ -179,6 +180,7 @@ class OfficialClient implements Client {
 
   #onManagerOpen({ engine }: Manager): void {
     this.#openUs = monotonicUs() - this.#startedAtUs;
+    this.isCompressed = hasExtensions(engine.transport);
     if (engine.transport.name !== 'polling') return;
     const { _upgrades, createTransport } = engine as unknown as EnginePrivates;
     this.transport = 'polling';
@@ -196,6 +198,7 @@ class OfficialClient implements Client {
       if (this.#state === 'gone') return;
       this.transport = 'upgraded';
       this.isUpgrading = false;
+      this.isCompressed = hasExtensions(engine.transport);
       this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
     });
     engine.once('upgradeError', () => {
@@ -345,4 +348,9 @@ class OfficialClient implements Client {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
+}
+
+/** Compression is the only one that is ever asked for. */
+function hasExtensions(transport: object): boolean {
+  return ((transport as WebSocketTransport).ws?.extensions ?? '') !== '';
 }

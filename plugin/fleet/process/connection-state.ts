@@ -27,6 +27,8 @@ export interface ConnectionState {
   /** Now, or when it was last open; undefined until it has opened. */
   transport: TransportState | undefined;
   isUpgrading: boolean;
+  /** As `transport`: now, or when it was last open. */
+  isCompressed: boolean;
   /** Start of the first attempt since the connection was last open; 0 while it is open. */
   attemptingSinceUs: number;
   /** Replaced, never pushed to: there is nearly always one, and V8 allocates room for 16 when an array grows. */
@@ -53,6 +55,7 @@ export function newConnectionState(id: number, home: Home | undefined): Connecti
     open: false,
     transport: undefined,
     isUpgrading: false,
+    isCompressed: false,
     attemptingSinceUs: 0,
     pending: NONE_PENDING,
     closeRequestId: undefined,

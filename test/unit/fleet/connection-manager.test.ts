@@ -18,7 +18,13 @@ function idleConnections() {
   const nothing = () => {};
   const createClient = (slot: number) => {
     const calls = { connect: nothing, emit: nothing, close: nothing, destroy: nothing };
-    const idle = { interest: undefined, sessions: NO_SESSIONS, transport: 'websocket', isUpgrading: false } as const;
+    const idle = {
+      interest: undefined,
+      sessions: NO_SESSIONS,
+      transport: 'websocket',
+      isUpgrading: false,
+      isCompressed: false,
+    } as const;
     const client: Client = { slot, ...idle, ...calls };
     clients.push(client);
     return client;

@@ -55,7 +55,16 @@ class Bench {
 
   #client(slot: number, sessions: readonly RecoverableSession[]): Client {
     const client: IdleClient = {
-      ...{ slot, sessions, interest: undefined, transport: 'websocket', isUpgrading: false, asked: [], sent: [] },
+      ...{
+        slot,
+        sessions,
+        interest: undefined,
+        transport: 'websocket',
+        isUpgrading: false,
+        isCompressed: false,
+        asked: [],
+        sent: [],
+      },
       connect: (namespace) => void client.asked.push(namespace),
       emit: (namespace, event) => void client.sent.push(`${namespace} ${event}`),
       close: () => {},
