@@ -28,6 +28,8 @@ export type RunMessage =
   | { type: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   /** What was seen of an own event so far; and whether ids that appear from now on are counted. */
   | { type: 'sight'; requestId: number; watch: boolean }
+  /** How the messages that connections send again and again go on; and how many there were. */
+  | { type: 'messages'; requestId: number; stage: MessageStage }
   /** Held connections leave now, staggered. */
   | { type: 'release' }
   /** The residual is measured: held virtual users can end. */
@@ -46,8 +48,22 @@ export type EngineReport =
   | { type: 'snapshot'; requestId: number; snapshot: FleetSnapshot }
   | { type: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
   | { type: 'sighted'; requestId: number; sightings: Sightings[] }
+  | { type: 'messages'; requestId: number; counts: MessageCounts }
   | { type: 'closed'; requestId: number }
   | { type: 'failed'; code: ErrorCode; message: string; fix: string };
+
+/**
+ * `measure`: those that are due from now on are of the measured window. `rest`: they are not, as before it. `stop`: none is
+ * sent any more.
+ */
+export type MessageStage = 'measure' | 'rest' | 'stop';
+
+/** Of the messages that connections send again and again, so far. */
+export interface MessageCounts {
+  sent: number;
+  /** Sent on connections that are still open, and not acknowledged, although they ask for it. */
+  unanswered: number;
+}
 
 /** Short connections before the load, for each engine; no later count includes them. */
 export interface WarmUpOrder {
@@ -156,6 +172,7 @@ export interface FleetSnapshot {
   openings: { startedAtUs: InstantUs; intervalUs: number; counts: number[] };
   receipts: ReceiptTotals;
   /** Events received that no step waited for. */
+  messages: MessageTotals;
   ignoredEvents: number;
   /** Acknowledgements of nothing that was sent, and repeated ones. */
   unknownAcks: number;
@@ -175,6 +192,41 @@ export interface ReceiptTotals {
   neverOrdered: number;
   /** Of broadcasts whose rows are not finalized: once the run has finalized its own, nobody ordered these. */
   open: number;
+}
+
+/**
+ * Messages that connections send again and again. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`.
+ * Each sum is of counts that are kept separately, so that both can be checked.
+ */
+export interface MessageTotals {
+  /** Connections that have begun, once for each message that they send. */
+  connections: number;
+  /** As the schedule has it, from each connection's begin to its end. */
+  due: number;
+  sent: number;
+  /** By cause. */
+  notSent: Record<MessageLoss, number>;
+  /** Sent without asking for an acknowledgement. */
+  unasked: number;
+  acknowledged: number;
+  /** Not acknowledged, although the connection is open. */
+  unanswered: number;
+  /** Not acknowledged when the connection ended. */
+  lost: number;
+  /** Those that were due in the measured window, and the others. */
+  measured: MessageTimes;
+  outside: MessageTimes;
+}
+
+/** `missed`: the process was behind by a whole period, and the next one was due. `disconnected`: there was no connection. */
+export type MessageLoss = 'missed' | 'disconnected';
+
+export interface MessageTimes {
+  sent: number;
+  acknowledged: number;
+  /** HDR histograms in microseconds, compressed base64, from the intended send: to the acknowledgement, and to the send. */
+  ackUs: string;
+  sendDelayUs: string;
 }
 
 /**

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { monotonicUs } from '../protocol/clock.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import { thisHost } from '../protocol/host.ts';
+import { BatchWindow } from './batch-window.ts';
 import { publish, serveContract } from './contract.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { describeServer, type Tuned } from './describe-server.ts';
@@ -98,15 +99,17 @@ export async function instrumentServer(
   const main = io.of('/');
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
+  const batches = new BatchWindow();
   const metrics = createMetrics(io, worker, eventLoop);
   const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
   io.engine.on('connection_error', onHandshakeError);
   const undo = [
-    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms)),
+    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms), batches),
     answerMembers(main),
     () => void io.engine.off('connection_error', onHandshakeError),
     () => eventLoop.close(),
     () => collections.close(),
+    () => batches.close(),
   ];
 
   const isToken = tokenCheck(token);
@@ -133,6 +136,7 @@ export async function instrumentServer(
       versions: versionsOf(io, webSocketEngine, own?.adapter),
       server: describeServer(io, own?.tuned),
     }),
+    batches: () => ({ worker, ...batches.next() }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));

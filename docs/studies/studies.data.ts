@@ -25,6 +25,6 @@ export function studies(reports: Report[]): Studies {
     techracers: markup(techracersTable([...again, ...results])),
     linearity: markup(linearity(results)),
     overTime: markup(overTime(results)),
-    raccoon: markup(raccoonTable(results)),
+    raccoon: markup(raccoonTable(usable.map(({ result }) => result))),
   };
 }

@@ -7,6 +7,7 @@ import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
+import type { RepeatedMessage } from '../fleet/repeated-message.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { countReturn } from './meter.ts';
@@ -54,6 +55,11 @@ export class ConnectionGroup {
         }).catch((error) => this.#fail(error)),
       ),
     );
+  }
+
+  /** All members send the message from now on; their schedule spreads them. */
+  repeat(message: RepeatedMessage): void {
+    for (const member of this.#members) member.repeat(message);
   }
 
   /** Closes all members, and cancels openings that have not begun. */

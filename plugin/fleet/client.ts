@@ -6,6 +6,7 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { TransportCounts } from '../../protocol/link.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 export type { TlsOptions } from '../../protocol/connection.ts';
 
@@ -147,6 +148,12 @@ export interface Client {
   connect(namespace: string): void;
   /** @param ackId requests an acknowledgement, which `onAck` reports; unique per client. Binary args are Uint8Arrays. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
+  /**
+   * Sends a message that many connections send again and again. @param ackId as for `emit`, from FIRST_REPEATED_ACK_ID on; the
+   * arguments of its acknowledgement are not reported
+   * @returns false if the namespace is not connected
+   */
+  repeat(message: RepeatedMessage, ackId?: number): boolean;
   /** Leaves all namespaces and closes the transport politely; `onClosed` follows with `io client disconnect`. */
   close(): void;
   /** Drops the TCP connection at once, without a close packet. Nothing is reported afterwards. */

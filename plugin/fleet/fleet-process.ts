@@ -7,6 +7,7 @@ import { endChild } from '../../protocol/end-child.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from './messages.ts';
 import { Outbox } from './outbox.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 
@@ -50,6 +51,8 @@ export class FleetProcess {
   readonly #pending = new Map<number, Pending>();
   readonly #ofConnection = new Map<number, Set<number>>();
   readonly #outbox = new Outbox<FleetCommand>(FLUSH_DELAY_MS, (batch) => this.#post(batch));
+  /** Those that the process knows, and what they are called there. */
+  readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = 1;
   #closing: Promise<void> | undefined;
 
@@ -86,6 +89,19 @@ export class FleetProcess {
   /** Sends in order. @param canWait lets the command wait some milliseconds for others to share its message */
   send(command: FleetCommand, canWait = false): void {
     this.#outbox.add(command, canWait);
+  }
+
+  /** The message itself goes to the process once, before the first connection that sends it. */
+  repeat(id: number, message: RepeatedMessage, canWait: boolean): void {
+    const known = this.#messages.get(message);
+    const key = known ?? this.#messages.size;
+    this.#messages.set(message, key);
+    this.send(known === undefined ? { op: 'repeat', id, key, message } : { op: 'repeat', id, key }, canWait);
+  }
+
+  /** The process has forgotten them. */
+  forgetMessages(): void {
+    this.#messages.clear();
   }
 
   /**

@@ -2,7 +2,16 @@
  * The engine's side of the fleet: starts the processes that hold the connections, spreads connections over them and
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
-import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
+import type {
+  FleetSnapshot,
+  FleetStatus,
+  FreezeOrder,
+  FrozenBroadcast,
+  MessageCounts,
+  MessageStage,
+  Sightings,
+} from '../../protocol/link.ts';
+import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import { FleetProcess, type RequestLimits } from './fleet-process.ts';
@@ -100,7 +109,20 @@ export class Fleet {
           .catch(() => undefined),
       ),
     );
+    for (const child of alive) child.forgetMessages();
     this.#accounts = new Accounts();
+  }
+
+  /** As `RunMessage` has it. @returns the sum of what all processes have counted */
+  async messages(stage: MessageStage): Promise<MessageCounts> {
+    const answers = await Promise.all(
+      this.#processes.map((child) =>
+        child
+          .request((requestId) => ({ op: 'messages', requestId, stage }), false, this.#answerLimits)
+          .catch(() => undefined),
+      ),
+    );
+    return sumMessages(answers.flatMap((answer) => (answer?.op === 'messages' ? [answer.counts] : [])));
   }
 
   async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts'>> {

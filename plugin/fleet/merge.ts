@@ -1,7 +1,7 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 
 import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
+import { CONNECT_STAGES, type FleetSnapshot, type MessageTimes, type MessageTotals } from '../../protocol/link.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
@@ -70,10 +70,43 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       neverOrdered: sum((one) => one.receipts.neverOrdered),
       open: sum((one) => one.receipts.open),
     },
+    messages: addMessages(entries.flatMap(messagesOf)),
     ignoredEvents: sum((one) => one.ignoredEvents),
     unknownAcks: sum((one) => one.unknownAcks),
     receivedBytes: sum((one) => one.receivedBytes),
     sentBytes: sum((one) => one.sentBytes),
+  };
+}
+
+/** What a process that has died left unanswered is lost with its connections. */
+function messagesOf({ alive, snapshot }: ProcessEntry): MessageTotals[] {
+  if (!snapshot) return [];
+  const { messages } = snapshot;
+  return [alive ? messages : { ...messages, unanswered: 0, lost: messages.lost + messages.unanswered }];
+}
+
+function addMessages(all: MessageTotals[]): MessageTotals {
+  const sum = (value: (one: MessageTotals) => number) => all.reduce((total, one) => total + value(one), 0);
+  const times = (window: 'measured' | 'outside'): MessageTimes => ({
+    sent: sum((one) => one[window].sent),
+    acknowledged: sum((one) => one[window].acknowledged),
+    ackUs: mergeEncoded(all.map((one) => one[window].ackUs)),
+    sendDelayUs: mergeEncoded(all.map((one) => one[window].sendDelayUs)),
+  });
+  return {
+    connections: sum((one) => one.connections),
+    due: sum((one) => one.due),
+    sent: sum((one) => one.sent),
+    notSent: {
+      missed: sum((one) => one.notSent.missed),
+      disconnected: sum((one) => one.notSent.disconnected),
+    },
+    unasked: sum((one) => one.unasked),
+    acknowledged: sum((one) => one.acknowledged),
+    unanswered: sum((one) => one.unanswered),
+    lost: sum((one) => one.lost),
+    measured: times('measured'),
+    outside: times('outside'),
   };
 }
 

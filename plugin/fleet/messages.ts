@@ -6,10 +6,18 @@
 
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { Backoff, ClientKind } from '../../protocol/connection.ts';
-import type { FleetSnapshot, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
+import type {
+  FleetSnapshot,
+  FreezeOrder,
+  FrozenBroadcast,
+  MessageCounts,
+  MessageStage,
+  Sightings,
+} from '../../protocol/link.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { ClientOptions } from './client.ts';
 import type { OwnEventPlan } from './own-event.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 /** The same for all connections of a run. */
 export interface FleetSettings {
@@ -78,6 +86,8 @@ export type FleetCommand =
       afterMs?: number;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number; isRepeat?: true }
+  /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
+  | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'interest'; id: number; event: string; wanted: boolean }
   /** `hold` keeps events in the process; `take` hands them over, and then all that come; `drop` forgets them. */
   | { op: 'keep'; id: number; namespace: string; event: string; mode: 'hold' | 'take' | 'drop' }
@@ -87,6 +97,7 @@ export type FleetCommand =
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   | { op: 'sight'; requestId: number; watch: boolean }
+  | { op: 'messages'; requestId: number; stage: MessageStage }
   | { op: 'exit' };
 
 export type FleetAnswer =
@@ -129,7 +140,8 @@ export type FleetAnswer =
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
-  | { op: 'sighted'; requestId: number; sightings: Sightings };
+  | { op: 'sighted'; requestId: number; sightings: Sightings }
+  | { op: 'messages'; requestId: number; counts: MessageCounts };
 
 /** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
 export type ProcessSnapshot = Omit<

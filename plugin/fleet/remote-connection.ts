@@ -3,6 +3,7 @@ import type { Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetProcess, RequestLimits } from './fleet-process.ts';
 import type { FleetAnswer, FleetCommand, OpenOptions } from './messages.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 import { Takers } from './takers.ts';
 
 /** In the microseconds of `monotonicUs`. */
@@ -23,6 +24,8 @@ export interface FleetConnection {
   emit(namespace: string, event: string, args: unknown[]): void;
   /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout` or the reason of the disconnect. */
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]>;
+  /** Sends the message from now on, once in each period, until it is closed. */
+  repeat(message: RepeatedMessage): void;
   /** Calls the listener for every event of this name, until the returned function is called. */
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
   /**
@@ -130,6 +133,10 @@ export class RemoteConnection implements FleetConnection {
 
   emit(namespace: string, event: string, args: unknown[]): void {
     this.child.send({ op: 'emit', id: this.id, namespace, event, args }, !this.#isOpen);
+  }
+
+  repeat(message: RepeatedMessage): void {
+    this.child.repeat(this.id, message, true);
   }
 
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {

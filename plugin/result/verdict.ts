@@ -9,6 +9,7 @@ import { copyProblems } from './reasons/copies.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
 import { memoryProblems } from './reasons/memory.ts';
+import { messageProblems } from './reasons/messages.ts';
 import { ownEventProblems } from './reasons/own-event.ts';
 
 type Status = Result['verdict']['status'];
@@ -52,6 +53,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   if (delivery) yield* ledgerProblems(delivery);
   yield* ownEventProblems(measurements, result);
   yield* copyProblems(measurements, result);
+  yield* messageProblems(result);
   yield* clockProblems(result.latency);
   yield* generatorProblems(measurements, result);
   yield* machineProblems(result);

@@ -2,10 +2,12 @@
 import { basename } from 'node:path';
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../protocol/connection.ts';
+import type { WorkerBatches } from '../../protocol/events.ts';
 import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
 import type { LatencyFrom } from '../../protocol/result/latency.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { RedisTraffic } from '../samplers/redis.ts';
+import type { Repeated } from '../script/flow.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
@@ -44,7 +46,7 @@ export interface Ramp {
   connections: number;
 }
 
-export type GeneratorWindow = 'ramp' | 'broadcasts';
+export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
 
 /** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
 export interface GeneratorLoop extends EventLoopHealth {
@@ -87,6 +89,15 @@ export interface RedisMeasured extends Omit<RedisTraffic, 'inBytes' | 'outBytes'
   /** Received and sent, without the run's own requests. */
   inBytes: number;
   outBytes: number;
+}
+
+export interface MessagesMeasured {
+  /** What the flows let their connections send. */
+  readonly steps: Repeated[];
+  /** Of the measured window. */
+  seconds: number;
+  /** In it, as the workers see them; empty where they do not. */
+  workers: WorkerBatches[];
 }
 
 export interface Measurements {
@@ -135,8 +146,8 @@ export interface Measurements {
   uncollected: string[];
   /** Figures that still fell when the baseline was read. */
   fallingAtBaseline: string[];
-  /** `idle` is the hold, in parts. */
-  cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; broadcast: CpuWindow | undefined };
+  /** The hold, in parts: `idle`, or `messages` if connections send some. */
+  cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; messages: CpuWindow[]; broadcast: CpuWindow | undefined };
   /** On the sampler's time. */
   stages: Result['stages'];
   redis: RedisMeasured | undefined;
@@ -148,6 +159,8 @@ export interface Measurements {
   frozen: FrozenBroadcast[];
   /** If an event of the server's own was counted in place of the contract's broadcasts. */
   ownEvent: OwnEventMeasured | undefined;
+  /** If connections send messages again and again. */
+  messages: MessagesMeasured | undefined;
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
   /** Room of the run's own receivers, probe and sentinel. */
@@ -220,7 +233,7 @@ export function newMeasurements(
     collectionsCounted: false,
     uncollected: [],
     fallingAtBaseline: [],
-    cpu: { ramps: [], idle: [], broadcast: undefined },
+    cpu: { ramps: [], idle: [], messages: [], broadcast: undefined },
     stages: [],
     redis: undefined,
     clocks: [],
@@ -228,6 +241,7 @@ export function newMeasurements(
     unsent: [],
     frozen: [],
     ownEvent: undefined,
+    messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,
     snapshots: [],
     generator: [],
     receiversRoom: receiversRoom(rooms),

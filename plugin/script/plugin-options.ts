@@ -33,7 +33,7 @@ export const optionsSchema = z.strictObject({
     })
     .prefault({}),
   delivery: deliverySchema.optional(),
-  /** Idle seconds with all connections open, for the CPU cost of idle connections. */
+  /** Idle seconds with all connections open, for the CPU cost of idle connections; or for the messages that they send. */
   hold: seconds.default(10),
   /** Short connections per worker before the baseline, which is then that of a warm server; 0 for none. */
   warmUp: z.number().int().nonnegative().default(1000),

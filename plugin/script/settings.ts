@@ -11,7 +11,7 @@ import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
-import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type StepTable } from './flow.ts';
+import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
 import { usersAtOnce } from './load.ts';
 import { atRate, configuredRatePerSec } from './load-profile.ts';
 import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
@@ -34,6 +34,8 @@ export interface Load {
   ratePerSec: number | null;
   /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
   perUser: ConnectionsPerUser;
+  /** What connections send again and again; empty if they do not. */
+  messages: Repeated[];
 }
 
 /** The event of the server's own that is counted, and for how long. */
@@ -269,6 +271,7 @@ function loadOf(phases: Phase[], flows: Flow[]): Load {
     stays: flows.every(({ holds }) => holds),
     ratePerSec: configuredRatePerSec(phases, perUser),
     perUser,
+    messages: flows.flatMap(({ repeated }) => repeated),
   };
 }
 

@@ -122,6 +122,19 @@ export const VERDICT_REASONS = {
     meaning:
       'more broadcasts of the event that `delivery` names came than the ledgers have room for (64 MB in each process)',
   },
+  MESSAGES_MISMATCH: {
+    invalidates: true,
+    meaning:
+      'of the messages that connections send again and again, those that were due are not sent + not sent, or those that were sent are not acknowledged + unanswered',
+  },
+  MESSAGES_MISSED: {
+    invalidates: false,
+    meaning: 'the generator did not send messages that were due, because it was behind by more than a period',
+  },
+  MESSAGES_LATE: {
+    invalidates: false,
+    meaning: 'the generator sent messages that were due in the hold more than 50 ms late (p99)',
+  },
   BASELINE_NOT_EMPTY: { invalidates: false, meaning: 'connections existed before the run' },
   CLOCK_UNCERTAIN: {
     invalidates: false,
@@ -134,7 +147,8 @@ export const VERDICT_REASONS = {
   },
   GENERATOR_LAGS: {
     invalidates: false,
-    meaning: 'an event loop of the generator was more than 50 ms late (p99) during a ramp or the broadcasts',
+    meaning:
+      'an event loop of the generator was more than 50 ms late (p99) during a ramp, the messages of the hold, or the broadcasts',
   },
   FLEET_PROCESS_SILENT: {
     invalidates: true,
@@ -156,7 +170,7 @@ export const VERDICT_REASONS = {
   MACHINE_SATURATED: {
     invalidates: false,
     meaning:
-      "less than 10 % of the generator's machine was idle during the ramp or the broadcasts, and a thread of the generator waited for a CPU in more than 20 % of the time it wanted to run",
+      "less than 10 % of the generator's machine was idle during the ramp, the messages of the hold, or the broadcasts, and a thread of the generator waited for a CPU in more than 20 % of the time it wanted to run",
   },
   SWAPPING: {
     invalidates: false,

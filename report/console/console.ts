@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import type { Result } from '../../protocol/result/result.ts';
 import { absentHeadline } from '../absent.ts';
+import { messageHeadline } from '../client-messages.ts';
 import { counted, integer, percentOf, wrap } from '../format.ts';
 import { heldOf, heldSeconds, missesSome } from '../held.ts';
 import { oneWayTail } from '../latency-notes.ts';
@@ -11,7 +12,7 @@ import { serverName } from '../server.ts';
 import { clientsOf } from '../transports.ts';
 import { generator } from './generator.ts';
 import { perConnection, plateaus } from './memory.ts';
-import { capacity, connections, cpu, latency, messages } from './tables.ts';
+import { capacity, clientMessages, connections, cpu, latency, messages } from './tables.ts';
 
 export interface ConsoleOptions {
   /** ANSI colours. */
@@ -38,6 +39,7 @@ export function renderConsole(result: Result, { color, width }: ConsoleOptions):
     connections(result),
     plateaus(result, width),
     perConnection(result, width),
+    clientMessages(result, width),
     messages(result, width),
     latency(result),
     cpu(result),
@@ -83,6 +85,8 @@ function headline(result: Result): string {
   }
   const tail = oneWayTail(times);
   if (tail !== null) parts.push(tail);
+  const ofClients = result.messages && messageHeadline(result.messages);
+  if (ofClients) parts.push(ofClients);
   const absent = absentHeadline(result);
   if (absent !== null) parts.push(absent);
   return parts.join(DOT);

@@ -1,8 +1,18 @@
 /** The result as Markdown, in the form of the published Socket.IO benchmark report: same headings, same tables. */
 
 import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
+import {
+  messageRows,
+  messageTimes,
+  stepTexts,
+  TIMES_HEAD,
+  WORKER_HEAD,
+  WORKER_NOTE,
+  workerRows,
+} from '../client-messages.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../format.ts';
 import { GRADES, gradeOf } from '../grade.ts';
 import { layerTitle, mainLayers } from '../layers.ts';
@@ -87,6 +97,7 @@ function performance(result: Result): string[] {
     ram(result),
     '### Memory per Connection',
     perConnection(result),
+    ...(result.messages ? ['### Messages of Clients', ...clientMessages(result.messages)] : []),
     '### Message Performance',
     ...messages(result),
     '### Latency',
@@ -148,6 +159,20 @@ function ram(result: Result): string {
   ]);
   const titles = layers.map((layer) => escapeMarkdown(layerTitle(result, layer)));
   return rows.length === 0 ? 'Not measured.' : markdownTable(['Connections', ...titles], rows);
+}
+
+function clientMessages(found: Messages): string[] {
+  const times = messageTimes(found);
+  const workers = workerRows(found).map(([worker = '', ...cells]) => [escapeMarkdown(worker), ...cells]);
+  return [
+    ...stepTexts(found).map(escapeMarkdown),
+    markdownTable(
+      ['', 'Count', ''],
+      messageRows(found).map(({ title, value, note }) => [title, value, note]),
+    ),
+    ...(times.length > 0 ? [markdownTable(TIMES_HEAD, times)] : []),
+    ...(workers.length > 0 ? [markdownTable(WORKER_HEAD, workers), WORKER_NOTE] : []),
+  ];
 }
 
 function messages(result: Result): string[] {

@@ -4,6 +4,7 @@ import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import type { FleetConnection, Keeper, Kept, Opened, Return } from '../../plugin/fleet/remote-connection.ts';
+import type { RepeatedMessage } from '../../plugin/fleet/repeated-message.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
@@ -57,6 +58,10 @@ export class FakeFleet {
     return [];
   }
 
+  async messages() {
+    return { sent: 0, unanswered: 0 };
+  }
+
   async close(): Promise<void> {
     this.closed = true;
   }
@@ -74,6 +79,7 @@ export class FakeConnection implements FleetConnection {
   readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];
+  readonly repeated: RepeatedMessage[] = [];
   closed = false;
 
   constructor(fleet: FakeFleet) {
@@ -100,6 +106,10 @@ export class FakeConnection implements FleetConnection {
   emit(namespace: string, event: string, args: unknown[]): void {
     this.sent.push([namespace, event, ...args]);
     this.#fleet.onEmit(this, namespace, event, args);
+  }
+
+  repeat(message: RepeatedMessage): void {
+    this.repeated.push(message);
   }
 
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {

@@ -12,14 +12,16 @@ import {
   type RecoverableSession,
 } from '../client.ts';
 import { nestsDeeper } from '../nesting.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../repeated-message.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import type { Attempt } from './attempt.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import { EngineIoConnection, encodeMessages } from './engine-io.ts';
 import { decodeText } from './engine-io-handshake.ts';
 import type { OffsetReader } from './offset.ts';
-import { ackRequest, eventName, mayBe, namespaceOf } from './packet-head.ts';
+import { ackRequest, endsAsList, eventName, mayBe, namespaceOf } from './packet-head.ts';
 import type { EngineIoPacket } from './polling/payload.ts';
+import { PreparedMessage } from './prepared-message.ts';
 import { ProtocolError } from './protocol-error.ts';
 import type { Shared } from './shared.ts';
 
@@ -39,7 +41,10 @@ interface UnfinishedPacket {
 /** Of a refusal: it travels between processes, once for each connection. */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
+const NO_MESSAGES: readonly EngineIoPacket[] = [];
+const NO_ARGUMENTS: unknown[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
+const ACK = 0x30 + PacketType.ACK;
 
 export class SocketIoConnection extends EngineIoConnection<ClientOptions, SocketIoShared> implements Client {
   slot: number;
@@ -80,6 +85,15 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.sendMessages(
       this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
     );
+  }
+
+  repeat(message: RepeatedMessage, ackId?: number): boolean {
+    if (this.state !== 'open' || !this.#connected.includes(message.namespace)) return false;
+    const prepared = preparedOf(this.shared.codec, message);
+    // Compressed bytes differ from connection to connection.
+    if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
+    else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
+    return true;
   }
 
   protected override lastMessages(): EngineIoPacket[] {
@@ -124,6 +138,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
     const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
     const { codec, counted, inPlace, receivedAtUs } = this.shared;
+    if (this.#isPlainAck(bytes, start, end)) return;
     if (!isEvent || !codec.hasPlainEvents) this.#decode(decodeText(bytes, start, end));
     else if (inPlace.report(this.#sink, this, bytes, start + 1, end, receivedAtUs)) {
       const isWanted = this.interest?.has(counted.name) === true && this.isReading;
@@ -148,6 +163,17 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   #sessionOf(namespace: string | undefined): RecoverableSession | undefined {
     for (const one of this.sessions) if (namespace === undefined || one.namespace === namespace) return one;
     return undefined;
+  }
+
+  /** Reports the acknowledgement of a repeated message, of which only the id matters, without decoding it. */
+  #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
+    if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
+    if (!this.shared.codec.hasPlainEvents) return false;
+    const answered = ackRequest(bytes, start + 1, end);
+    if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID || !endsAsList(bytes, start + 1, end))
+      return false;
+    this.#sink.onAck(this, answered.namespace, answered.id, NO_ARGUMENTS);
+    return true;
   }
 
   protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
@@ -311,6 +337,18 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.#pending = this.#pending.length === 1 ? NO_NAMESPACES : this.#pending.filter((other) => other !== namespace);
     if (this.#pending.length === 0) this.deadlineMs = 0;
   }
+}
+
+/** Of each message one for the process, whose connections all have the same parser. */
+const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
+
+function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {
+  let found = prepared.get(message);
+  if (found === undefined) {
+    found = new PreparedMessage(codec, message);
+    prepared.set(message, found);
+  }
+  return found;
 }
 
 /** The last request for a namespace: the next one is nearly always the same. */

@@ -20,6 +20,7 @@ import { contractEvent } from '../decoded-broadcast.ts';
 import type { Failure } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
 import { nestsDeeper } from '../nesting.ts';
+import type { RepeatedMessage } from '../repeated-message.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
@@ -136,6 +137,12 @@ class OfficialClient implements Client {
     if (this.#isFull()) return;
     if (ackId === undefined) socket.emit(event, ...args);
     else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
+  }
+
+  repeat({ namespace, event, args }: RepeatedMessage, ackId?: number): boolean {
+    if (!this.#connected.has(namespace) || this.#state !== 'open') return false;
+    this.emit(namespace, event, args, ackId);
+    return true;
   }
 
   /** Ends the connection if the server does not read. */

@@ -8,6 +8,7 @@ import { EVENTS } from '../../../protocol/events.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
 import type { Pacer } from '../pacer.ts';
+import { FIRST_REPEATED_ACK_ID } from '../repeated-message.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ClientFactory, type CreateClient } from './client-factory.ts';
 import type { ConnectTimes } from './connect-times.ts';
@@ -27,6 +28,7 @@ import { KeptEvents } from './kept-events.ts';
 import type { Ledger } from './ledger.ts';
 import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
+import type { RepeatedMessages } from './repeated-messages.ts';
 import { Returns } from './returns.ts';
 import { RoomShare } from './room-share.ts';
 import type { Sightings } from './sightings.ts';
@@ -42,6 +44,7 @@ export interface ConnectionManagerDependencies {
   sightings: Sightings;
   connectTimes: ConnectTimes;
   openSeries: OpenSeries;
+  messages: RepeatedMessages;
   pacer: Pacer;
   answer: (answer: FleetAnswer) => void;
 }
@@ -86,6 +89,7 @@ export class ConnectionManager implements ClientSink {
   run(command: ConnectionCommand): void {
     if (command.op === 'open') this.#open(command);
     else if (command.op === 'emit') this.#emit(command);
+    else if (command.op === 'repeat') this.#repeat(command);
     else if (command.op === 'interest') this.#interest(command);
     else if (command.op === 'keep') this.#keep(command);
     else if (command.op === 'close') this.#close(command.id, command.requestId);
@@ -141,6 +145,14 @@ export class ConnectionManager implements ClientSink {
     for (const one of sent) client.emit(namespace, event, one.args, this.#acknowledgements.request(client, one));
   }
 
+  #repeat({ id, key, message }: Extract<FleetCommand, { op: 'repeat' }>): void {
+    const connection = this.#table.find(id);
+    const { messages } = this.#dependencies;
+    if (message) messages.define(key, message);
+    // Its end can have been reported already; one that comes back sends then.
+    if (connection) messages.start(connection, key);
+  }
+
   #interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {
     const connection = this.#table.find(id);
     // The next client gets it, or the one that is about to bring the connection back.
@@ -173,6 +185,7 @@ export class ConnectionManager implements ClientSink {
 
   #close(id: number, requestId: number): void {
     const connection = this.#table.find(id);
+    if (connection) this.#dependencies.messages.end(connection);
     if (!connection?.client) {
       this.#displaced(id, connection?.kept?.displaced ?? 0);
       if (connection) this.returns.cancel(connection);
@@ -314,7 +327,9 @@ export class ConnectionManager implements ClientSink {
   }
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
-    this.#acknowledgements.received(client, this.#table.ofClient(client), ackId, args);
+    const connection = this.#table.ofClient(client);
+    if (ackId < FIRST_REPEATED_ACK_ID) this.#acknowledgements.received(client, connection, ackId, args);
+    else if (!connection || !this.#dependencies.messages.acknowledged(connection, ackId)) this.counts.unknownAcks++;
   }
 
   onUnknownAck(): void {
@@ -358,6 +373,7 @@ export class ConnectionManager implements ClientSink {
     const { client } = connection;
     if (!client) return;
     this.#acknowledgements.left(client);
+    this.#dependencies.messages.disconnected(connection);
     this.#table.releaseSlot(client);
     this.counts.assign(connection, '', false);
     this.counts.dropped(connection);

@@ -3,6 +3,7 @@ import type { Client, ClientOptions, TransportState } from '../client.ts';
 import type { FleetCommand } from '../messages.ts';
 import type { Home } from './home.ts';
 import type { KeptEvents } from './kept-events.ts';
+import { NO_SENDERS, type SendingConnection } from './sender.ts';
 
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
 
@@ -37,6 +38,8 @@ export interface ConnectionState {
   closeRequestId: number | undefined;
   portTries: number;
   overrides: Partial<ClientOptions> | undefined;
+  /** What it sends again and again. Replaced, never pushed to. */
+  senders: SendingConnection['senders'];
   /** Undefined if no step of the flow waits for an event. */
   kept: KeptEvents | undefined;
   /** Undefined unless the run reconnects. */
@@ -61,6 +64,7 @@ export function newConnectionState(id: number, home: Home | undefined): Connecti
     closeRequestId: undefined,
     portTries: 0,
     overrides: undefined,
+    senders: NO_SENDERS,
     kept: undefined,
     home,
   };

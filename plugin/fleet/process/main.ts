@@ -48,6 +48,9 @@ process.on('message', (commands: FleetCommand[]) => {
     } else if (command.op === 'sight') {
       state.sightings.watch(command.watch);
       answer({ op: 'sighted', requestId: command.requestId, sightings: state.sightings.report() });
+    } else if (command.op === 'messages') {
+      const { requestId, stage } = command;
+      answer({ op: 'messages', requestId, counts: state.messages.enter(stage) });
     } else if (command.op === 'reset') {
       state.close();
       state = newState(command.firstId);

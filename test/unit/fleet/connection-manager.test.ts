@@ -7,6 +7,7 @@ import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
 import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
+import { RepeatedMessages } from '../../../plugin/fleet/process/repeated-messages.ts';
 import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 
@@ -17,7 +18,7 @@ function idleConnections() {
   const clients: Client[] = [];
   const nothing = () => {};
   const createClient = (slot: number) => {
-    const calls = { connect: nothing, emit: nothing, close: nothing, destroy: nothing };
+    const calls = { connect: nothing, emit: nothing, repeat: () => false, close: nothing, destroy: nothing };
     const idle = {
       interest: undefined,
       sessions: NO_SESSIONS,
@@ -45,6 +46,7 @@ function idleConnections() {
     sightings: new Sightings(new Ledger()),
     connectTimes: new ConnectTimes(),
     openSeries: new OpenSeries(0),
+    messages: new RepeatedMessages({ index: 0, of: 1 }),
     pacer: { add: (leave: () => void) => void leaves.push(leave) } as Pacer,
     answer: (answer) => void answers.push(answer),
   });

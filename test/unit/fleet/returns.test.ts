@@ -8,6 +8,7 @@ import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
 import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
+import { RepeatedMessages } from '../../../plugin/fleet/process/repeated-messages.ts';
 import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
@@ -47,6 +48,7 @@ class Bench {
       sightings: new Sightings(ledger),
       connectTimes: new ConnectTimes(),
       openSeries: new OpenSeries(0),
+      messages: new RepeatedMessages({ index: 0, of: 1 }),
       pacer: { add: (leave: () => void) => leave() } as Pacer,
       answer: (answer) => void this.answers.push(answer),
     });
@@ -67,6 +69,7 @@ class Bench {
       },
       connect: (namespace) => void client.asked.push(namespace),
       emit: (namespace, event) => void client.sent.push(`${namespace} ${event}`),
+      repeat: () => false,
       close: () => {},
       destroy: () => {},
     };
