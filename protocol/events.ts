@@ -100,6 +100,8 @@ export interface BroadcastSent {
   worker: string;
   /** Members of the room on all workers, counted just before sending. */
   expected: number;
+  /** How many other workers have any of them. Older versions do not tell. */
+  otherWorkers?: number;
 }
 
 /** Control: a worker's statistics. Memory in bytes, after a `gc` if one was requested. */

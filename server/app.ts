@@ -56,7 +56,10 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
         controlPort: config.controlPort,
         webSocketEngine: server.nameAndVersion,
       };
-      const control = await instrumentServer(io, options, describeTunings(tunings));
+      const control = await instrumentServer(io, options, {
+        tuned: describeTunings(tunings),
+        adapter: adapter.nameAndVersion,
+      });
       opened.push(control);
       countAdapterErrors(control.registry, adapter.errors);
       const ports = { port: await server.listen(config.port, config.host), controlPort: control.controlPort };

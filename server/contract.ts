@@ -124,12 +124,12 @@ const MAX_AHEAD_MS = 1000;
 export async function publish(namespace: AnyNamespace, worker: string, order: BroadcastOrder): Promise<BroadcastSent> {
   const { room, seq } = order;
   const data = payload(order.bytes);
-  const expected = await countMembers(namespace, room);
+  const { members: expected, otherWorkers } = await countMembers(namespace, room);
   if (order.atUs !== undefined) await until(order.atUs);
   const sentAtUs = monotonicUs();
   const message: Broadcast = { seq, sentAtUs, worker, data };
   namespace.to(room).emit(EVENTS.broadcast, message);
-  return { seq, sentAtUs, worker, expected };
+  return { seq, sentAtUs, worker, expected, otherWorkers };
 }
 
 /** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */

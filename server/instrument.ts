@@ -71,14 +71,11 @@ export async function instrument(
   return instrumentServer(io, options);
 }
 
-/**
- * @internal as `instrument`, for the included server
- * @param tuned how it describes itself
- */
+/** @internal as `instrument`, for the included server, which describes itself */
 export async function instrumentServer(
   io: AnyServer,
   options: InstrumentOptions,
-  tuned?: Tuned,
+  own?: { tuned: Tuned; adapter: string },
 ): Promise<Instrumentation> {
   const { token, rooms, controlPort, controlHost, tls, worker, webSocketEngine } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
@@ -117,10 +114,13 @@ export async function instrumentServer(
       eventLoop,
       collections,
       publish: (order) => publish(main, worker, order),
-      members: (room) => countMembers(main, room),
+      members: async (room) => (await countMembers(main, room)).members,
       batches,
       counts,
-      describe: () => ({ versions: versionsOf(io, webSocketEngine), server: describeServer(io, tuned) }),
+      describe: () => ({
+        versions: versionsOf(io, webSocketEngine, own?.adapter),
+        server: describeServer(io, own?.tuned),
+      }),
     });
     let closing: Promise<void> | undefined;
     const close = async () => {

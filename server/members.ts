@@ -19,22 +19,33 @@ export function answerMembers(namespace: AnyNamespace): () => void {
   return () => void namespace.off(MEMBERS_EVENT, listener);
 }
 
+export interface Members {
+  /** On all workers. */
+  members: number;
+  /** How many other workers have any of them. */
+  otherWorkers: number;
+}
+
 /**
  * Sums room sizes: each worker sends one number, however large the room is.
  * @throws CapacityError MEMBERS_UNKNOWN when a worker did not answer or the adapter's broker is gone
  */
-export async function countMembers(namespace: AnyNamespace, room: string): Promise<number> {
+export async function countMembers(namespace: AnyNamespace, room: string): Promise<Members> {
   const timer = new AbortController();
   try {
     // The in-memory adapter counts one server, itself, and does not support serverSideEmit.
-    if ((await namespace.adapter.serverCount()) <= 1) return localMembers(namespace, room);
+    if ((await namespace.adapter.serverCount()) <= 1)
+      return { members: localMembers(namespace, room), otherWorkers: 0 };
     const others: number[] = await Promise.race([
       namespace.serverSideEmitWithAck(MEMBERS_EVENT, room),
       delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
         throw new Error(`no answer within ${TIMEOUT_MS} ms`);
       }),
     ]);
-    return others.reduce((sum, members) => sum + members, localMembers(namespace, room));
+    return {
+      members: others.reduce((sum, members) => sum + members, localMembers(namespace, room)),
+      otherWorkers: others.filter((members) => members > 0).length,
+    };
   } catch (cause) {
     throw new CapacityError(
       'MEMBERS_UNKNOWN',

@@ -8,14 +8,17 @@ const requireHere = createRequire(import.meta.url);
 const requireInSocketIo = createRequire(requireHere.resolve('socket.io'));
 const requireInEngineIo = createRequire(requireInSocketIo.resolve('engine.io'));
 
-/** @param webSocketEngine its name and version, if they are already known */
-export function versionsOf(io: AnyServer, webSocketEngine = webSocketEngineOf(io)): WorkerStats['versions'] {
-  const adapter = io.of('/').adapter.constructor.name;
+/** @param webSocketEngine, adapter their names and versions, if they are already known */
+export function versionsOf(
+  io: AnyServer,
+  webSocketEngine = webSocketEngineOf(io),
+  adapter = adapterOf(io),
+): WorkerStats['versions'] {
   return {
     node: process.versions.node,
     // The version of another copy of the package cannot be looked up.
     socketIo: io instanceof Server ? requireInSocketIo('../package.json').version : 'unknown',
-    adapter: adapter === 'Adapter' ? 'in-memory' : adapter,
+    adapter,
     webSocketEngine,
   };
 }
@@ -43,6 +46,11 @@ function unpatchedAdapter() {
   class Unpatched extends Adapter {}
   Object.assign(Unpatched.prototype, { addAll, del, broadcast });
   return Unpatched;
+}
+
+function adapterOf(io: AnyServer): string {
+  const { name } = io.of('/').adapter.constructor;
+  return name === 'Adapter' ? 'in-memory' : name;
 }
 
 function webSocketEngineOf(io: AnyServer): string {

@@ -105,11 +105,9 @@ export async function broadcast(
   const measurements = emptyMeasurements();
   const before = fleet.status().received;
   const schedule = {
-    room: ROOM,
-    count: plan.count,
+    to: Array.from({ length: plan.count }, () => ({ room: ROOM, via: 0 })),
     intervalMs: plan.intervalMs,
     bytes: plan.bytes ?? 1000,
-    workers: 1,
   };
   const sent: SentBroadcast[] = measurements.sent;
   const unsent = (_seq: number, error: Error) => {
@@ -136,6 +134,7 @@ export function emptyMeasurements(): Measurements {
     engine: 'socketio-capacity',
     target: '',
     load,
+    rooms: { name: ROOM, count: 1, perConnection: 1, order: 'turn', seed: 1 },
     connection: { transports: ['websocket'] },
   });
 }

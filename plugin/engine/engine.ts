@@ -16,7 +16,7 @@ import { hasHttpSteps } from '../script/http-steps.ts';
 import { usersAtOnce } from '../script/load.ts';
 import { mostArrivalsOf, phasesOfShare } from '../script/phases.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
-import { flowsOf, plannedBroadcasts, plannedDelivery } from '../script/settings.ts';
+import { flowsOf, plannedBroadcasts, plannedDelivery, plannedRooms } from '../script/settings.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
 import type { EngineContext, FleetLike } from './engine-context.ts';
@@ -163,6 +163,7 @@ export default class CapacityEngine {
       // Only the hook reads the ledger, and a third-party server need not support acknowledgements.
       ledger: this.#hasHook,
       broadcasts: plannedBroadcasts(this.#script, process.env),
+      ...roomsOf(this.#script),
       ...ownEventOf(this.#script),
       reconnection: config.reconnection,
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
@@ -188,6 +189,11 @@ export function expectedConnections(script: Script): number {
   const flows = flowsOf(script, STEPS);
   const { count } = mostConnections(flows.map(({ connections }) => connections));
   return count * usersAtOnce(phasesOfShare(script.config.phases ?? []), flows, mostArrivalsOf);
+}
+
+function roomsOf(script: Script): Pick<FleetSettings, 'rooms'> {
+  const rooms = plannedRooms(script, process.env);
+  return rooms ? { rooms } : {};
 }
 
 function ownEventOf(script: Script): Pick<FleetSettings, 'ownEvent'> {

@@ -104,7 +104,9 @@ export class Fleet {
     const alive = this.#processes.filter((child) => child.alive);
     await Promise.all(
       alive.map((child) =>
-        child.request((requestId) => ({ op: 'reset', requestId }), false, this.#answerLimits).catch(() => undefined),
+        child
+          .request((requestId) => ({ op: 'reset', requestId, firstId: this.#nextId }), false, this.#answerLimits)
+          .catch(() => undefined),
       ),
     );
     for (const child of alive) child.forgetMessages();

@@ -14,6 +14,7 @@ import type {
   MessageStage,
   Sightings,
 } from '../../protocol/link.ts';
+import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { ClientOptions } from './client.ts';
 import type { OwnEventPlan } from './own-event.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
@@ -28,6 +29,8 @@ export interface FleetSettings {
   ledger: boolean;
   /** The run's broadcasts; undefined without a run. */
   broadcasts?: BroadcastPlan;
+  /** If there are many, those that joins of its room are spread over. */
+  rooms?: RoomPlan;
   /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
   ownEvent?: OwnEventPlan;
   /** How connections that drop come back; undefined: they do not. */
@@ -89,7 +92,8 @@ export type FleetCommand =
   /** `hold` keeps events in the process; `take` hands them over, and then all that come; `drop` forgets them. */
   | { op: 'keep'; id: number; namespace: string; event: string; mode: 'hold' | 'take' | 'drop' }
   | { op: 'close'; id: number; requestId: number }
-  | { op: 'reset'; requestId: number }
+  /** Connections from this id on are those of the run. */
+  | { op: 'reset'; requestId: number; firstId: number }
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   | { op: 'sight'; requestId: number; watch: boolean }

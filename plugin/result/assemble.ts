@@ -14,6 +14,7 @@ import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory.ts';
 import { messageFigures } from './messages.ts';
 import { doubtMiscounted } from './miscounted.ts';
+import { redisFigures } from './redis.ts';
 import { evaluate } from './verdict.ts';
 
 export function assembleResult(
@@ -25,6 +26,7 @@ export function assembleResult(
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
   const absent = absentSections(measurements);
+  const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
   const measured: Omit<Result, 'verdict' | 'capacity'> = {
     schemaVersion: 1,
     absent,
@@ -40,10 +42,11 @@ export function assembleResult(
     },
     connections: connectionFigures(measurements),
     messages: messageFigures(measurements),
-    delivery: absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null,
+    delivery,
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers),
+    redis: redisFigures(measurements, delivery?.received),
     generator: generatorFigures(measurements),
     machine: machineFigures(measurements, sampler, environment.cpuCount),
     sampling: { intervalMs, taken, missed, longestGapMs: Math.round(longestGapMs), failures },

@@ -1,8 +1,9 @@
 /** Who got each broadcast. */
 import { EVENTS } from '../../protocol/events.ts';
-import type { ReceiptTotals } from '../../protocol/link.ts';
+import { AUDIENCE, type ReceiptTotals } from '../../protocol/link.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { plannedMembers, type RoomPlan, roomName } from '../../protocol/rooms.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Settings } from '../script/settings.ts';
@@ -33,7 +34,8 @@ export function deliveryFigures(
     outside: ownEvent ? counted('neverOrdered') + counted('open') : 0,
     frames: counted('received') + counted('unreadable'),
     coverage: receipts.expected > 0 ? receipts.received / receipts.expected : null,
-    coverageOfTarget: ofTarget(measurements, receipts.received),
+    coverageOfTarget: ofTarget(measurements, receipts.received, config.rooms),
+    rooms: roomsOf(measurements, config.rooms),
     batches,
   };
 }
@@ -54,13 +56,14 @@ export function batchRows(measurements: Measurements): Batch[] {
   const rowsOf = Map.groupBy(frozen, ({ seq }) => seq);
   return sent
     .toSorted((a, b) => a.seq - b.seq)
-    .map(({ seq, expected, intendedAtUs, sentAtUs }) => {
+    .map(({ seq, room, expected, intendedAtUs, sentAtUs }) => {
       const rows = rowsOf.get(seq) ?? [];
       const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
       const reached = rows.filter(({ received }) => received > 0);
       return {
         seq,
-        serverMembers: otherReceivers({ expected, sentAtUs }, measurements),
+        room: room === AUDIENCE ? null : room,
+        serverMembers: otherReceivers({ expected, room, sentAtUs }, measurements),
         ...totals(rows),
         sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
@@ -75,6 +78,15 @@ export function batchRows(measurements: Measurements): Batch[] {
 }
 
 /** Of what all connections of the scenario would have received: one that is gone is no member, and is missing here. */
-function ofTarget({ expectedAtOnce, sent }: Measurements, received: number): number | null {
-  return expectedAtOnce && sent.length > 0 ? received / (expectedAtOnce * sent.length) : null;
+function ofTarget({ expectedAtOnce, sent }: Measurements, received: number, rooms: RoomPlan): number | null {
+  if (!expectedAtOnce) return null;
+  const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
+  const all = sum(sent.map(({ room }) => members.get(room) ?? expectedAtOnce));
+  return all > 0 ? received / all : null;
+}
+
+function roomsOf({ ownEvent, sent }: Measurements, plan: RoomPlan): NonNullable<Result['delivery']>['rooms'] {
+  if (ownEvent || plan.count === 1) return null;
+  const { name: _, ...rooms } = plan;
+  return { ...rooms, reached: new Set(sent.map(({ room }) => room)).size };
 }

@@ -89,9 +89,11 @@ export function settingsOf(
   settings: Settings,
   { profile, url, redisUrl }: Target,
 ): Record<string, unknown> {
-  const { control, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
+  const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
   return {
     ...others,
+    // As in results of versions that knew one room only.
+    rooms: rooms.count > 1 ? rooms : undefined,
     workerSources: withoutAuth(settings.workerSources),
     control: control && { urls: control.urls },
     redis: redisUrl !== undefined,

@@ -1,4 +1,5 @@
 /** The broadcasts at full target: published, drained, and their ledger finalized. */
+import { destinationOf, roomName } from '../../protocol/rooms.ts';
 import type { Settings } from '../script/settings.ts';
 import { measureAfterBroadcasts } from './at-rest.ts';
 import { publish } from './broadcasts.ts';
@@ -7,6 +8,7 @@ import { addWarning, type RunContext } from './context.ts';
 import { drain } from './drain.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import type { Measurements } from './measurements.ts';
+import { markRedis, redisSince } from './redis-window.ts';
 import { clockDifference } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { mark, type WindowContext, windowSince } from './windows.ts';
@@ -14,21 +16,25 @@ import { mark, type WindowContext, windowSince } from './windows.ts';
 /** @param onDrain called when the last broadcast is out */
 export async function measureBroadcasts(context: RunContext, onDrain: () => void): Promise<void> {
   const { control, probe, record, config, measurements, link, ledger, here, signal } = context;
-  const { room, broadcasts } = config;
-  probe.onRoundTrip = (seq, us) => measurements.roundTripsUs.underLoad.push(us + clockDifference(context, seq));
+  const { rooms, broadcasts } = config;
+  const to = Array.from({ length: broadcasts.count }, (_, index) => {
+    const { room, via } = destinationOf(rooms, index, measurements.workersAtStart.length);
+    return { room: roomName(rooms, room), via };
+  });
+  probe.onRoundTrip = (seq, us) =>
+    measurements.roundTripsUs.underLoad.push(us + clockDifference(context, to[seq - 1]?.via ?? 0));
   measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
   await joinSentinel(context);
+  const redisBegin = await markRedis(context);
   await resetGenerator(context);
   const begin = await mark(context);
   const { received: receivedBefore, reached: reachedBefore } = link.status;
   await publish(
     control,
     {
-      room,
-      count: broadcasts.count,
+      to,
       intervalMs: broadcasts.interval * 1000,
       bytes: broadcasts.bytes,
-      workers: measurements.workersAtStart.length,
       clocks: measurements.clocks,
     },
     (sent) => {
@@ -48,12 +54,17 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
     ? link.status.received - receivedBefore
     : sum(measurements.sent.map(({ expected }) => expected ?? 0));
   measurements.cpu.broadcast = await windowSince(context, begin, delivered);
+  const { sent, unsent } = measurements;
+  if (redisBegin) measurements.redis = await redisSince(context, redisBegin, sent.length + unsent.length);
   await noteGenerator(context, 'broadcasts');
   await settleClocks(context);
   checkSentinel(context);
   checkProbe(context);
   if (ledger) {
-    const orders = measurements.sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room, sentAtUs, intendedAtUs }));
+    const orders = measurements.sent.map(({ seq, room, sentAtUs, intendedAtUs }) => ({
+      ...{ seq, room },
+      ...{ sentAtUs, intendedAtUs },
+    }));
     measurements.frozen = await link.freeze(orders);
   }
   await measureAfterBroadcasts(context);
@@ -61,10 +72,10 @@ export async function measureBroadcasts(context: RunContext, onDrain: () => void
 
 /** It joins last, so that its worker serves it last: see `sentinel.ts`. */
 async function joinSentinel(context: RunContext): Promise<void> {
-  const { sentinel, measurements, config, signal } = context;
+  const { sentinel, measurements, signal } = context;
   if (!sentinel || signal.aborted) return;
   try {
-    measurements.sentinel = await sentinel.join(config.room, signal);
+    measurements.sentinel = await sentinel.join(measurements.receiversRoom, signal);
   } catch (error) {
     if (!signal.aborted) noSentinel(context, `it could not join: ${(error as Error).message}`);
   }
@@ -78,11 +89,13 @@ function checkSentinel(context: RunContext): void {
   if (leftAtUs !== undefined) noSentinel(context, 'its connection ended during the broadcasts');
 }
 
-/** The probe returns each broadcast once. */
+/** The probe returns each broadcast to its room once. */
 function checkProbe(context: RunContext): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
-  const [sent, answered] = [measurements.sent.length, measurements.roundTripsUs.underLoad.length];
+  const { sent: all, receiversRoom, roundTripsUs } = measurements;
+  const sent = all.filter(({ room }) => room === receiversRoom).length;
+  const answered = roundTripsUs.underLoad.length;
   if (signal.aborted || answered >= sent) return;
   const why = probe.leftAtUs === undefined ? 'not answered' : "the probe's connection ended";
   addWarning(context, 'ROUND_TRIPS_MISSING', `${sent - answered} of ${sent} round trips under load: ${why}`);

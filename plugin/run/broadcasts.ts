@@ -7,6 +7,8 @@ import { pause } from './wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
 export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
+  /** Empty for an event of the server's own. */
+  room: string;
   /** Members of the room as the server counted them; null if it counts nobody. */
   expected: number | null;
   intendedAtUs: number;
@@ -17,11 +19,10 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
 }
 
 interface Schedule {
-  room: string;
-  count: number;
+  /** In order: each broadcast's room, and the index of the worker that publishes it. */
+  to: { room: string; via: number }[];
   intervalMs: number;
   bytes: number;
-  workers: number;
   /** One for each worker; without clocks, all workers share the run's. */
   clocks?: WorkerClock[];
 }
@@ -36,26 +37,25 @@ const ORDER_AHEAD_MS = 200;
  */
 export async function publish(
   control: Pick<ControlClients, 'broadcast'>,
-  { room, count, intervalMs, bytes, workers, clocks = [] }: Schedule,
+  { to, intervalMs, bytes, clocks = [] }: Schedule,
   onSent: (sent: SentBroadcast) => void,
   onFailed: (seq: number, error: Error) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const underWay: Promise<void>[] = [];
   const startUs = monotonicUs() + ORDER_AHEAD_MS * 2000;
-  for (let index = 0; index < count && !signal.aborted; index++) {
+  for (const [index, { room, via }] of to.entries()) {
+    if (signal.aborted) break;
     const seq = index + 1;
     const intendedAtUs = startUs + index * intervalMs * 1000;
     const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
     await pause(waitMs, signal);
     if (signal.aborted) break;
-    // The workers take turns, so that no worker's receivers are always local.
-    const via = index % workers;
     const order = { room, bytes, seq, atUs: toWorkers(clocks[via], intendedAtUs) };
     const sending = control.broadcast(order, via).then(
       (sent) => {
         const { sentAtUs: stampedAtUs } = sent;
-        onSent({ ...sent, sentAtUs: toOurs(clocks[via], stampedAtUs), stampedAtUs, via, intendedAtUs });
+        onSent({ ...sent, room, sentAtUs: toOurs(clocks[via], stampedAtUs), stampedAtUs, via, intendedAtUs });
       },
       (error) => onFailed(seq, error),
     );

@@ -38,7 +38,7 @@ export interface RunContext {
   /** What identifies each part of the deployment: process ids, and Redis's id of its run. Unknown parts are missing. */
   deployment(): Promise<Record<string, string>>;
   /** The adapter's Redis, if the run knows it. */
-  redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;
+  redis: Pick<RedisReader, 'read' | 'traffic' | 'lastFailure'> | undefined;
   /** The server's own metrics, if the run reads them. */
   metrics: Pick<PrometheusTargets, 'readEach'> | undefined;
   /** Whether the engine keeps a ledger. */

@@ -3,7 +3,10 @@ import type { ControlClients } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { tellMemory } from '../script/worker-sources.ts';
 
-export type Control = Pick<ControlClients, 'size' | 'stats' | 'batches' | 'gc' | 'time' | 'broadcast' | 'close'>;
+export type Control = Pick<
+  ControlClients,
+  'size' | 'stats' | 'batches' | 'gc' | 'time' | 'members' | 'broadcast' | 'close'
+>;
 
 /** Of a server without control ports. */
 export const NO_CONTROL: Control = {
@@ -12,6 +15,7 @@ export const NO_CONTROL: Control = {
   batches: async () => [],
   gc: async () => {},
   time: async () => [],
+  members: async () => 0,
   broadcast: async () => {
     throw new Error('no control port');
   },

@@ -6,11 +6,13 @@ import type { WorkerBatches } from '../../protocol/events.ts';
 import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
 import type { LatencyFrom } from '../../protocol/result/latency.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import type { RedisTraffic } from '../samplers/redis.ts';
 import type { Repeated } from '../script/flow.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
 import type { EngineSnapshot } from './link.ts';
+import { receiversRoom } from './receivers/receivers-room.ts';
 import type { SentinelReceipts } from './receivers/sentinel.ts';
 
 /** Layer → bytes. */
@@ -82,6 +84,13 @@ export interface OwnEventMeasured {
   example: string | undefined;
 }
 
+/** The adapter's Redis, during the broadcasts. */
+export interface RedisMeasured extends Omit<RedisTraffic, 'inBytes' | 'outBytes'> {
+  /** Received and sent, without the run's own requests. */
+  inBytes: number;
+  outBytes: number;
+}
+
 export interface MessagesMeasured {
   /** What the flows let their connections send. */
   readonly steps: Repeated[];
@@ -141,6 +150,7 @@ export interface Measurements {
   cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; messages: CpuWindow[]; broadcast: CpuWindow | undefined };
   /** On the sampler's time. */
   stages: Result['stages'];
+  redis: RedisMeasured | undefined;
   /** In the order of `workersAtStart`. */
   clocks: WorkerClock[];
   sent: SentBroadcast[];
@@ -153,6 +163,8 @@ export interface Measurements {
   messages: MessagesMeasured | undefined;
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
+  /** Room of the run's own receivers, probe and sentinel. */
+  readonly receiversRoom: string;
   /** From its join on, just before the broadcasts. */
   sentinel: SentinelReceipts | undefined;
   /** When the probe's connection ended before the run released it. */
@@ -186,7 +198,8 @@ export function newMeasurements(
     target,
     load,
     connection,
-  }: Pick<Settings, 'engine' | 'target' | 'load'> & {
+    rooms,
+  }: Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
     connection: Pick<Settings['connection'], 'transports' | 'compression'>;
   },
 ): Measurements {
@@ -222,6 +235,7 @@ export function newMeasurements(
     fallingAtBaseline: [],
     cpu: { ramps: [], idle: [], messages: [], broadcast: undefined },
     stages: [],
+    redis: undefined,
     clocks: [],
     sent: [],
     unsent: [],
@@ -230,6 +244,7 @@ export function newMeasurements(
     messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,
     snapshots: [],
     generator: [],
+    receiversRoom: receiversRoom(rooms),
     sentinel: undefined,
     probeLeftAtUs: undefined,
     roundTripsUs: { single: [], underLoad: [] },

@@ -12,6 +12,18 @@ export interface RedisReading {
   pubSubTotalBytes: number;
 }
 
+export interface RedisTraffic {
+  version: string;
+  /** Received and sent since its start, without what this reader sent and received. */
+  inBytes: number;
+  outBytes: number;
+  /** With subscribers. */
+  channels: number;
+  patterns: number;
+  /** Null before Redis 7.0. */
+  shardChannels: number | null;
+}
+
 /** A Redis that stopped answering must not hold up a sample. */
 const TIMEOUT_MS = 1000;
 
@@ -20,6 +32,8 @@ export class RedisReader {
   failures = 0;
   lastFailure: string | undefined;
   readonly #client;
+  /** On the wire, so far. */
+  readonly #own = { inBytes: 0, outBytes: 0 };
 
   /** @param url redis://[[user]:password@]host[:port]; connects in the background after `ready()` */
   constructor(url: string) {
@@ -46,14 +60,38 @@ export class RedisReader {
   /** @returns undefined, and counts a failure, if Redis does not answer. Never throws. */
   async read(): Promise<RedisReading | undefined> {
     try {
-      const answers = Promise.all([this.#client.info(), this.#client.clientList({ TYPE: 'PUBSUB' })]);
+      const answers = Promise.all([this.#ask('INFO'), this.#ask('CLIENT', 'LIST', 'TYPE', 'PUBSUB')]);
       const [info, subscribers] = await within(answers, TIMEOUT_MS);
       return toReading(parseInfo(info), subscribers);
     } catch (error) {
-      this.failures++;
-      if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
+      this.#fail(error);
       return undefined;
     }
+  }
+
+  /** @returns as `read` */
+  async traffic(): Promise<RedisTraffic | undefined> {
+    try {
+      const answer = within(this.#ask('INFO'), TIMEOUT_MS);
+      // Redis has counted this request when it answers, but not the answer.
+      const own = { ...this.#own };
+      return toTraffic(parseInfo(await answer), own);
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  async #ask(...command: string[]): Promise<string> {
+    this.#own.inBytes += sizeOfCommand(command);
+    const answer = String(await this.#client.sendCommand(command));
+    this.#own.outBytes += sizeOfText(answer);
+    return answer;
+  }
+
+  #fail(error: unknown): void {
+    this.failures++;
+    if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
   }
 
   /** Idempotent. */
@@ -62,19 +100,46 @@ export class RedisReader {
   }
 }
 
-function toReading(info: Map<string, string>, subscribers: { omem: number; totMem?: number }[]): RedisReading {
-  const figure = (key: string) => {
-    const value = Number(info.get(key));
-    if (Number.isNaN(value)) throw new Error(`INFO has no ${key}`);
-    return value;
-  };
+/** @param subscribers as `CLIENT LIST` has them, one a line */
+function toReading(info: Map<string, string>, subscribers: string): RedisReading {
+  const total = (field: string) =>
+    [...subscribers.matchAll(new RegExp(` ${field}=(\\d+)`, 'g'))].reduce((sum, [, value]) => sum + Number(value), 0);
   return {
     runId: info.get('run_id') ?? '',
-    usedMemoryBytes: figure('used_memory'),
-    rssBytes: figure('used_memory_rss'),
-    pubSubOutputBytes: subscribers.reduce((sum, client) => sum + client.omem, 0),
-    pubSubTotalBytes: subscribers.reduce((sum, client) => sum + (client.totMem ?? 0), 0),
+    usedMemoryBytes: figure(info, 'used_memory'),
+    rssBytes: figure(info, 'used_memory_rss'),
+    pubSubOutputBytes: total('omem'),
+    pubSubTotalBytes: total('tot-mem'),
   };
+}
+
+function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: number }): RedisTraffic {
+  return {
+    version: info.get('redis_version') ?? '',
+    inBytes: figure(info, 'total_net_input_bytes') - own.inBytes,
+    outBytes: figure(info, 'total_net_output_bytes') - own.outBytes,
+    channels: figure(info, 'pubsub_channels'),
+    patterns: figure(info, 'pubsub_patterns'),
+    shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
+  };
+}
+
+function figure(info: Map<string, string>, key: string): number {
+  const value = Number(info.get(key));
+  if (Number.isNaN(value)) throw new Error(`INFO has no ${key}`);
+  return value;
+}
+
+/** An array of bulk strings. */
+function sizeOfCommand(command: string[]): number {
+  const arrayHead = `*${command.length}\r\n`.length;
+  return command.reduce((sum, { length }) => sum + `$${length}\r\n`.length + length + 2, arrayHead);
+}
+
+/** A verbatim string of RESP3: `=15\r\ntxt:Some string\r\n`. */
+function sizeOfText(text: string): number {
+  const length = Buffer.byteLength(text) + 'txt:'.length;
+  return `=${length}\r\n`.length + length + 2;
 }
 
 /** `INFO`'s `key:value` lines. */

@@ -83,11 +83,14 @@ export class ControlClients {
     for (const worker of this.#workers) await worker.request('gc', [], GC_TIMEOUT_MS);
   }
 
+  /** @param via index of the worker that asks all others @returns members of the room */
+  async members(room: string, via: number): Promise<number> {
+    return (await this.#worker(via).request('members', [room])).members;
+  }
+
   /** @param via index of the worker that publishes */
   async broadcast(order: BroadcastOrder, via: number): Promise<BroadcastSent> {
-    const worker = this.#workers[via];
-    if (worker === undefined) throw new RangeError(`no worker ${via}: there are ${this.#workers.length}`);
-    return worker.request('broadcast', [order]);
+    return this.#worker(via).request('broadcast', [order]);
   }
 
   /** Half of the shortest of several round trips bounds the error. @returns offsets in the order of the URLs */
@@ -105,6 +108,12 @@ export class ControlClients {
         return best;
       }),
     );
+  }
+
+  #worker(index: number): ControlClient {
+    const worker = this.#workers[index];
+    if (worker === undefined) throw new RangeError(`no worker ${index}: there are ${this.#workers.length}`);
+    return worker;
   }
 
   /** Idempotent. */

@@ -1,6 +1,7 @@
 /** The plugin's options, and the environment variables that take precedence over them; settings.ts reads both. */
 import { z } from 'zod';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../protocol/connection.ts';
+import { ROOM_ORDERS } from '../../protocol/rooms.ts';
 import { deliverySchema } from './delivery-options.ts';
 import { workerSourcesSchema } from './worker-sources.ts';
 
@@ -17,6 +18,18 @@ export const optionsSchema = z.strictObject({
       interval: z.number().positive().default(1),
       /** Characters of payload. */
       bytes: positive.default(1000),
+    })
+    .prefault({}),
+  /** In place of the one room: connections that join it are spread over these, and broadcasts go to one of them each. */
+  rooms: z
+    .strictObject({
+      count: positive.default(1),
+      /** How many of them each connection joins. */
+      perConnection: positive.default(1),
+      /** In which broadcasts go to them. */
+      order: z.enum(ROOM_ORDERS).default('turn'),
+      /** Of the random order. */
+      seed: z.number().int().nonnegative().default(1),
     })
     .prefault({}),
   delivery: deliverySchema.optional(),
@@ -60,6 +73,8 @@ export const environmentSchema = z.object({
   RATE: z.coerce.number().int().positive().optional(),
   HOLD: z.coerce.number().nonnegative().optional(),
   BROADCASTS: z.coerce.number().int().nonnegative().optional(),
+  /** In place of `rooms.count`. */
+  ROOMS: z.coerce.number().int().positive().optional(),
   PROFILE: z.enum(['full', 'embedded']).optional(),
   /** In place of the engine's option `transports`. */
   TRANSPORTS: z

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
 import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import type { RoomPlan } from '../../protocol/rooms.ts';
 import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
@@ -43,7 +44,9 @@ export interface Delivery extends DeliveryOptions {
   seconds: number;
 }
 
-export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'delivery'> {
+export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'delivery' | 'rooms'> {
+  /** Of the broadcasts; with a single room, that is `room`. */
+  rooms: RoomPlan;
   /** Of a stack that the run starts. */
   workers: number | undefined;
   /** What tells of the memory and CPU of the workers, if not they themselves. */
@@ -76,10 +79,12 @@ export interface WorkerSettings extends Pick<Settings, 'target' | 'tls' | 'engin
 const NAMES = [
   optionsSchema,
   optionsSchema.shape.control.unwrap(),
+  optionsSchema.shape.rooms.unwrap(),
   workerSourcesSchema,
   deliverySchema,
   deliverySchema.shape.publish.unwrap(),
 ].flatMap((schema) => Object.keys(schema.shape));
+const roomOptionsSchema = z.object({ room: optionsSchema.shape.room, rooms: optionsSchema.shape.rooms });
 const NESTED_NAMES = ['interval', 'quiet', 'deadline'];
 const FIX = 'correct the lines above';
 const targetSchema = z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://localhost:3000' });
@@ -120,6 +125,8 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     const path = formatPath(['config', 'plugins', PLUGIN, 'delivery']);
     problems.push({ path, message: `only engine ${ENGINE} tells who received what` });
   }
+  const rooms = options && variables && roomPlanOf(options, variables);
+  if (rooms) problems.push(...roomProblems(rooms, options, engineOf(script, variables).engine));
   if (control && typeof options?.workers === 'object' && options.workers.adminUi) {
     const path = formatPath(['config', 'plugins', PLUGIN, 'workers', 'adminUi']);
     problems.push({ path, message: 'not beside `control`, whose workers count their connections themselves' });
@@ -131,7 +138,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     const message = 'it concerns our own engine only; the others have options of their own';
     problems.push({ path: formatPath(['environment variable', name]), message });
   }
-  if (problems.length > 0 || !options || !phases || !variables || !target || !profile) {
+  if (problems.length > 0 || !options || !phases || !variables || !target || !profile || !rooms) {
     throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
   }
   if (read.problems.length > 0) throw invalid('SCRIPT', 'the script has mistakes', read.problems);
@@ -155,6 +162,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     profile,
     hold: HOLD ?? options.hold,
     results: CAPACITY_RESULTS ?? options.results,
+    rooms,
     broadcasts: { ...options.broadcasts, count: BROADCASTS ?? options.broadcasts.count },
     delivery: deliveryOf(options, BROADCASTS),
     control,
@@ -207,6 +215,33 @@ export function plannedBroadcasts(
 export function plannedDelivery(script: Script): DeliveryOptions | undefined {
   const options = script.config.plugins?.[PLUGIN] as { delivery?: unknown } | null | undefined;
   return options?.delivery === undefined ? undefined : deliverySchema.parse(options.delivery);
+}
+
+/** @returns the rooms over which a run spreads connections; undefined if there is one, or no plugin */
+export function plannedRooms(script: Script, env: NodeJS.ProcessEnv): RoomPlan | undefined {
+  const options = script.config.plugins?.[PLUGIN];
+  if (options === undefined) return undefined;
+  const plan = roomPlanOf(roomOptionsSchema.parse(options ?? {}), environmentSchema.parse(withoutEmpty(env)));
+  return plan.count > 1 ? plan : undefined;
+}
+
+function roomPlanOf({ room: name, rooms }: Pick<PluginOptions, 'room' | 'rooms'>, { ROOMS }: Environment): RoomPlan {
+  return { name, ...rooms, count: ROOMS ?? rooms.count };
+}
+
+function roomProblems({ count, perConnection }: RoomPlan, { delivery }: PluginOptions, engine: string): Problem[] {
+  const at = (...path: string[]) => formatPath(['config', 'plugins', PLUGIN, 'rooms', ...path]);
+  const problems: Problem[] = [];
+  if (perConnection > count) {
+    problems.push({ path: at('perConnection'), message: `there are only ${count} rooms (rooms.count, or ROOMS)` });
+  }
+  if (count > 1 && delivery) {
+    problems.push({ path: at(), message: "with `delivery`, the server's own event goes wherever the server sends it" });
+  }
+  if (count > 1 && engine !== ENGINE) {
+    problems.push({ path: at(), message: `only engine ${ENGINE} spreads its connections over rooms` });
+  }
+  return problems;
 }
 
 function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | undefined): Delivery | undefined {

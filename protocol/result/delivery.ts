@@ -1,5 +1,6 @@
 /** The section `delivery` of the result document: every frame that carries the broadcast event is in one column. */
 import { z } from 'zod';
+import { ROOM_ORDERS } from '../rooms.ts';
 import { count } from './parts.ts';
 
 /** Of one broadcast, or of all together. */
@@ -31,6 +32,8 @@ export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 
 const batchSchema = z.strictObject({
   seq: count,
+  /** Null for an event of the server's own, and in results of versions that had one room only. */
+  room: z.string().nullable().default(null),
   /** Members of the room as counted by the server when it sent. */
   serverMembers: count.nullable(),
   ...receiptShape,
@@ -70,6 +73,21 @@ export const deliverySchema = z
     coverage: z.number().nullable(),
     /** received ÷ (all that should be there × broadcasts); null where virtual users come and go. */
     coverageOfTarget: z.number().nullable().default(null),
+    /** Null if all are in one room. */
+    rooms: z
+      .strictObject({
+        count,
+        /** That each connection joined. */
+        perConnection: count,
+        /** Of the broadcasts. */
+        order: z.enum(ROOM_ORDERS),
+        /** Of the random order. */
+        seed: count,
+        /** That got at least one broadcast. */
+        reached: count,
+      })
+      .nullable()
+      .default(null),
     batches: z.array(batchSchema),
   })
   .nullable();

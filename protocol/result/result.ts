@@ -11,6 +11,7 @@ import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './mac
 import { memorySchema } from './memory.ts';
 import { messagesSchema } from './messages.ts';
 import { count, reasonSchema } from './parts.ts';
+import { redisSchema } from './redis.ts';
 import { serverSchema } from './server.ts';
 
 export const resultSchema = z.strictObject({
@@ -46,6 +47,7 @@ export const resultSchema = z.strictObject({
   latency: latencySchema,
   memory: memorySchema,
   cpu: cpuSchema,
+  redis: redisSchema.default(null),
   generator: generatorSchema,
   machine: machineSchema,
   sampling: samplingSchema,

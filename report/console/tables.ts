@@ -30,6 +30,8 @@ import { inOrder, layerTitle } from '../layers.ts';
 import { basisOf, noCapacity } from '../memory-text.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
 import { reconnectionNote } from '../reconnection.ts';
+import { redisRows } from '../redis.ts';
+import { toRooms } from '../rooms.ts';
 import { fittingTable, table } from '../table.ts';
 import { clientsOf, transportNote } from '../transports.ts';
 
@@ -107,7 +109,7 @@ export function messages(result: Result, width: number): Section {
   if (delivery === null) return notMeasured(title, whyNoDelivery(result));
   const payloadBytes = delivery.received * delivery.payloadBytes;
   const rows = [
-    ['Broadcasts sent', integer(delivery.broadcasts), `of ${integer(delivery.payloadBytes)} bytes`],
+    ['Broadcasts sent', integer(delivery.broadcasts), `of ${integer(delivery.payloadBytes)} bytes${toRooms(delivery)}`],
     ['Receipts expected', integer(delivery.expected), ''],
     ['Receipts', integer(delivery.received), `${megabytes(payloadBytes)} MB of payload`],
     ['Coverage', percentOf(delivery.received, delivery.expected), ''],
@@ -121,6 +123,7 @@ export function messages(result: Result, width: number): Section {
     ['Unexpected', integer(delivery.unexpected), 'join not acknowledged before the send'],
     ['Late', integer(delivery.late), 'received after the ledger was closed'],
     ...otherCopies(delivery).map(({ title, count, note }) => [title, integer(count), note]),
+    ...redisRows(result),
   ];
   if (made.peak > 0) rows.push(['Payload per connection', kilobytes(payloadBytes / made.peak), 'KB']);
   const lines = table([], rows, INDENT, ['left', 'right', 'left']);

@@ -8,6 +8,8 @@ import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.t
 import { integer, milliseconds, percentOf } from '../format.ts';
 import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { redisRows } from '../redis.ts';
+import { toRooms } from '../rooms.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { absentSection, dataTable, figure, measured, section } from './section.ts';
@@ -71,7 +73,7 @@ ${dataTable(
   'Receipts of all broadcasts',
   ['', 'Count', ''],
   [
-    ['Broadcasts', integer(found.broadcasts), `of ${integer(found.payloadBytes)} bytes`],
+    ['Broadcasts', integer(found.broadcasts), `of ${integer(found.payloadBytes)} bytes${toRooms(found)}`],
     [term('expected'), integer(found.expected), ''],
     ['Received', integer(found.received), percentOf(found.received, found.expected)],
     ['Lost while connected', integer(found.lostConnected), ''],
@@ -81,6 +83,7 @@ ${dataTable(
     ['Unexpected', integer(found.unexpected), 'join not acknowledged before the send'],
     ['Late', integer(found.late), 'received after the ledger was closed'],
     ...otherCopies(found).map(({ title, count, note }) => [title, integer(count), note]),
+    ...redisRows(result),
   ],
 )}`,
   });

@@ -22,6 +22,8 @@ export interface AdapterKind {
 }
 
 export interface ConnectedAdapter {
+  /** As results show it. */
+  nameAndVersion: string;
   /** Errors so far: lost connections, failed reconnections, failed publications. */
   errors(): number;
   /** To be called after `io.close()`. Idempotent. */

@@ -6,5 +6,5 @@ export const inMemory = defineAdapter({
   clustered: false,
   recovers: true,
   environment: z.object({}),
-  connect: async () => ({ errors: () => 0, close: async () => {} }),
+  connect: async () => ({ nameAndVersion: 'in-memory', errors: () => 0, close: async () => {} }),
 });

@@ -6,6 +6,7 @@ import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
+import { receiversRoom } from '../../plugin/run/receivers/receivers-room.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
@@ -41,7 +42,7 @@ export class FakeRun {
    */
   constructor(options: object = {}, scenario: object = {}) {
     const config = hookConfig(options, scenario);
-    this.measurements = measurements();
+    this.measurements = measurements({ receiversRoom: receiversRoom(config.rooms) });
     const link = this.#link();
     this.context = {
       config,
@@ -149,6 +150,7 @@ export class FakeRun {
         this.collect();
       },
       time: async () => ['w0', 'w1'].map(() => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 })),
+      members: async () => this.status.joined,
       broadcast: async (order, via) => {
         const sentAtUs = order.atUs ?? monotonicUs();
         await wait((sentAtUs - monotonicUs()) / 1000);

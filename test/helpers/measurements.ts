@@ -66,7 +66,16 @@ export function frozenBroadcast(
 }
 
 export function sent(seq: number, expected: number) {
-  return { seq, expected, sentAtUs: seq * 1000 + 5, stampedAtUs: 0, via: 0, intendedAtUs: seq * 1000, worker: 'w0' };
+  return {
+    seq,
+    room: 'capacity',
+    expected,
+    sentAtUs: seq * 1000 + 5,
+    stampedAtUs: 0,
+    via: 0,
+    intendedAtUs: seq * 1000,
+    worker: 'w0',
+  };
 }
 
 export const NO_RECEIPTS: ReceiptTotals = {

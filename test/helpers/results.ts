@@ -26,6 +26,7 @@ export function summaryOf(count: number, p50: number): Summary {
 export function perfectBatch(seq: number, receivers: number): Batch {
   return {
     seq,
+    room: 'capacity',
     serverMembers: receivers,
     ...NO_COPIES,
     expected: receivers,
@@ -168,6 +169,7 @@ export function perfectResult(): Result {
       frames: 60_000,
       coverage: 1,
       coverageOfTarget: 1,
+      rooms: null,
       batches,
     },
     latency: {
@@ -294,6 +296,7 @@ export function perfectResult(): Result {
       ],
       lowest: 'workerFileDescriptors',
     },
+    redis: null,
     machine: {
       cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },
       swappedInBytes: 0,

@@ -30,12 +30,15 @@ import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
 import type { RepeatedMessages } from './repeated-messages.ts';
 import { Returns } from './returns.ts';
+import { RoomShare } from './room-share.ts';
 import type { Sightings } from './sightings.ts';
 
 export interface ConnectionManagerDependencies {
   settings: FleetSettings;
   /** Index of this process among all fleet processes of the run. */
   share: { index: number; of: number };
+  /** Of the connections that were opened since the last reset. */
+  firstId: number;
   createClient: CreateClient;
   ledger: Ledger;
   sightings: Sightings;
@@ -52,6 +55,7 @@ export class ConnectionManager implements ClientSink {
   readonly #table: ConnectionTable;
   readonly #acknowledgements: Acknowledgements;
   readonly #clients: ClientFactory;
+  readonly #rooms: RoomShare | undefined;
   readonly returns: Returns;
   /** Sent again by a connection that comes back. */
   readonly #joinEvent: string | undefined;
@@ -60,6 +64,7 @@ export class ConnectionManager implements ClientSink {
     this.#dependencies = dependencies;
     const { ledger, settings, answer } = dependencies;
     this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
+    this.#rooms = settings.rooms && new RoomShare(settings.rooms, settings.fleet, dependencies.firstId);
     this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
     this.#table = new ConnectionTable(settings.reconnection !== undefined);
     this.#joinEvent = settings.ownEvent ? settings.ownEvent.join : EVENTS.joinRoom;
@@ -125,7 +130,7 @@ export class ConnectionManager implements ClientSink {
   }
 
   #emit(command: EmitCommand): void {
-    const { namespace, event, args } = command;
+    const { namespace, event } = command;
     const connection = this.#table.find(command.id);
     const client = connection?.client;
     if (!client) return; // its end has been reported already
@@ -136,7 +141,8 @@ export class ConnectionManager implements ClientSink {
     }
     const { home } = connection;
     if (home && event === this.#joinEvent && command.isRepeat !== true) home.joins = withJoin(home.joins, command);
-    client.emit(namespace, event, args, this.#acknowledgements.request(client, command));
+    const sent = this.#rooms && event === EVENTS.joinRoom ? this.#rooms.joinsOf(command) : [command];
+    for (const one of sent) client.emit(namespace, event, one.args, this.#acknowledgements.request(client, one));
   }
 
   #repeat({ id, key, message }: Extract<FleetCommand, { op: 'repeat' }>): void {

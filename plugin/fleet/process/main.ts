@@ -18,8 +18,9 @@ const clients = await loadClients(settings);
 const pacer = new Pacer(settings.disconnectRatePerSec);
 const eventLoop = new EventLoopWatch();
 const share = shareOf(settings, index, processes);
-const newState = () => new ProcessState({ settings, share, createClient: clients.create, pacer, answer });
-let state = newState();
+const newState = (firstId: number) =>
+  new ProcessState({ settings, share, firstId, createClient: clients.create, pacer, answer });
+let state = newState(0);
 
 // These carry their own times, so they can wait.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
@@ -52,7 +53,7 @@ process.on('message', (commands: FleetCommand[]) => {
       answer({ op: 'messages', requestId, counts: state.messages.enter(stage) });
     } else if (command.op === 'reset') {
       state.close();
-      state = newState();
+      state = newState(command.firstId);
       answer({ op: 'reset', requestId: command.requestId });
     } else if (command.op === 'exit') close();
     else state.run(command);

@@ -2,7 +2,7 @@
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
-import type { FreezeOrder } from '../../../protocol/link.ts';
+import { AUDIENCE, type FreezeOrder } from '../../../protocol/link.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { measureAfterBroadcasts } from '../at-rest.ts';
 import type { SentBroadcast } from '../broadcasts.ts';
@@ -110,7 +110,7 @@ function asSent({
   sentAtUs,
   intendedAtUs,
 }: Pick<FreezeOrder, 'seq' | 'sentAtUs' | 'intendedAtUs'>): SentBroadcast {
-  return { seq, sentAtUs, intendedAtUs, stampedAtUs: sentAtUs, worker: '', via: 0, expected: null };
+  return { seq, room: AUDIENCE, sentAtUs, intendedAtUs, stampedAtUs: sentAtUs, worker: '', via: 0, expected: null };
 }
 
 function meanBytes(seen: Seen[]): number {

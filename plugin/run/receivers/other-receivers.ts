@@ -5,10 +5,10 @@ import { isMember } from './sentinel.ts';
 
 /** @returns members of the room when it was sent, as the server counted them, without the probe and the sentinel; null if it did not */
 export function otherReceivers(
-  { expected, sentAtUs }: Pick<SentBroadcast, 'expected' | 'sentAtUs'>,
-  { sentinel, probeLeftAtUs }: Pick<Measurements, 'sentinel' | 'probeLeftAtUs'>,
+  { expected, room, sentAtUs }: Pick<SentBroadcast, 'expected' | 'room' | 'sentAtUs'>,
+  { sentinel, probeLeftAtUs, receiversRoom }: Pick<Measurements, 'sentinel' | 'probeLeftAtUs' | 'receiversRoom'>,
 ): number | null {
-  if (expected === null) return null;
+  if (expected === null || room !== receiversRoom) return expected;
   const hasProbe = probeLeftAtUs === undefined || probeLeftAtUs >= sentAtUs;
   return Math.max(0, expected - Number(hasProbe) - Number(isMember(sentinel, sentAtUs)));
 }

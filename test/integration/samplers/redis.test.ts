@@ -30,6 +30,32 @@ test('memory of a Redis, and of those who subscribe', async (t) => {
   assert.equal(reader.failures, 0);
 });
 
+test('traffic of a Redis, without that of the reader', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  const [subscriber, publisher] = await Promise.all([connectedTo(redis), connectedTo(redis)]);
+  for (const client of [subscriber, publisher]) t.after(() => client.isOpen && client.destroy());
+  await subscriber.subscribe('a', () => {});
+  await subscriber.pSubscribe('b*', () => {});
+  await subscriber.sSubscribe('c', () => {});
+  const reader = new RedisReader(redis.url);
+  t.after(() => reader.close());
+  await reader.ready();
+
+  const before = await reader.traffic();
+  for (let reading = 0; reading < 5; reading++) await reader.read();
+  const idle = await reader.traffic();
+  assert.deepEqual(idle, before, 'five readings of some kilobytes each');
+  await publisher.publish('a', 'x'.repeat(10_000));
+  const after = await reader.traffic();
+  assert.ok(before && after);
+  const [received, sent] = [after.inBytes - before.inBytes, after.outBytes - before.outBytes];
+  assert.ok(received > 10_000 && received < 10_200, `${received} bytes`);
+  assert.ok(sent > 10_000 && sent < 10_200, `${sent} bytes`);
+  assert.deepEqual([after.channels, after.patterns, after.shardChannels], [1, 1, 1]);
+  assert.match(after.version, /^\d+\.\d+/);
+});
+
 test('nobody there: no reading, counted with the reason, and no crash', async () => {
   const reader = new RedisReader(`redis://127.0.0.1:${await freePort()}`);
   await reader.ready();

@@ -19,16 +19,22 @@ interface Surroundings {
   breakDown?(): Promise<void>;
 }
 
+const onRedis = async (t: TestContext): Promise<Surroundings> => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  return {
+    environment: { REDIS_URL: redis.url, CAPACITY_REDIS_PREFIX: randomUUID() },
+    breakDown: () => redis.close(),
+  };
+};
+
 const SURROUNDINGS: Record<AdapterName, (t: TestContext) => Promise<Surroundings>> = {
   'in-memory': async () => ({ environment: {} }),
-  redis: async (t) => {
-    const redis = await startRedis();
-    t.after(() => redis.close());
-    return {
-      environment: { REDIS_URL: redis.url, CAPACITY_REDIS_PREFIX: randomUUID() },
-      breakDown: () => redis.close(),
-    };
-  },
+  redis: onRedis,
+  'redis-sharded-static': onRedis,
+  'redis-sharded-dynamic': onRedis,
+  'redis-sharded-dynamic-private': onRedis,
+  'redis-streams': onRedis,
 };
 
 test('every adapter of the table is tested here', () => {
@@ -36,12 +42,12 @@ test('every adapter of the table is tested here', () => {
 });
 
 for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
-  const { clustered, connect } = ADAPTERS[adapterName as AdapterName];
+  const { clustered, recovers, connect } = ADAPTERS[adapterName as AdapterName];
 
   describe(adapterName, () => {
-    async function setUp(t: TestContext) {
+    async function setUp(t: TestContext, changes: Record<string, string> = {}) {
       const { environment, breakDown } = await surroundingsOf(t);
-      const chosen = { CAPACITY_ADAPTER: adapterName, ...environment };
+      const chosen = { CAPACITY_ADAPTER: adapterName, ...environment, ...changes };
       const apps = await Promise.all(['w0', 'w1'].map((id) => startApp({ ...chosen, CAPACITY_WORKER: id })));
       t.after(() => Promise.all(apps.map((app) => app.close())));
       const [here, there] = apps;
@@ -79,6 +85,25 @@ for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
       if (!breakDown) return;
       await breakDown();
       await eventually('the adapter counts its lost connections', async () => (await errors()) > 0);
+    });
+
+    it('restores sessions, if it says so', { skip: !recovers }, async (t) => {
+      const { here, control } = await setUp(t, { CAPACITY_RECOVERY_SECONDS: '20' });
+      const client = await connectClient(here.url);
+      t.after(() => client.disconnect());
+      await client.emitWithAck('join_room', 'blue');
+      const broadcast = (seq: number) => ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 10, seq });
+      // A client that has received nothing has no place to go on from.
+      const first = onceOf(client, 'broadcast');
+      await Promise.all([first, broadcast(1)]);
+      const dropped = onceOf(client, 'disconnect');
+      client.io.engine.close();
+      await dropped;
+      await broadcast(2);
+      const missed = onceOf(client, 'broadcast');
+      client.connect();
+      assert.equal(((await missed) as [Broadcast])[0].seq, 2);
+      assert.equal(client.recovered, true);
     });
 
     it('closes its connections, also when close is called twice', async (t) => {

@@ -76,9 +76,9 @@ describe('a study’s file', () => {
   });
 
   it('accepts variables that only the scenario reads', () => {
-    const study = { ...plan, vary: { ROOMS: [1, 2] } };
-    assert.deepEqual(problemsOf(study, 'target: "{{ $processEnvironment.ROOMS }}"'), []);
-    assert.match(problemsOf(study, 'target: "{{ $processEnvironment.ROOMS_OF }}"').join(), /no run reads/);
+    const study = { ...plan, vary: { GROUPS: [1, 2] } };
+    assert.deepEqual(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS }}"'), []);
+    assert.match(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS_OF }}"').join(), /no run reads/);
   });
 
   it('lets no name reach what other objects inherit', () => {

@@ -40,6 +40,7 @@ function idleConnections() {
       fleet: { index: 0, of: 1 },
     },
     share: { index: 0, of: 1 },
+    firstId: 0,
     createClient,
     ledger: new Ledger(),
     sightings: new Sightings(new Ledger()),

@@ -22,6 +22,7 @@ test('one frame of each kind stands in its column, and the columns add up', () =
   const manager = new ConnectionManager({
     settings: { ...fleetSettings('http://127.0.0.1:1'), ownEvent: PLAN },
     share: { index: 0, of: 1 },
+    firstId: 0,
     createClient: () => fake.connection,
     ledger,
     sightings,

@@ -42,6 +42,7 @@ class Bench {
         fleet: { index: 0, of: 1 },
       },
       share: { index: 0, of: 1 },
+      firstId: 0,
       createClient: (slot, _options, _sink, sessions = NO_SESSIONS) => this.#client(slot, sessions),
       ledger,
       sightings: new Sightings(ledger),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
 import {
@@ -96,6 +96,24 @@ describe('all broadcasts', () => {
       { worker: '1', offsetUs: 5, uncertaintyUs: 3, driftUs: 0 },
     ]);
   });
+});
+
+test('of broadcasts to many rooms, the target of each is the members of its own', () => {
+  const config = hookConfig({ rooms: { count: 3 } });
+  const toRoom = (seq: number, room: number) => ({ ...sent(seq, 0), room: `capacity:${room}` });
+  const found = measurements({
+    expectedAtOnce: 3,
+    receiversRoom: 'capacity:0',
+    sent: [toRoom(1, 0), toRoom(2, 1)],
+    frozen: [frozenBroadcast(1, [1000]), frozenBroadcast(2, [], { expected: 0, received: 0 })],
+  });
+  const { coverageOfTarget, rooms, batches } = deliveryFigures(found, batchRows(found), config);
+  assert.equal(coverageOfTarget, 1 / 2);
+  assert.deepEqual(rooms, { count: 3, perConnection: 1, order: 'turn', seed: 1, reached: 2 });
+  assert.deepEqual(
+    batches.map(({ room }) => room),
+    ['capacity:0', 'capacity:1'],
+  );
 });
 
 describe('the sentinel', () => {

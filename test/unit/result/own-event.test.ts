@@ -15,7 +15,7 @@ function ofOwnEvent(found: Partial<OwnEventMeasured> = {}, receipts: Partial<Rec
   const seen = { published: 2, seen: 2, bytes: 60, latencyFrom: 'publisher' as const };
   const measured = measurements({
     ownEvent: { ...newOwnEvent('said', '$.0.id', 'run', true), ...seen, ...found },
-    sent: [1, 2].map((seq) => ({ ...sent(seq, 0), expected: null })),
+    sent: [1, 2].map((seq) => ({ ...sent(seq, 0), room: '', expected: null })),
     frozen: [1, 2].map((seq) => frozenBroadcast(seq, [1000, 2000, 3000])),
     snapshots: [snapshot({ receipts: { ...NO_RECEIPTS, received: 6, ...receipts } })],
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
@@ -112,6 +113,37 @@ describe('broadcasts', () => {
     );
   });
 
+  it('go to one room each, whose members are the only ones expected', async (t) => {
+    const window = new BroadcastWindow(t, { rooms: { count: 2 }, drain: { quiet: 1, deadline: 2 } });
+    const { control, link } = window.context;
+    const published: string[] = [];
+    control.broadcast = async ({ room, seq, atUs = 0 }, via) => {
+      published.push(`${room} by w${via}`);
+      // Five of the load, and in the first room the probe.
+      const expected = room === 'capacity:0' ? 6 : 5;
+      window.run.status.reached += 5;
+      return { seq, sentAtUs: atUs, worker: `w${via}`, expected };
+    };
+    const frozen: string[] = [];
+    const { freeze } = link;
+    link.freeze = (orders) => {
+      frozen.push(...orders.map(({ room }) => room));
+      return freeze(orders);
+    };
+    const measured = await window.measure();
+    assert.deepEqual(published, ['capacity:0 by w0', 'capacity:1 by w1', 'capacity:0 by w1', 'capacity:1 by w0']);
+    assert.deepEqual(frozen, ['capacity:0', 'capacity:1', 'capacity:0', 'capacity:1']);
+    assert.deepEqual(
+      measured.sent.map((one) => otherReceivers(one, measured)),
+      [5, 5, 5, 5],
+    );
+    assert.ok(window.drainSeconds < 1.5, 'nothing is outstanding');
+    assert.match(
+      measured.warnings.map(({ message }) => message).join(),
+      /^2 of 2 round trips under load: not answered$/,
+    );
+  });
+
   it('have send times on our clock, with the drift during the broadcasts taken off', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.here = [false, false];
@@ -162,6 +194,28 @@ describe('the window', () => {
     assert.deepEqual(frozen, []);
     assert.ok(!window.run.asked.some((what) => what.startsWith('freeze')));
     assert.ok(afterBroadcasts);
+  });
+
+  it('takes the counts of members off what goes through Redis', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { control } = window.context;
+    const seen = { version: '7.0.15', inBytes: 0, outBytes: 0, channels: 4, patterns: 1, shardChannels: 0 };
+    window.context.redis = { read: async () => undefined, lastFailure: undefined, traffic: async () => ({ ...seen }) };
+    const pass = (bytes: number) => {
+      seen.inBytes += bytes;
+      seen.outBytes += 2 * bytes;
+    };
+    control.members = async () => {
+      pass(100);
+      return 10;
+    };
+    const { broadcast } = control;
+    control.broadcast = (order, via) => {
+      pass(100 + 1000);
+      return broadcast(order, via);
+    };
+    const { redis } = await window.measure();
+    assert.deepEqual(redis, { ...seen, inBytes: 4000, outBytes: 8000 });
   });
 
   it('has round trips under load, and the load of the generator', async (t) => {

@@ -323,7 +323,7 @@ describe('the finale', () => {
   it('notices that Redis is gone, and why', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    run.context.redis = { read: async () => undefined, lastFailure: 'ECONNREFUSED' };
+    run.context.redis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'ECONNREFUSED' };
     await conducted.whole();
     assert.deepEqual(run.codes, ['REDIS_GONE']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /ECONNREFUSED/);

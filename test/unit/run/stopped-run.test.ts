@@ -85,7 +85,7 @@ it('during the warm-up does not even begin the series', async (t) => {
 it('after the broadcasts does not take the silence of Redis for its loss', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
-  run.context.redis = { read: async () => undefined, lastFailure: 'closed' };
+  run.context.redis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'closed' };
   run.context.link.freeze = async () => {
     run.stop.abort();
     return [];

@@ -43,6 +43,20 @@ describe('settings of the hook', () => {
     assert.throws(() => hookConfig({}, {}, { TLS: 'yse' }), /environment variable\.TLS: must be on or off/);
   });
 
+  it('spread connections over rooms, where the generator can', () => {
+    const rooms = { name: 'capacity', count: 1, perConnection: 1, order: 'turn', seed: 1 };
+    assert.deepEqual(hookConfig().rooms, rooms);
+    assert.deepEqual(hookConfig({ rooms: { count: 5 } }, {}, { ROOMS: '3' }).rooms, { ...rooms, count: 3 });
+    assert.throws(() => hookConfig({ rooms: { perConnection: 2 } }), /rooms\.perConnection: there are only 1 rooms/);
+    assert.throws(
+      () => hookConfig({ delivery: { event: 'said', id: '$.0.id' } }, {}, { ROOMS: '3' }),
+      /rooms: with `delivery`/,
+    );
+    const elsewhere = { scenarios: [{ engine: 'socketio', flow: [] }] };
+    assert.throws(() => hookConfig({}, {}, { ROOMS: '3' }, elsewhere), /rooms: only engine socketio-capacity/);
+    assert.throws(() => hookConfig({ rooms: { cuont: 3 } }), /did you mean "?count/);
+  });
+
   it('open a live view if the option or the environment requests it', () => {
     assert.equal(hookConfig().livePort, undefined);
     assert.equal(hookConfig({ live: true }).livePort, 0);

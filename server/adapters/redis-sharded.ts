@@ -1,0 +1,32 @@
+/**
+ * The sharded adapter of `@socket.io/redis-adapter`, on Redis 7's sharded channels, by what a worker subscribes to: one
+ * channel for all rooms, or another one for each of its rooms.
+ */
+import { type AdapterKind, defineAdapter } from './adapter.ts';
+import { packageOf } from './package-of.ts';
+import { RedisClients, redisEnvironment } from './redis-clients.ts';
+
+/** @param subscriptionMode `dynamic-private` also subscribes to the room that each connection has to itself */
+function sharded(subscriptionMode: 'static' | 'dynamic' | 'dynamic-private'): AdapterKind {
+  return defineAdapter({
+    clustered: true,
+    recovers: false,
+    environment: redisEnvironment,
+    /** While Redis is away, broadcasts stay on their worker. @throws CapacityError REDIS_UNREACHABLE */
+    async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: channelPrefix }, log) {
+      const { createShardedAdapter } = await import('@socket.io/redis-adapter');
+      const clients = await RedisClients.connect(url, log, async (redis) => {
+        const [pub, sub] = await Promise.all([redis.publisher(), redis.subscriber()]);
+        io.adapter(createShardedAdapter(pub, sub, { channelPrefix, subscriptionMode }));
+        // Redis answers in order, so the earlier subscriptions are active now.
+        await sub.ping();
+      });
+      const nameAndVersion = `${packageOf('@socket.io/redis-adapter')}, sharded, ${subscriptionMode}`;
+      return { nameAndVersion, errors: () => clients.errors, close: () => clients.close() };
+    },
+  });
+}
+
+export const shardedStatic = sharded('static');
+export const shardedDynamic = sharded('dynamic');
+export const shardedDynamicPrivate = sharded('dynamic-private');

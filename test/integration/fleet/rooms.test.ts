@@ -1,0 +1,52 @@
+/** Connections that a fleet spreads over rooms of a real server, and the ledger of broadcasts to one of them each. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import type { BroadcastSent } from '../../../protocol/events.ts';
+import { type RoomPlan, roomName } from '../../../protocol/rooms.ts';
+import { ask, connectControl, startApp } from '../../helpers/app.ts';
+import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+const rooms: RoomPlan = { name: 'capacity', count: 4, perConnection: 2, order: 'turn', seed: 1 };
+const MEMBERS = 4;
+
+for (const client of ['light', 'official'] as const) {
+  test(`only the members of its room are expected to receive a broadcast, client: ${client}`, async (t) => {
+    const app = await startApp();
+    t.after(() => app.close());
+    const control = await connectControl(app.controlPort);
+    t.after(() => control.disconnect());
+    const fleet = await Fleet.start({ ...fleetSettings(app.url, client), rooms }, 2);
+    t.after(() => fleet.close());
+    await joinAll(fleet, 3);
+    await fleet.reset();
+    const connections = await joinAll(fleet, 8);
+    await eventually('all joins are answered', async () => fleet.status().joining === 0);
+
+    const sent: BroadcastSent[] = [];
+    for (let index = 0; index < rooms.count; index++) {
+      const order = { room: roomName(rooms, index), bytes: 100, seq: index + 1 };
+      sent.push(await ask<BroadcastSent>(control, 'broadcast', order));
+    }
+    assert.deepEqual(
+      sent.map(({ expected }) => expected),
+      [MEMBERS, MEMBERS, MEMBERS, MEMBERS],
+    );
+    // The first broadcast once more, and to the members of another room.
+    app.io.to('capacity:1').emit('broadcast', { seq: 1, sentAtUs: 1, worker: 'w0', data: 'x'.repeat(100) });
+    await eventually('all copies are here', async () => fleet.status().received === 5 * MEMBERS);
+    const rows = await fleet.freeze(
+      sent.map(({ seq, sentAtUs }) => ({ seq, room: roomName(rooms, seq - 1), sentAtUs, intendedAtUs: sentAtUs })),
+    );
+    const total = (seq: number, key: 'expected' | 'received' | 'notMember' | 'duplicates') =>
+      rows.filter((row) => row.seq === seq).reduce((sum, row) => sum + row[key], 0);
+    for (const { seq } of sent) {
+      assert.deepEqual([total(seq, 'expected'), total(seq, 'received')], [MEMBERS, MEMBERS], `broadcast ${seq}`);
+      if (seq > 1) assert.equal(total(seq, 'notMember') + total(seq, 'duplicates'), 0);
+    }
+    assert.equal(total(1, 'notMember') + total(1, 'duplicates'), MEMBERS);
+    assert.ok(total(1, 'notMember') > 0);
+    await Promise.all(connections.map((connection) => connection.close()));
+  });
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RoomShare } from '../../../plugin/fleet/process/room-share.ts';
+import type { RoomPlan } from '../../../protocol/rooms.ts';
+
+const plan: RoomPlan = { name: 'capacity', count: 4, perConnection: 1, order: 'turn', seed: 1 };
+const join = (id: number, payload: unknown, requestId?: number) => ({
+  ...{ op: 'emit' as const, id, namespace: '/', event: 'join_room', args: [payload, 'more'] },
+  ...(requestId !== undefined && { requestId }),
+});
+
+test('a join of the room becomes one of a room of its own, in the form it had', () => {
+  const share = new RoomShare(plan, { index: 0, of: 1 }, 0);
+  assert.deepEqual(share.joinsOf(join(1, 'capacity', 7)), [join(1, 'capacity:1', 7)]);
+  const payload = { clientKey: 'capacity', user: 'ann' };
+  assert.deepEqual(share.joinsOf(join(2, payload)), [join(2, { clientKey: 'capacity:2', user: 'ann' })]);
+});
+
+test('joins of other rooms stay as they are', () => {
+  const share = new RoomShare(plan, { index: 0, of: 1 }, 0);
+  for (const payload of ['capacity:warm-up', { clientKey: 'other' }, undefined, null]) {
+    const other = join(3, payload);
+    assert.deepEqual(share.joinsOf(other), [other]);
+  }
+});
+
+test('only the first of several joins answers the engine', () => {
+  const share = new RoomShare({ ...plan, perConnection: 2 }, { index: 0, of: 1 }, 0);
+  assert.deepEqual(share.joinsOf(join(1, 'capacity', 7)), [join(1, 'capacity:2', 7), join(1, 'capacity:3')]);
+});
+
+test('fleets number their connections alternately, from the first of the run on', () => {
+  const roomOf = (id: number, index: number) =>
+    new RoomShare(plan, { index, of: 2 }, 100).joinsOf(join(id, 'capacity'))[0]?.args[0];
+  const rooms = [roomOf(100, 0), roomOf(100, 1), roomOf(101, 0), roomOf(101, 1)];
+  assert.deepEqual(rooms, ['capacity:0', 'capacity:1', 'capacity:2', 'capacity:3']);
+});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { destinationOf, plannedMembers, type RoomPlan, roomName, roomsOf } from '../../../protocol/rooms.ts';
+
+const plan = (changes: Partial<RoomPlan> = {}): RoomPlan => ({
+  ...{ name: 'capacity', count: 10, perConnection: 1, order: 'turn', seed: 1 },
+  ...changes,
+});
+
+test('a single room has the plan’s name, several have numbers', () => {
+  assert.equal(roomName(plan({ count: 1 }), 0), 'capacity');
+  assert.equal(roomName(plan(), 3), 'capacity:3');
+});
+
+test('connections are spread evenly, each over different rooms', () => {
+  for (const [count, perConnection] of [
+    [1, 1],
+    [10, 1],
+    [10, 3],
+    [10, 10],
+    [1000, 7],
+  ] as const) {
+    const rooms = plan({ count, perConnection });
+    assert.deepEqual(plannedMembers(rooms, count * 6), Array(count).fill(perConnection * 6));
+    for (let connection = 0; connection < count * 6; connection++) {
+      assert.equal(new Set(roomsOf(rooms, connection)).size, perConnection);
+    }
+  }
+});
+
+test('a room each, if there are as many rooms as connections', () => {
+  const rooms = Array.from({ length: 500 }, (_, connection) => roomsOf(plan({ count: 500 }), connection)[0]);
+  assert.equal(new Set(rooms).size, 500);
+});
+
+test('the members of a room are not those of one worker, although connections come to the workers in turn', () => {
+  for (const [count, workers] of [
+    [2, 2],
+    [4, 2],
+    [4, 8],
+    [8, 8],
+    [100, 4],
+  ] as const) {
+    const met = Array.from({ length: count }, () => new Set<number>());
+    for (let connection = 0; connection < count * 100; connection++) {
+      for (const room of roomsOf(plan({ count }), connection)) met[room]?.add(connection % workers);
+    }
+    for (const some of met) assert.ok(some.size === workers, `${count} rooms, ${workers} workers: only ${[...some]}`);
+  }
+});
+
+test('in turn, every room gets as many broadcasts as any other, from all workers', () => {
+  for (const [count, workers] of [
+    [1, 2],
+    [2, 2],
+    [3, 4],
+    [10, 4],
+  ] as const) {
+    const all = Array.from({ length: count * workers }, (_, index) => destinationOf(plan({ count }), index, workers));
+    const pairs = new Set(all.map(({ room, via }) => `${room} ${via}`));
+    assert.equal(pairs.size, count * workers, `${count} rooms, ${workers} workers`);
+  }
+});
+
+test('at random, the seed decides, and no room is preferred', () => {
+  const order = (seed: number) =>
+    Array.from({ length: 10_000 }, (_, index) => destinationOf(plan({ order: 'random', seed }), index, 2).room);
+  assert.deepEqual(order(1), order(1));
+  assert.notDeepEqual(order(1), order(2));
+  for (const [room, broadcasts] of Map.groupBy(order(7), (room) => room)) {
+    assert.ok(Math.abs(broadcasts.length - 1000) < 150, `room ${room}: ${broadcasts.length}`);
+  }
+});
