@@ -1,14 +1,19 @@
-/** Samples all layers: one row a second for the time series, full readings and CPU times on request. */
+/**
+ * Samples all layers: one row a second for the time series, full readings and CPU times on request. In long runs, older rows
+ * are merged, so that the series never outgrows the memory.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSwap, type SwapReading } from './kernel.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
+import { mergeRows } from './merge-rows.ts';
 import { type ProcessReading, readProcesses } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import { takeReading } from './reading.ts';
 import { SharedPages } from './shared-pages.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
+import { Thinned } from './thinned.ts';
 
 export interface SamplerSources extends Readers {
   /** Called at every sample, since workers restart and fleet processes start late. */
@@ -50,7 +55,7 @@ const PSS_SHARE = 0.002;
 
 export class Sampler {
   readonly layers: readonly Layer[];
-  readonly samples: SampleRow[] = [];
+  readonly #series = new Thinned(mergeRows);
   readonly #sources: SamplerSources;
   readonly #intervalMs: number;
   readonly #cpu: LayerCpu;
@@ -72,6 +77,11 @@ export class Sampler {
     this.#intervalMs = sources.intervalMs ?? 1000;
     this.layers = sources.layers ?? LAYERS;
     this.#cpu = new LayerCpu(this.layers);
+  }
+
+  /** The time series so far. Rows older than half an hour stand for several (see `mergeRows`). */
+  get samples(): SampleRow[] {
+    return this.#series.rows;
   }
 
   /** Begins the time series, with its first row now. */
@@ -123,7 +133,7 @@ export class Sampler {
     const failures = { ...this.#failures, redis: redis?.failures ?? 0, prometheus: prometheus?.failures ?? 0 };
     return {
       intervalMs: this.#intervalMs,
-      taken: this.samples.length,
+      taken: this.#series.added,
       ...this.#health,
       failures: Object.fromEntries(Object.entries(failures).filter(([, count]) => count > 0)),
     };
@@ -157,7 +167,7 @@ export class Sampler {
 
   async #sample(): Promise<void> {
     try {
-      this.samples.push(await this.#row());
+      this.#series.add(await this.#row());
     } catch {
       this.#health.missed++;
       this.#failures.row++;

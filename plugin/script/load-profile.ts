@@ -41,3 +41,16 @@ export function atRate(phases: Phase[], ratePerSec: number): Phase[] {
     );
   });
 }
+
+/**
+ * Phases with arrivals that bring so many virtual users each, at the rate that they have.
+ * @throws CapacityError RATE_IMPOSSIBLE
+ */
+export function resized(phases: Phase[], users: number): Phase[] {
+  return phases.map((phase) => {
+    const arrivals = arrivalsOf(phase);
+    if (arrivals === 0) return phase;
+    const { arrivalRate: _, rampTo: __, ...kept } = phase;
+    return atRate([{ ...kept, arrivalCount: users }], arrivals / (phase.duration ?? 1))[0] as Phase;
+  });
+}

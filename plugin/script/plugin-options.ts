@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../protocol/connection.ts';
 import { deliverySchema } from './delivery-options.ts';
+import { durationSchema } from './duration.ts';
 import { workerSourcesSchema } from './worker-sources.ts';
 
 const seconds = z.number().nonnegative();
@@ -20,6 +21,15 @@ export const optionsSchema = z.strictObject({
     })
     .prefault({}),
   delivery: deliverySchema.optional(),
+  /** Memory over time: virtual users come and go, and memory is read again and again. In place of hold and broadcasts. */
+  overTime: z
+    .strictObject({
+      /** Whether the workers collect their garbage before each reading. */
+      collect: z.boolean().default(true),
+      /** Seconds between two readings while virtual users come and go; without it, memory is read when each wave has left. */
+      every: z.number().min(2).optional(),
+    })
+    .optional(),
   /** Idle seconds with all connections open, for the CPU cost of idle connections. */
   hold: seconds.default(10),
   /** Short connections per worker before the baseline, which is then that of a warm server; 0 for none. */
@@ -60,6 +70,12 @@ export const environmentSchema = z.object({
   RATE: z.coerce.number().int().positive().optional(),
   HOLD: z.coerce.number().nonnegative().optional(),
   BROADCASTS: z.coerce.number().int().nonnegative().optional(),
+  /** In place of `overTime.collect`. */
+  COLLECT: z.stringbool({ error: 'must be on or off' }).optional(),
+  /** With `overTime`: connections of each wave, in place of those of the phases. */
+  CONNECTIONS: z.coerce.number().int().positive().optional(),
+  /** With `overTime`: how long each phase with arrivals lasts, such as `4h`. */
+  DURATION: durationSchema.optional(),
   PROFILE: z.enum(['full', 'embedded']).optional(),
   /** In place of the engine's option `transports`. */
   TRANSPORTS: z

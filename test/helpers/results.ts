@@ -148,6 +148,7 @@ export function perfectResult(): Result {
     },
     memory: {
       collected: true,
+      overTime: null,
       sources: {},
       layers: describeLayers(LAYERS),
       perConnectionBytes: {

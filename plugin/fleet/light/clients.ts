@@ -33,7 +33,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
     this.inPlace = inPlace;
   }
 
-  /** @param slot dense number, never reused: the ledger's index */
+  /** @param slot dense number: the ledger's index, never reused where that remembers connections that have left */
   create(slot: number, options: ClientOptions, sink: ClientSink): Client {
     return new SocketIoConnection(slot, options, sink, this);
   }

@@ -41,13 +41,14 @@ export interface ConnectionManagerDependencies {
 export class ConnectionManager implements ClientSink {
   readonly counts = new Counts();
   readonly #dependencies: ConnectionManagerDependencies;
-  readonly #table = new ConnectionTable();
+  readonly #table: ConnectionTable;
   readonly #acknowledgements: Acknowledgements;
   readonly #clients: ClientFactory;
 
   constructor(dependencies: ConnectionManagerDependencies) {
     this.#dependencies = dependencies;
     const { ledger, settings, answer } = dependencies;
+    this.#table = new ConnectionTable(!ledger.remembers);
     this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
     this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
   }

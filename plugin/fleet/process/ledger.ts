@@ -63,6 +63,11 @@ export class Ledger {
     this.#plan = plan;
   }
 
+  /** Without broadcasts, nobody asks for connections that have left. */
+  get remembers(): boolean {
+    return this.#plan.count > 0;
+  }
+
   /** Connections that a row has room for. */
   get slots(): number {
     return this.#slots;
@@ -109,9 +114,16 @@ export class Ledger {
     this.#slots = Math.max(this.#slots, slot + 1);
   }
 
-  /** The connection has ended; it stays in the rows of the broadcasts sent before. */
+  /** The connection has ended; it stays in the rows of the broadcasts sent before, if there are any. */
   left(slot: number, atUs: number): void {
-    if (this.#workers.has(slot)) this.#leftAtUs.set(slot, atUs);
+    if (!this.remembers) this.#forget(slot);
+    else if (this.#workers.has(slot)) this.#leftAtUs.set(slot, atUs);
+  }
+
+  #forget(slot: number): void {
+    for (const members of this.#joinedAtUs.values()) members.delete(slot);
+    this.#workers.delete(slot);
+    if (slot < this.#joining.length) this.#joining[slot] = 0;
   }
 
   /** A copy of a broadcast whose payload cannot be read. */
