@@ -7,6 +7,7 @@ import { environment } from './environment.ts';
 import { type Html, html } from './html.ts';
 import { cpu, generator } from './machine.ts';
 import { capacity, memory } from './memory.ts';
+import { overTime } from './over-time.ts';
 import { page } from './page.ts';
 import { headline, verdict } from './summary.ts';
 
@@ -30,7 +31,7 @@ export function renderHtml(result: Result): string {
   const { run } = result;
   const sections: Record<keyof typeof CONTENTS, Html | null> = {
     connections: connections(result),
-    memory: memory(result),
+    memory: result.memory.overTime ? overTime(result) : memory(result),
     cpu: cpu(result),
     latency: latency(result),
     'round-trip': roundTrips(result),
