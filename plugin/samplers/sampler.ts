@@ -7,10 +7,10 @@ import { readSwap, type SwapReading } from './kernel.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
-import { mergeRows } from './merge-rows.ts';
 import { type ProcessReading, readProcesses } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import { takeReading } from './reading.ts';
+import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { SharedPages } from './shared-pages.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
 import { Thinned } from './thinned.ts';
@@ -27,16 +27,6 @@ export interface SamplerSources extends Readers {
   /** Default: all layers. */
   layers?: readonly Layer[];
 }
-
-/**
- * For processes: `rssBytes`, `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`), and, except in the first row,
- * `cpuPercent` since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its
- * cores.
- */
-export type LayerSample = Record<string, number>;
-
-/** `t` is in seconds since the start. Layers that could not be read are missing. */
-export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
 interface SamplerHealth {
   intervalMs: number;

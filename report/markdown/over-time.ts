@@ -6,11 +6,13 @@ import { driftAnswer, driftLayers, overTimeNotes, pace, readingLayers, readingRo
 import { notMeasured, optional } from './figures.ts';
 import { escapeMarkdown, markdownTable } from './table.ts';
 
+const MEMORY_OVER_TIME = '### Memory over Time (MB)';
+
 /** @returns headings and tables; empty for other runs */
 export function overTime(result: Result): string[] {
   const { overTime: found } = result.memory;
   if (!found) return [];
-  if (result.absent.memory !== undefined) return ['### Memory over Time', notMeasured(result.absent.memory)];
+  if (result.absent.memory !== undefined) return [MEMORY_OVER_TIME, notMeasured(result.absent.memory)];
   const layers = readingLayers(result);
   const titles = layers.map((layer) => escapeMarkdown(layerTitle(result, layer)));
   const rows = readingRows(found).map(({ reading, peak }) => [
@@ -25,9 +27,9 @@ export function overTime(result: Result): string[] {
     const drift = found.drift[layer] as NonNullable<(typeof found.drift)[string]>;
     return [escapeMarkdown(layerTitle(result, layer)), sizeOf(pace(drift)), driftAnswer(drift)];
   });
-  const head = found.kind === 'waves' ? 'MB at the peak of each wave → after it' : 'MB';
   return [
-    `### Memory over Time (${head})`,
+    MEMORY_OVER_TIME,
+    ...(found.kind === 'waves' ? ['At the peak of each wave → after it.'] : []),
     rows.length === 0 ? 'Not measured.' : markdownTable(['Came and went', 'Connections', ...titles], rows),
     '### What Connections Leave Behind',
     drifts.length === 0

@@ -1,54 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
-import { type Result, resultSchema } from '../../../protocol/result/result.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { readingsOverTime } from '../../../report/charts/drift.ts';
 import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { driftAnswer, readingRows, workersDrift } from '../../../report/over-time-text.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { drift, moment, waves } from '../../helpers/waves.ts';
 
 const KB = 1024;
-const MB = KB * KB;
 
-const LEAK: Drift = {
-  bytesPerConnection: 20 * KB,
-  low95: 19 * KB,
-  high95: 21 * KB,
-  bytesPerHour: 90 * MB,
-  bytesPerWave: 2 * MB,
-  leaks: true,
-  noLeakAbove: 21 * KB,
-};
-const NONE: Drift = {
-  ...LEAK,
-  bytesPerConnection: 10,
-  low95: -40,
-  high95: 60,
-  bytesPerWave: 1000,
-  leaks: false,
-  noLeakAbove: 60,
-};
+const LEAK = drift(20 * KB, KB);
+const NONE = drift(10, 50);
 const UNKNOWN: Drift = { ...LEAK, low95: null, high95: null, leaks: null, noLeakAbove: null };
-
-function moment(t: number, connections: number, gone: number) {
-  return { t, connections, gone, bytes: { workerRss: 200 * MB + connections * KB, workerHeapUsed: 40 * MB } };
-}
-
-function waves(changes: Partial<OverTimeResult> = {}): Result {
-  const overTime: OverTimeResult = {
-    kind: 'waves',
-    collected: true,
-    peaks: [moment(10, 5000, 0), moment(30, 5000, 5000), moment(50, 5000, 10_000)],
-    readings: [moment(20, 0, 5000), moment(40, 0, 10_000), moment(60, 0, 15_000)],
-    warmUpReadings: 0,
-    drift: { workerRss: NONE, workerHeapUsed: LEAK, fleetRss: NONE },
-    ...changes,
-  };
-  const result = perfectResult();
-  return resultSchema.parse({ ...result, delivery: null, memory: { ...result.memory, overTime } });
-}
 
 it('the answer is a leak with its interval, or the least that would have been one, or not known', () => {
   assert.equal(driftAnswer(LEAK), 'leaks 20.0 KB per connection (19.0 KB to 21.0 KB)');

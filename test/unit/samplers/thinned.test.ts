@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { mergeRows } from '../../../plugin/samplers/merge-rows.ts';
-import type { SampleRow } from '../../../plugin/samplers/sampler.ts';
+import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
 import { Thinned } from '../../../plugin/samplers/thinned.ts';
 
 const DAYS = 2;

@@ -1,5 +1,14 @@
-/** Two neighbouring rows of the time series as one. */
-import type { LayerSample, SampleRow } from './sampler.ts';
+/** A row of the time series, and two neighbouring ones as one. */
+
+/**
+ * For processes: `rssBytes`, `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`), and, except in the first row,
+ * `cpuPercent` since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its
+ * cores.
+ */
+export type LayerSample = Record<string, number>;
+
+/** `t` is in seconds since the start. Layers that could not be read are missing. */
+export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
 /**
  * The later time, the most connections and the highest memory, so that no peak is lost however old it is; CPU, which is since
