@@ -8,6 +8,8 @@ import { type Curve, timeline } from './timeline.ts';
 type Moment = OverTimeResult['readings'][number];
 
 const MB = 1024 * 1024;
+/** More of them would be a line anyway, and take a megabyte. */
+const MAX_MARKS = 200;
 
 /** @returns null for other runs */
 export function readingsOverTime({ memory: { overTime }, samples, stages }: Result): Chart | null {
@@ -19,9 +21,10 @@ export function readingsOverTime({ memory: { overTime }, samples, stages }: Resu
       const value = bytes[layer];
       return value === undefined ? [] : [[t, value / MB]];
     });
+  const marks = readings.length <= MAX_MARKS;
   const marked = (layer: string): Curve[] => [
     { name: 'all connected', color: COLORS.purple, points: points(peaks, layer), marks: true },
-    { name: waves ? 'all have left' : 'reading', color: COLORS.orange, points: points(readings, layer), marks: true },
+    { name: waves ? 'all have left' : 'reading', color: COLORS.orange, points: points(readings, layer), marks },
   ];
   const rss = samples.flatMap((sample): [number, number][] => {
     const { rssBytes } = (sample.worker ?? {}) as { rssBytes?: number };
