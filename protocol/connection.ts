@@ -17,6 +17,12 @@ export type TransportsName = keyof typeof TRANSPORTS;
 /** TCP connections that each holds as long as it lives: polling keeps one for requests beside the one that waits. */
 export const SOCKETS_PER_CONNECTION: Record<TransportsName, number> = { default: 1, websocket: 1, polling: 2 };
 
+/**
+ * TCP connections that the light client itself ends for each that it opens, so that their ports stay taken in TIME_WAIT:
+ * an upgrade leaves those for polling. Whatever a server ends, as with the official client, waits on the server's side.
+ */
+export const SOCKETS_LEFT_BEHIND: Record<TransportsName, number> = { default: 2, websocket: 0, polling: 0 };
+
 /** What connections with these transports do: without polling in front, nothing is ever upgraded. */
 export function transportsName(transports: readonly Transport[]): TransportsName {
   if (transports[0] === 'websocket') return 'websocket';

@@ -51,7 +51,8 @@ const differenceSchema = z.strictObject({
   share: z.number().nullable(),
   low: z.number().nullable(),
   high: z.number().nullable(),
-  noise: z.enum(['repeats', 'fit']).nullable(),
+  detectable: z.number().nullable().default(null),
+  noise: z.enum(['repeats', 'fit', 'none']).nullable(),
 });
 
 export const studySchema = z.strictObject({

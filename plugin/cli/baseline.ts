@@ -1,18 +1,27 @@
 /** `baseline save | check`: saves a result, and compares later ones with it, for CI. */
 import type { Command } from 'commander';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { CANNOT_TELL, EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { type Answer, type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
 import { renderComparisonConsole } from '../../report/compare/console.ts';
+import { headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/measured-figures.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
+import { parseTimes } from './repeat.ts';
+import { repeat } from './repeat-runs.ts';
 import { readRunSet } from './run-sets.ts';
+import { STOPPED, untilStopped } from './until-stopped.ts';
 
 interface Options {
   name: string;
   file: string;
   json?: boolean;
+}
+
+interface SaveOptions extends Options {
+  repeat?: number;
 }
 
 const RESULT = 'a result.json, the folder of a run, or the folder of a `repeat`';
@@ -29,13 +38,22 @@ export function addBaseline(program: Command): void {
         .option('--name <name>', 'name of the baseline in the file', 'main')
         .option('--file <path>', 'the file of baselines', 'capacity-baseline.json'),
     );
-  addHelp(add('save').description('Saves a result as a baseline for later ones.').action(save), {
+  const saving = add('save')
+    .description('Saves a result as a baseline for later ones, or runs a scenario several times for it.')
+    .option('--repeat <n>', 'first runs the scenario that is named in place of a result so many times', parseTimes)
+    .action(save);
+  addHelp(saving, {
     examples: {
+      'baseline save scenarios/5k.yml --repeat 5': 'five runs of the scenario, then their baseline',
       'baseline save results/2026-01-02T03-04-05-5k-x5':
         'five repeats, so that a later run can be compared in every figure',
       'baseline save results/latest --name release-2': 'several baselines in one file',
     },
-    exitCodes: { 0: 'saved', 2: 'the result cannot be read or is INVALID, or the file cannot be written' },
+    exitCodes: {
+      0: 'saved',
+      2: 'the result cannot be read or is INVALID, or the file cannot be written',
+      130: 'stopped by Ctrl-C before all runs were made; nothing was saved',
+    },
   });
   addHelp(add('check').description('Compares a result with the baseline.').action(check), {
     examples: {
@@ -47,16 +65,38 @@ export function addBaseline(program: Command): void {
       1: 'a figure is worse',
       2: 'there is no such baseline, or the load or the machine is different',
       4: 'the result is INVALID',
+      5: 'no figure is worse as far as anybody can tell: baseline and result are single runs',
     },
   });
 }
 
-function save(path: string, { name, file, json }: Options): void {
-  const { results } = readRunSet(path);
-  if (!results.every(isUsable)) {
+async function save(path: string, { name, file, json, repeat: times }: SaveOptions): Promise<void> {
+  if (times === undefined) {
+    saveResults(readRunSet(path).results, path, { name, file, json });
+    return;
+  }
+  await untilStopped(async (signal) => {
+    const onRun = (index: number) => console.error(`\nRun ${index + 1} of ${times}`);
+    const series = await repeat({
+      scenario: path,
+      times,
+      results: 'results',
+      artilleryArgs: [],
+      stdout: 2,
+      signal,
+      onRun,
+    });
+    if (signal.aborted) process.exitCode = STOPPED;
+    else saveResults(series.results, series.path, { name, file, json }, times);
+  });
+}
+
+/** @throws CapacityError BASELINE_INVALID unless all runs have figures to compare */
+function saveResults(results: Result[], path: string, { name, file, json }: Options, times = results.length): void {
+  if (results.length < Math.max(1, times) || !results.every(isUsable)) {
     throw new CapacityError(
       'BASELINE_INVALID',
-      `${path} is INVALID`,
+      results.length < times ? `only ${results.length} of ${times} runs have left a result` : `${path} is INVALID`,
       'measure again; report.html beside the result shows the reasons',
     );
   }
@@ -67,8 +107,9 @@ function save(path: string, { name, file, json }: Options): void {
   }
   console.log(`Saved as "${name}" in ${file}: ${results.length === 1 ? 'one run' : `${results.length} runs`}.`);
   if (results.length === 1) {
-    console.log('A single run does not show how much runs vary. To check most figures, save repeats instead:');
-    console.log('  npx socketio-capacity repeat <scenario>');
+    console.log('With a single run, a check sees missing connections and copies, and memory per connection that is');
+    console.log('a tenth apart. It cannot tell about times, rates and CPU, and ends with exit code 5. Better:');
+    console.log('  npx socketio-capacity baseline save <scenario> --repeat 5');
   }
 }
 
@@ -79,20 +120,26 @@ function check(path: string, { name, file, json }: Options): void {
   const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
   const usable = checked.results.some(isUsable);
   if (usable) requireSameConditions(comparison);
-  process.exitCode = !usable ? EXIT_CODES.invalid : worse.length > 0 ? EXIT_CODES.worse : 0;
+  const { answer } = headlineOf(comparison, 1);
+  process.exitCode = usable ? (EXIT_CODE_OF[answer] ?? 0) : EXIT_CODES.invalid;
   if (json) {
-    printJson({ worse: worse.map(({ path: figure }) => figure), ...comparison });
+    printJson({ answer, worse: worse.map(({ path: figure }) => figure), ...comparison });
     return;
   }
   console.log(renderComparisonConsole(comparison, screen()));
   console.log(
     `\n${verdictOf(
-      usable,
+      usable ? answer : 'INVALID',
       worse.map(({ title }) => title),
       name,
     )}`,
   );
 }
+
+const EXIT_CODE_OF: Partial<Record<Answer, number>> = {
+  worse: EXIT_CODES.worse,
+  'cannot-tell': CANNOT_TELL,
+};
 
 /** @throws CapacityError BASELINE_NOT_COMPARABLE */
 function requireSameConditions({ mismatches }: Comparison): void {
@@ -106,8 +153,14 @@ function requireSameConditions({ mismatches }: Comparison): void {
   );
 }
 
-function verdictOf(usable: boolean, worse: string[], name: string): string {
-  if (!usable) return 'INVALID: the figures cannot be trusted, so they were not checked.';
-  if (worse.length > 0) return `WORSE than baseline "${name}": ${worse.join(', ')}.`;
+function verdictOf(answer: Answer | 'INVALID', worse: string[], name: string): string {
+  if (answer === 'INVALID') return 'INVALID: the figures cannot be trusted, so they were not checked.';
+  if (answer === 'worse') return `WORSE than baseline "${name}": ${worse.join(', ')}.`;
+  if (answer === 'cannot-tell') {
+    return [
+      `CANNOT TELL whether times, rates and CPU are worse than baseline "${name}": both are single runs.`,
+      `Save several: npx socketio-capacity baseline save <scenario> --repeat 5 --name ${name}`,
+    ].join('\n');
+  }
   return `No figure is worse than baseline "${name}" beyond the noise.`;
 }

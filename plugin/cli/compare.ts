@@ -1,9 +1,11 @@
 /** `compare A B [...]`: which figures are better or worse beyond the noise. */
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { CANNOT_TELL } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { compare } from '../../report/compare/compare.ts';
 import { renderComparisonConsole } from '../../report/compare/console.ts';
+import { headlineOf } from '../../report/compare/text.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import { readRunSet } from './run-sets.ts';
 
@@ -23,13 +25,14 @@ export function addCompare(program: Command): void {
   addHelp(withJson(command), {
     examples: {
       'compare results/2026-01-02T03-04-05-5k results/latest':
-        'two single runs: only the memory per connection can be compared',
+        'two single runs: what is missing and the memory per connection can be compared',
       'compare results/2026-01-02T03-04-05-5k-x5 results/2026-01-02T06-07-08-5k-x5':
         'two series: every figure can be compared',
     },
     exitCodes: {
-      0: 'the comparison succeeded, whatever the answer',
+      0: 'compared, whatever is better or worse',
       2: 'a result cannot be read, or the page cannot be written',
+      5: 'nothing is worse as far as anybody can tell: some figures have nothing to tell the noise by, as those of single runs',
     },
   });
 }
@@ -40,6 +43,9 @@ async function show(reference: string, others: string[], { json, html }: Options
     // Loaded on demand, because it imports the charts, which load slowly.
     const { renderComparison } = await import('../../report/html/comparison.ts');
     writePage(html, renderComparison(comparison));
+  }
+  if (others.some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
+    process.exitCode = CANNOT_TELL;
   }
   if (json) printJson(comparison);
   else console.log(renderComparisonConsole(comparison, screen()));

@@ -143,7 +143,10 @@ function defaultControl(url: string): string {
   return `http://${new URL(url).hostname}:${DEFAULT_CONTROL_PORT}`;
 }
 
-/** An empty answer means the default, or none. */
+/**
+ * An empty answer means the default, or none.
+ * @throws CapacityError BAD_OPTION if they are not all answered, because of Ctrl-C or Ctrl-D
+ */
 async function ask(given: Answers): Promise<Answers> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const answers = { ...given };
@@ -166,6 +169,11 @@ async function ask(given: Answers): Promise<Answers> {
       await question('publish', 'What makes it send to everybody, as ["say", {"id": "$id"}] (it sends by itself)');
     }
     return answers;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ABORT_ERR') throw error;
+    console.log();
+    const fix = 'answer all of them, or give options: npx socketio-capacity init --help';
+    throw new CapacityError('BAD_OPTION', 'the questions were not answered', fix);
   } finally {
     terminal.close();
   }

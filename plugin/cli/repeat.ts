@@ -64,7 +64,8 @@ async function run(scenario: string, artilleryArgs: string[], { times, results, 
   });
 }
 
-function parseTimes(text: string): number {
+/** @throws InvalidArgumentError for commander */
+export function parseTimes(text: string): number {
   const times = Number(text);
   if (!Number.isInteger(times) || times < 2) throw new InvalidArgumentError('Expected a whole number of at least 2.');
   return times;

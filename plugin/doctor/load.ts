@@ -1,6 +1,11 @@
 /** The load of a scenario on the machine and on the target. */
 
-import { type ClientKind, SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
+import {
+  type ClientKind,
+  SOCKETS_LEFT_BEHIND,
+  SOCKETS_PER_CONNECTION,
+  transportsName,
+} from '../../protocol/connection.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
 import type { Settings } from '../script/settings.ts';
 
@@ -18,20 +23,25 @@ export interface Load {
   local: boolean;
   /** TCP connections of each connection. */
   sockets: number;
+  /** TCP connections that each connection ends while it is opened; their source ports remain in TIME_WAIT. */
+  socketsLeft: number;
   /** Source addresses from the scenario. */
   localAddresses: string[];
 }
 
 export function readLoad({ target, load, broadcasts, connection, engineOptions }: Settings): Load {
   const { count, bytes, interval } = broadcasts;
+  const transports = transportsName(connection.transports);
+  const client = engineOptions?.client ?? 'external';
   return {
     target,
     connections: load.connectionsAtOnce,
     ratePerSec: load.ratePerSec,
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
-    client: engineOptions?.client ?? 'external',
+    client,
     local: isLoopback(new URL(target).hostname),
-    sockets: SOCKETS_PER_CONNECTION[transportsName(connection.transports)],
+    sockets: SOCKETS_PER_CONNECTION[transports],
+    socketsLeft: client === 'light' ? SOCKETS_LEFT_BEHIND[transports] : 0,
     localAddresses: engineOptions?.localAddresses ?? [],
   };
 }

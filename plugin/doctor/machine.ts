@@ -16,6 +16,8 @@ export interface Machine {
   systemFiles: { max: number; used: number };
   /** Range from which the kernel chooses ports for outgoing connections. */
   ephemeralPorts: { first: number; last: number };
+  /** `net.ipv4.tcp_tw_reuse`: connections for which a port in TIME_WAIT can be taken after one second. */
+  timeWaitReuse: 'none' | 'all' | 'loopback';
   /** `net.core.somaxconn`: longest accept queue. */
   somaxconn: number;
   /** `net.ipv4.tcp_max_syn_backlog`; infinite if SYN cookies are on. */
@@ -49,6 +51,7 @@ export async function readMachine(): Promise<Machine> {
     openFiles: { ...openFileLimits(), ceiling: orNoLimit(sysctl('fs/nr_open')[0]) },
     systemFiles: { max: orNoLimit(sysctl('fs/file-max')[0]), used: used ?? 0 },
     ephemeralPorts: first !== undefined && last !== undefined ? { first, last } : IANA_PORTS,
+    timeWaitReuse: (['none', 'all', 'loopback'] as const)[sysctl('net/ipv4/tcp_tw_reuse')[0] ?? 0] ?? 'none',
     somaxconn: orNoLimit(sysctl('net/core/somaxconn')[0]),
     synBacklog:
       sysctl('net/ipv4/tcp_syncookies')[0] === 0

@@ -8,36 +8,56 @@ import type { Situation } from './situation.ts';
 
 const LOCAL_ADDRESSES = 'config.engines.socketio-capacity.localAddresses';
 const PORTS = { first: 1024, last: 65_535 };
+/** How long the kernel keeps the port of an ended connection; or, if it may take it again, how long it waits for that. */
+const TIME_WAIT_SECONDS = { kept: 60, reused: 1 };
 
 /** From the generator to the target. */
-export function generatorPorts({ machine, load }: Situation): LimitCheck {
+export function generatorPorts(situation: Situation): LimitCheck {
+  const { machine, load } = situation;
   const { localAddresses, client, target } = load;
   const name = 'generatorPorts';
   const kernelPorts = ephemeralPorts(machine);
+  const taken = (n: number) => n + portsWaiting(situation, n);
   // Only the light client chooses source ports itself.
   const portsAt = (n: number) => (client === 'light' ? countedPorts(n, machine) : kernelPorts);
-  const listMore = (n: number) => `${LOCAL_ADDRESSES}: list ${Math.ceil(n / portsAt(n))} addresses of this machine`;
+  const listMore = (n: number) =>
+    `${LOCAL_ADDRESSES}: list ${Math.ceil(taken(n) / portsAt(n))} addresses of this machine`;
+  const reuse =
+    portsWaiting(situation, 1) > 0 && !reusesPorts(situation) ? 'sysctl -w net.ipv4.tcp_tw_reuse=1; or ' : '';
   if (localAddresses.length > 0) {
-    return { name, fits: (n) => n <= localAddresses.length * portsAt(n), raise: listMore };
+    return { name, fits: (n) => taken(n) <= localAddresses.length * portsAt(n), raise: (n) => reuse + listMore(n) };
   }
   if (client === 'external' || !rotatesLoopback(new URL(target).hostname)) {
     const otherwise = (n: number) => (client === 'external' ? 'engine: socketio-capacity' : listMore(n));
-    return { name, fits: (n) => n <= kernelPorts, raise: (n) => raisePorts(machine, n, otherwise(n)) };
+    const raise = (n: number) => reuse + raisePorts(machine, taken(n), otherwise(n));
+    return { name, fits: (n) => taken(n) <= kernelPorts, raise };
   }
   const share = CONNECTIONS_PER_LOOPBACK_ADDRESS;
   if (!machine.manyLoopbackAddresses) {
     return {
       name,
-      fits: (n) => n <= Math.min(share, kernelPorts),
+      fits: (n) => taken(n) <= kernelPorts && n <= share,
       raise: (n) => `ifconfig lo0 alias 127.0.0.2, and so on up to 127.0.0.${Math.ceil(n / share) + 1}`,
     };
   }
   return {
     name,
     // Beyond one address's share, the generator rotates through addresses, and none gets more than that.
-    fits: (n) => (n <= share ? n <= kernelPorts : portsAt(n) >= share),
-    raise: (n) => raisePorts(machine, Math.min(n, share), `${LOCAL_ADDRESSES}: [127.0.0.2]`),
+    fits: (n) => (n <= share ? taken(n) <= kernelPorts : portsAt(n) >= taken(share)),
+    raise: (n) => reuse + raisePorts(machine, taken(Math.min(n, share)), `${LOCAL_ADDRESSES}: [127.0.0.2]`),
   };
+}
+
+/** Of connections that the generator itself has ended, while `connections` are opened. */
+function portsWaiting(situation: Situation, connections: number): number {
+  const { ratePerSec, socketsLeft } = situation.load;
+  if (ratePerSec === null) return 0;
+  const seconds = TIME_WAIT_SECONDS[reusesPorts(situation) ? 'reused' : 'kept'];
+  return socketsLeft * Math.min(connections, Math.ceil(ratePerSec * seconds));
+}
+
+function reusesPorts({ machine: { timeWaitReuse }, load }: Situation): boolean {
+  return timeWaitReuse === 'all' || (timeWaitReuse === 'loopback' && load.local);
 }
 
 /** From nginx to the workers, each of which has its own port. */

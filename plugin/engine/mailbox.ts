@@ -1,5 +1,5 @@
 /** Events that arrive before the `waitFor` that waits for them. */
-import type { FleetConnection } from '../fleet/remote-connection.ts';
+import type { FleetConnection, Keeper, Kept } from '../fleet/remote-connection.ts';
 
 /** An event that a `waitFor` of the flow names. */
 export interface AwaitedEvent {
@@ -16,53 +16,60 @@ const CAPACITY = 16;
 
 /**
  * Keeps the events of one name that a `waitFor` of the flow waits for, from the moment their namespace connects, so that
- * none is lost between two steps.
+ * none is lost between two steps. As long as no step waits, they are in the fleet process; here are those that a step
+ * was given and did not take.
  */
-export class Mailbox {
+export class Mailbox implements Keeper {
   readonly namespace: string;
   readonly event: string;
   readonly #kept: unknown[][] = [];
   #listener: ((args: unknown[]) => void) | undefined;
-  readonly #onOverflow: () => void;
-  /** Lets the connection drop its events from now on. */
-  close: () => void = () => {};
+  readonly #onDisplaced: (count: number) => void;
+  readonly #connection: Kept;
 
-  constructor(namespace: string, event: string, onOverflow: () => void) {
+  /** @param connection fills it from now on */
+  constructor(
+    { namespace, event }: AwaitedEvent,
+    connection: Pick<FleetConnection, 'keep'>,
+    onDisplaced: (count: number) => void,
+  ) {
     this.namespace = namespace;
     this.event = event;
-    this.#onOverflow = onOverflow;
+    this.#onDisplaced = onDisplaced;
+    this.#connection = connection.keep(namespace, event, this);
+  }
+
+  /** Lets the connection drop its events from now on. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  displaced(count: number): void {
+    this.#onDisplaced(count);
   }
 
   put(args: unknown[]): void {
     if (this.#listener) this.#listener(args);
     else if (this.#kept.push(args) > CAPACITY) {
       this.#kept.shift();
-      this.#onOverflow();
+      this.displaced(1);
     }
   }
 
   /** Calls the listener with kept events, oldest first, then with new ones, until the returned function is called. */
   listen(listener: (args: unknown[]) => void): () => void {
     this.#listener = listener;
+    let takes = false;
     // The listener can stop at any event; the rest stays for the next listener.
     queueMicrotask(() => {
       while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
+      takes = this.#listener === listener;
+      if (takes) this.#connection.take();
     });
     return () => {
       if (this.#listener === listener) this.#listener = undefined;
+      if (takes) this.#connection.hold();
+      takes = false;
     };
   }
-}
-
-/** @returns a mailbox for each event, which the connection fills from now on */
-export function openMailboxes(
-  events: readonly AwaitedEvent[],
-  connection: Pick<FleetConnection, 'on'>,
-  onOverflow: () => void,
-): Mailbox[] {
-  return events.map(({ namespace, event }) => {
-    const mailbox = new Mailbox(namespace, event, onOverflow);
-    mailbox.close = connection.on(namespace, event, (args) => mailbox.put(args));
-    return mailbox;
-  });
 }

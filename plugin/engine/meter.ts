@@ -22,10 +22,10 @@ export class Meter {
   }
 
   /** @param suffix of the metric's name, for counts by reason */
-  count(metric: MetricName, suffix?: string): void {
+  count(metric: MetricName, suffix?: string, by = 1): void {
     const { name } = METRICS[metric];
     const full = suffix === undefined ? name : `${name}.${suffix}`;
-    this.#counts.set(full, (this.#counts.get(full) ?? 0) + 1);
+    this.#counts.set(full, (this.#counts.get(full) ?? 0) + by);
   }
 
   record(metric: MetricName, valueMs: number): void {

@@ -32,7 +32,7 @@ export const METRICS = {
     name: 'socketio.wait_time',
     kind: 'histogram',
     unit: 'ms',
-    help: 'From the start of a `waitFor` to its event; 0 if the event had already arrived',
+    help: 'From the start of a `waitFor` to its event; next to nothing if the event had already arrived',
   },
   disconnect: {
     name: 'socketio.disconnect',

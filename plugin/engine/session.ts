@@ -9,7 +9,7 @@ import { openOptions } from './connection-changes.ts';
 import { ConnectionGroup } from './connection-group.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
-import { type AwaitedEvent, isSame, type Mailbox, openMailboxes } from './mailbox.ts';
+import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
 import { countFailure, keepExample } from './tally.ts';
 import { Wait } from './wait.ts';
 
@@ -206,7 +206,8 @@ export class Session {
   #keepAwaited({ namespace, connection }: NamespaceEntry): void {
     const awaited = this.#awaited.filter((one) => one.namespace === namespace);
     if (awaited.length === 0) return;
-    const opened = openMailboxes(awaited, connection, () => this.#engine.meter.count('eventsDropped'));
+    const onDisplaced = (count: number) => this.#engine.meter.count('eventsDropped', undefined, count);
+    const opened = awaited.map((event) => new Mailbox(event, connection, onDisplaced));
     const others = this.#mailboxes?.filter((one) => one.namespace !== namespace) ?? [];
     this.#mailboxes = [...others, ...opened];
   }

@@ -162,6 +162,10 @@ export class Fleet {
   #receive(answer: FleetAnswer): void {
     if (answer.op === 'event') {
       this.#connections.get(answer.id)?.deliver(answer.namespace, answer.event, answer.args);
+    } else if (answer.op === 'kept') {
+      this.#connections.get(answer.id)?.handOver(answer);
+    } else if (answer.op === 'displaced') {
+      this.#connections.get(answer.id)?.displaced(answer.count);
     } else if (answer.op === 'closed') {
       this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace);
     } else if (answer.op === 'refused') {

@@ -19,6 +19,8 @@ interface HttpAnswer {
 }
 
 const MAX_BODY_LENGTH = 200;
+/** For the first bytes of a body, once the head has refused a WebSocket. */
+export const BODY_TIMEOUT_MS = 1000;
 
 export function httpFailure({ status, reason = '', location, retryAfter, body = '' }: HttpAnswer): Failure {
   const said = [

@@ -67,11 +67,15 @@ export type FleetCommand =
       namespace: string;
       options?: OpenOptions;
       interest?: string[];
+      /** Events to be kept in the process until they are taken. */
+      keep?: [namespace: string, event: string][];
       /** Delays the opening; further commands for the connection wait as well. */
       afterMs?: number;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
   | { op: 'interest'; id: number; event: string; wanted: boolean }
+  /** `hold` keeps events in the process; `take` hands them over, and then all that come; `drop` forgets them. */
+  | { op: 'keep'; id: number; namespace: string; event: string; mode: 'hold' | 'take' | 'drop' }
   | { op: 'close'; id: number; requestId: number }
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number }
@@ -94,6 +98,10 @@ export type FleetAnswer =
   /** The server refused something that nobody waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
+  /** What was kept, oldest first, and how many older ones it displaced. */
+  | { op: 'kept'; id: number; namespace: string; event: string; events: unknown[][]; displaced: number }
+  /** Events that were displaced and whose successors nobody has taken. */
+  | { op: 'displaced'; id: number; count: number }
   | { op: 'closed'; id: number; reason: string; namespace?: string }
   | { op: 'left'; requestId: number }
   | {

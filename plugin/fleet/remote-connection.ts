@@ -3,6 +3,7 @@ import type { Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetProcess, RequestLimits } from './fleet-process.ts';
 import type { FleetAnswer, FleetCommand, OpenOptions } from './messages.ts';
+import { Takers } from './takers.ts';
 
 /** In the microseconds of `monotonicUs`. */
 export interface Opened {
@@ -24,12 +25,33 @@ export interface FleetConnection {
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]>;
   /** Calls the listener for every event of this name, until the returned function is called. */
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
+  /**
+   * Keeps the newest events of this name in their process until somebody takes them, so that a flood of events that
+   * nobody waits for yet stays there.
+   */
+  keep(namespace: string, event: string, keeper: Keeper): Kept;
   /** Calls the listener each time the connection, or one namespace of it, ends other than by `close()`. */
   onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
   /** Calls the listener when the server refuses what was sent without waiting for an answer: cause `join_refused`. */
   onRefused(listener: (error: FleetError) => void): void;
   /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void>;
+}
+
+/** Gets kept events, oldest first. */
+export interface Keeper {
+  put(args: unknown[]): void;
+  /** So many events were displaced by newer ones. */
+  displaced(count: number): void;
+}
+
+export interface Kept {
+  /** Hands over what was kept, and then every event as it comes. */
+  take(): void;
+  /** Keeps events again, except those on their way. */
+  hold(): void;
+  /** Forgets them. */
+  close(): void;
 }
 
 type Listener = (args: unknown[]) => void;
@@ -41,6 +63,9 @@ export class RemoteConnection implements FleetConnection {
   readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #listeners: Map<string, Set<Listener>> | undefined;
+  #takers: Takers | undefined;
+  /** Counts what was displaced, whichever event it was. */
+  #keeper: Pick<Keeper, 'displaced'> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
   #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
@@ -71,6 +96,9 @@ export class RemoteConnection implements FleetConnection {
       // The IPC channel would serialize a key without a value as well.
       if (options) open.options = options;
       if (interest) open.interest = interest;
+      // A reconnect still has them, and a namespace that is opened later has commands of its own.
+      const keep = this.#takers?.untaken();
+      if (keep) open.keep = keep;
       if (afterMs) open.afterMs = afterMs;
       return open;
     };
@@ -97,6 +125,42 @@ export class RemoteConnection implements FleetConnection {
   }
 
   on(namespace: string, event: string, listener: Listener): () => void {
+    const remove = this.#listen(namespace, event, listener);
+    if (!this.#takers?.has([namespace, event])) return remove;
+    this.#take(namespace, event, 1);
+    return () => {
+      remove();
+      this.#take(namespace, event, -1);
+    };
+  }
+
+  keep(namespace: string, event: string, keeper: Keeper): Kept {
+    this.#takers ??= new Takers();
+    this.#takers.add([namespace, event]);
+    this.#keeper = keeper;
+    const remove = this.#listen(namespace, event, (args) => keeper.put(args));
+    if (this.#isOpen) this.#send(namespace, event, 'hold');
+    return {
+      take: () => this.#take(namespace, event, 1),
+      hold: () => this.#take(namespace, event, -1),
+      close: () => {
+        if (!this.#takers?.delete([namespace, event])) return;
+        this.#send(namespace, event, 'drop');
+        remove();
+      },
+    };
+  }
+
+  #take(namespace: string, event: string, by: 1 | -1): void {
+    const mode = this.#takers?.change([namespace, event], by);
+    if (mode) this.#send(namespace, event, mode);
+  }
+
+  #send(namespace: string, event: string, mode: 'hold' | 'take' | 'drop'): void {
+    this.child.send({ op: 'keep', id: this.id, namespace, event, mode }, !this.#isOpen);
+  }
+
+  #listen(namespace: string, event: string, listener: Listener): () => void {
     const key = `${namespace} ${event}`;
     this.#listeners ??= new Map();
     let listeners = this.#listeners.get(key);
@@ -146,6 +210,15 @@ export class RemoteConnection implements FleetConnection {
 
   deliver(namespace: string, event: string, args: unknown[]): void {
     for (const listener of this.#listeners?.get(`${namespace} ${event}`) ?? []) listener(args);
+  }
+
+  handOver({ namespace, event, events, displaced }: Extract<FleetAnswer, { op: 'kept' }>): void {
+    for (const args of events) this.deliver(namespace, event, args);
+    this.displaced(displaced);
+  }
+
+  displaced(count: number): void {
+    this.#keeper?.displaced(count);
   }
 
   dropped(reason: string, namespace: string | undefined): void {

@@ -1,5 +1,6 @@
 /** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them. */
 import type { Metric } from '../../protocol/metric.ts';
+import type { Slope } from '../../protocol/result/memory.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { valueAt } from '../../report/figures.ts';
@@ -85,7 +86,7 @@ const COUNTERS: RunMetric[] = [
 
 const SUMMARIES: RunMetric[] = [
   times('connections.connect_time', 'connections.connectMs', 'from the first attempt to the CONNECT answer'),
-  times('socketio.broadcast.latency', 'latency.oneWayMs', 'one-way latency of all receipts'),
+  times('socketio.broadcast.latency', 'latency.oneWayMs', 'latency of all receipts, from what `latency.from` names'),
   times('socketio.broadcast.completion', 'latency.completionMs', "latency of each broadcast's last receiver"),
   times('socketio.broadcast.sentinel', 'latency.sentinelMs', 'latency of the reference receiver'),
   times('socketio.broadcast.send_delay', 'latency.sendDelayMs', 'actual less intended send time'),
@@ -115,14 +116,24 @@ export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
   return [...COUNTERS, ...ofMemory, ...SUMMARIES];
 }
 
-/** Adds the run's figures to Artillery's own, except for those that were not measured. */
+/** Adds the run's figures to Artillery's own, except for those that were not measured, or may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path } of runMetrics(layers)) {
-    const value = valueAt(result, path);
+    const value = isWithheld(result, path) ? null : valueAt(result, path);
     if (value === null || value === undefined) continue;
     if (kind === 'counter') stats.counters[name] = Math.round(totalOf(value as Count) * 10_000) / 10_000;
     else stats.summaries[name] = aggregationsOf(value as Summary);
   }
+}
+
+const SLOPE = /^(memory\.perConnectionBytes\.\w+)\.slope$/;
+
+/** A metric has no place for a doubt: what reports give with one, or not at all, is no metric. */
+function isWithheld(result: Result, path: string): boolean {
+  const line = SLOPE.exec(path)?.[1];
+  if (line === undefined) return false;
+  const isUnknown = result.verdict.status === 'INVALID' || result.absent.memory !== undefined;
+  return isUnknown || (valueAt(result, line) as Slope | undefined)?.doubt !== undefined;
 }
 
 type Count = number | Record<string, number>;

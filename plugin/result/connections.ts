@@ -50,6 +50,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
       ...snapshots.map(({ perWorker }) => perWorker),
       ...snapshots.map(({ perSessionPrefix }) => namesOf(measurements, perSessionPrefix)),
     ]),
+    perServer: measurements.perServer ?? null,
   };
 }
 

@@ -9,6 +9,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Target } from '../run/target.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
+import type { WorkerSources } from '../script/worker-sources.ts';
 import { serverDescription } from './server-description.ts';
 
 type Environment = Result['environment'];
@@ -91,6 +92,7 @@ export function settingsOf(
   const { control, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
   return {
     ...others,
+    workerSources: withoutAuth(settings.workerSources),
     control: control && { urls: control.urls },
     redis: redisUrl !== undefined,
     profile,
@@ -99,6 +101,12 @@ export function settingsOf(
     engineOptions: publicOptions(script.config.engines?.[ENGINE]),
     flow: script.scenarios,
   };
+}
+
+function withoutAuth(sources: WorkerSources | undefined): WorkerSources | undefined {
+  if (sources?.adminUi === undefined) return sources;
+  const { auth: _, ...adminUi } = sources.adminUi;
+  return { ...sources, adminUi };
 }
 
 function publicOptions(options: unknown): Record<string, unknown> {

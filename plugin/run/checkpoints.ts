@@ -5,7 +5,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
+import type { TargetReading } from '../samplers/index.ts';
 import { addWarning, type RunContext } from './context.ts';
+import { ADMIN_INTERVAL_MS } from './receivers/admin-ui.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
 const AGREE_TIMEOUT_MS = 3000;
@@ -21,8 +23,10 @@ export class Checkpoints {
   #deployment: Record<string, string> = {};
   /** In the order of the control URLs. */
   #uptimes = { seconds: [] as number[], readAtMs: 0 };
-  /** At the last standstill. */
-  #metrics: { figures: string; connections: number } | undefined;
+  /** At the last standstill: the figures of each target that answered, by its place in the options. */
+  #metrics = { figures: new Map<number, string>(), connections: 0 };
+  /** Connections when the servers' own counts were last noted. */
+  #noted = 0;
   /** Connections that existed before the run; they have their own reason, BASELINE_NOT_EMPTY. */
   #others = 0;
 
@@ -35,9 +39,11 @@ export class Checkpoints {
     const { control, deployment } = this.#context;
     const workers = await control.stats();
     this.#checkIdentities(workers);
-    this.#uptimes = uptimesOf(workers);
+    const counted = this.#context.adminUi?.servers() ?? workers;
+    this.#uptimes = uptimesOf(counted);
     this.#deployment = await deployment();
-    this.#others = Math.max(0, connectionsOf(workers) - this.#own());
+    this.#others = Math.max(0, connectionsOf(counted) - this.#own());
+    this.#metrics.figures = figuresOf((await this.#context.metrics?.readEach()) ?? []);
     return { workers, others: this.#others };
   }
 
@@ -46,18 +52,20 @@ export class Checkpoints {
     const { signal } = this.#context;
     if (signal.aborted) return;
     const workers = await this.#agreement(when);
+    this.#noteServers(workers);
     this.#checkAge(workers, when);
     await this.#checkMetrics(when);
     await this.checkDeployment(when);
   }
 
   /** @returns the workers' statistics when both sides agree, or the last ones */
-  async #agreement(when: string): Promise<WorkerStats[]> {
-    const { control, population, ledger, signal } = this.#context;
+  async #agreement(when: string): Promise<Counted[]> {
+    const { control, adminUi, population, ledger, signal } = this.#context;
+    const ageMs = adminUi ? ADMIN_INTERVAL_MS : 0;
     const beganMs = performance.now();
     let steady = { held: population.connections(), sinceMs: beganMs };
     for (;;) {
-      const workers = await control.stats();
+      const workers = adminUi?.servers() ?? (await control.stats());
       const counted = connectionsOf(workers) - this.#others - this.#own();
       const held = population.connections();
       const nowMs = performance.now();
@@ -66,22 +74,33 @@ export class Checkpoints {
       // There is nothing more to say, and the wait delays the run.
       if (this.#reported.has('WORKERS_DISAGREE')) return workers;
       if (held !== steady.held) steady = { held, sinceMs: nowMs };
-      if (nowMs - steady.sinceMs > AGREE_TIMEOUT_MS) {
+      if (nowMs - steady.sinceMs > AGREE_TIMEOUT_MS + ageMs) {
         this.#disagreement(counted, held, when);
         return workers;
       }
       // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
-      if (nowMs - beganMs > STEADY_TIMEOUT_MS) return workers;
+      if (nowMs - beganMs > STEADY_TIMEOUT_MS + ageMs) return workers;
       await delay(POLL_MS);
     }
   }
 
+  #noteServers(servers: Counted[]): void {
+    const { adminUi, measurements, population } = this.#context;
+    if (!adminUi || population.connections() < this.#noted) return;
+    this.#noted = population.connections();
+    measurements.perServer = Object.fromEntries(servers.map(({ worker, connections }) => [worker, connections]));
+  }
+
   #disagreement(counted: number, held: number, when: string): void {
-    const fix =
-      counted > held
-        ? 'measure a server that nobody else uses'
-        : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
-    this.#warn('WORKERS_DISAGREE', `${when}, the workers count ${counted} connections, the generator ${held}`, fix);
+    const { adminUi } = this.#context;
+    const who = adminUi
+      ? `the admin UI counts ${counted} connections on all servers`
+      : `the workers count ${counted} connections`;
+    const missing = adminUi
+      ? 'call instrument() of @socket.io/admin-ui in every server, with one adapter: it reaches no others'
+      : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
+    const fix = counted > held ? 'measure a server that nobody else uses' : missing;
+    this.#warn('WORKERS_DISAGREE', `${when}, ${who}, the generator ${held}`, fix);
   }
 
   #checkIdentities(workers: WorkerStats[]): void {
@@ -97,29 +116,39 @@ export class Checkpoints {
   }
 
   /** A worker that repeats old statistics describes the past. */
-  #checkAge(workers: WorkerStats[], when: string): void {
+  #checkAge(workers: Counted[], when: string): void {
     const { seconds, readAtMs } = this.#uptimes;
-    if (performance.now() - readAtMs < STALE_AFTER_MS) return;
+    const { adminUi } = this.#context;
+    if (performance.now() - readAtMs < (adminUi ? 2 * ADMIN_INTERVAL_MS : STALE_AFTER_MS)) return;
     this.#uptimes = uptimesOf(workers);
     const still = workers.filter(({ uptimeSeconds }, index) => uptimeSeconds === seconds[index]);
     if (still.length === 0) return;
     const names = still.map(({ worker }) => worker).join(', ');
-    this.#warn('STATISTICS_STALE', `${when}, ${names} sent the same statistics as before`, 'see the worker logs');
+    const message = adminUi
+      ? `${when}, ${names} had sent the admin UI nothing new${adminUi.connected ? '' : ': the connection to it has ended'}`
+      : `${when}, ${names} sent the same statistics as before`;
+    this.#warn('STATISTICS_STALE', message, 'see the worker logs');
   }
 
   /** Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's. */
   async #checkMetrics(when: string): Promise<void> {
-    const { metrics, population } = this.#context;
-    const reading = await metrics?.read().catch(() => undefined);
-    if (!reading) return;
-    const [now, before] = [
-      { figures: JSON.stringify(reading.figures), connections: population.connections() },
-      this.#metrics,
-    ];
-    this.#metrics = now;
-    if (!before || before.connections === now.connections || before.figures !== now.figures) return;
+    const targets = (await this.#context.metrics?.readEach()) ?? [];
+    const failures = targets.flatMap(({ failure }) => failure ?? []);
+    if (failures.length > 0) {
+      const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
+      this.#warn('METRICS_GONE', `${when}, ${failures.join('; ')}`, fix);
+    }
+    const before = this.#metrics;
+    this.#metrics = { figures: figuresOf(targets), connections: this.#context.population.connections() };
+    if (before.connections === this.#metrics.connections) return;
+    const still = targets.filter(
+      (target, index) =>
+        showsConnections(target, targets) && before.figures.get(index) === this.#metrics.figures.get(index),
+    );
+    if (still.length === 0) return;
     const fix = 'read the metrics of the server itself: a cache or a gateway in between repeats old ones';
-    this.#warn('STATISTICS_STALE', `${when}, the metrics were the same as at ${before.connections}`, fix);
+    const urls = still.map(({ url }) => url).join(' and ');
+    this.#warn('STATISTICS_STALE', `${when}, the metrics of ${urls} were the same as at ${before.connections}`, fix);
   }
 
   /** Its end is often why a run stopped early, so it is looked at then, too. */
@@ -139,23 +168,42 @@ export class Checkpoints {
     addWarning(this.#context, code, message, fix);
   }
 
-  /** The probe's, the sentinel's and the publishers'; control connections are not among those that workers count. */
+  /** The probe's, the sentinel's, the publishers' and that to the admin UI; control connections are not among those that workers count. */
   #own(): number {
-    const { probe, sentinel, publishers } = this.#context;
-    return Number(probe.connected) + Number(sentinel?.connected ?? false) + (publishers?.connected ?? 0);
+    const { probe, sentinel, publishers, adminUi } = this.#context;
+    const single = [probe, sentinel, adminUi].filter((one) => one?.connected).length;
+    return single + (publishers?.connected ?? 0);
   }
 }
 
-function uptimesOf(workers: WorkerStats[]): { seconds: number[]; readAtMs: number } {
+/** A worker, as it describes itself by its control port; or a server, as the admin UI has it. */
+type Counted = Pick<WorkerStats, 'worker' | 'pid' | 'uptimeSeconds' | 'connections'> & {
+  host: WorkerStats['host'] | string;
+};
+
+function uptimesOf(workers: Counted[]): { seconds: number[]; readAtMs: number } {
   return { seconds: workers.map(({ uptimeSeconds }) => uptimeSeconds), readAtMs: performance.now() };
 }
 
-function processOf({ host, pid }: WorkerStats): string {
+function figuresOf(targets: TargetReading[]): Map<number, string> {
+  return new Map(
+    targets.flatMap(({ reading }, index) => (reading ? [[index, JSON.stringify(reading.figures)] as const] : [])),
+  );
+}
+
+/** One of several workers can be without new connections, but not without CPU time. */
+function showsConnections({ reading }: TargetReading, targets: TargetReading[]): boolean {
+  if (reading === undefined) return false;
+  const { cpuSeconds, containerCpuSeconds = cpuSeconds } = reading.figures;
+  return targets.length === 1 || containerCpuSeconds !== undefined;
+}
+
+function processOf({ host, pid }: Counted): string {
   return JSON.stringify([host, pid]);
 }
 
 /** Of each process once, however many control URLs lead to it: that has its own reason, WORKER_REPEATED. */
-function connectionsOf(workers: WorkerStats[]): number {
+function connectionsOf(workers: Counted[]): number {
   const counts = new Map(workers.map((worker) => [processOf(worker), worker.connections]));
   return [...counts.values()].reduce((total, count) => total + count, 0);
 }

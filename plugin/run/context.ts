@@ -4,13 +4,14 @@
  */
 
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
-import type { PrometheusReader, RedisReader, Sampler } from '../samplers/index.ts';
+import type { PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
 import type { Control } from './control.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements.ts';
 import type { Population } from './population.ts';
+import type { AdminUi } from './receivers/admin-ui.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
@@ -29,6 +30,8 @@ export interface RunContext {
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** If connections of the run make the server broadcast an event of its own. */
   publishers: Pick<Publishers, 'publish' | 'connected' | 'givesIds'> | undefined;
+  /** If the server has one, and no control ports. */
+  adminUi: Pick<AdminUi, 'servers' | 'connected'> | undefined;
   /** How a connection to the target is made. */
   connection: ConnectionTarget;
   population: Omit<Population, 'close'>;
@@ -37,7 +40,7 @@ export interface RunContext {
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'lastFailure'> | undefined;
   /** The server's own metrics, if the run reads them. */
-  metrics: Pick<PrometheusReader, 'read'> | undefined;
+  metrics: Pick<PrometheusTargets, 'readEach'> | undefined;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
   /** For each worker, whether it runs on this machine. */

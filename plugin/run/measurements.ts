@@ -124,6 +124,8 @@ export interface Measurements {
   peakConnections: number;
   /** Arrivals that Artillery did not start, because a phase's `maxVusers` were present. */
   skippedUsers: number;
+  /** Clients of each server by its admin UI, the run's own included, at the largest number of connections. */
+  perServer: Record<string, number> | undefined;
   ramps: Ramp[];
   plateaus: Plateau[];
   /** At full target, collected, when all broadcasts are through. */
@@ -208,6 +210,7 @@ export function newMeasurements(
     configuredRatePerSec: load.ratePerSec,
     peakConnections: 0,
     skippedUsers: 0,
+    perServer: undefined,
     ramps: [],
     plateaus: [],
     afterBroadcasts: undefined,

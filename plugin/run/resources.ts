@@ -3,10 +3,11 @@ import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import { ControlClients, PrometheusReader, RedisReader, Sampler } from '../samplers/index.ts';
+import { ControlClients, PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
+import { tellMemory } from '../script/worker-sources.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { NO_CONTROL, withoutControl } from './control.ts';
@@ -14,6 +15,7 @@ import type { EngineLink } from './link.ts';
 import { type Measurements, newOwnEvent } from './measurements.ts';
 import { tryDelivery } from './own-event/trial.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
+import { AdminUi } from './receivers/admin-ui.ts';
 import { knock } from './receivers/official-client.ts';
 import { noProbe, Probe } from './receivers/probe.ts';
 import { Publishers } from './receivers/publishers.ts';
@@ -62,8 +64,10 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   if (redis) closers.add(() => redis.close());
   await redis?.ready();
 
-  const query = config.workerSources?.prometheus;
-  const metrics = query && (await PrometheusReader.open(query));
+  const queries = config.workerSources?.prometheus;
+  const metrics = queries && (await PrometheusTargets.open(queries));
+
+  const adminUi = await openAdminUi(config, connection, options);
 
   // The engines' processes are part of the baseline.
   await link.ready(signal);
@@ -79,7 +83,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const workers = await control.stats();
   const here = workers.map(({ host }) => host.kernel === thisHost().kernel);
   measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
-  measurements.memory = target.control !== undefined || config.workerSources !== undefined;
+  measurements.memory = target.control !== undefined || tellMemory(config.workerSources);
   const sampler = new Sampler({
     redis,
     prometheus: metrics,
@@ -92,7 +96,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const deployment = () => identify(target, redis, metrics);
   signal.throwIfAborted();
   const holds = ledger || config.external;
-  const receivers = { probe, sentinel, publishers };
+  const receivers = { probe, sentinel, publishers, adminUi };
   const measuring = { link, control, sampler, ...receivers, connection, population, redis, metrics, deployment };
   return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
 }
@@ -122,6 +126,25 @@ async function openDelivery(
   return publishers;
 }
 
+/** @throws CapacityError TARGET_UNREACHABLE */
+async function openAdminUi(
+  { workerSources }: Settings,
+  connection: ConnectionTarget,
+  { closers, signal, log }: ResourceOptions,
+): Promise<AdminUi | undefined> {
+  if (workerSources?.adminUi === undefined) return undefined;
+  const adminUi = await AdminUi.open(workerSources.adminUi, connection, signal);
+  closers.add(() => adminUi.close());
+  const names = adminUi.servers().map(({ worker }) => worker);
+  log(`The admin UI at ${adminUi.namespace} counts the clients of ${names.join(', ') || 'no server'}.`);
+  if (adminUi.reportsEvents) {
+    log(
+      "It reports every event of every client, which slows the server down: give its instrument() mode: 'production'.",
+    );
+  }
+  return adminUi;
+}
+
 /** Nobody publishes, so there is nothing to echo; but the target is to be a Socket.IO server before any load comes. */
 async function nobody(
   connection: ConnectionTarget,
@@ -137,7 +160,7 @@ async function nobody(
 async function identify(
   target: Target,
   redis: RedisReader | undefined,
-  metrics: PrometheusReader | undefined,
+  metrics: PrometheusTargets | undefined,
 ): Promise<Record<string, string>> {
   const [reading, reported] = await Promise.all([redis?.read(), metrics?.read().catch(() => undefined)]);
   return {

@@ -1,7 +1,7 @@
 export { LAYERS } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
 export type { LayerPids } from './process-memory.ts';
-export { PrometheusReader } from './prometheus.ts';
+export { PrometheusTargets, type TargetReading } from './prometheus-targets.ts';
 export { RedisReader } from './redis.ts';
 export type { LayerSample, SampleRow } from './sample-row.ts';
 export { Sampler } from './sampler.ts';

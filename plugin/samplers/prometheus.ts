@@ -48,6 +48,10 @@ export class PrometheusReader {
     this.#query = query;
   }
 
+  get url(): string {
+    return this.#query.url;
+  }
+
   /** @throws CapacityError METRICS_UNREACHABLE, or METRICS_MISSING without any memory of a process or container */
   static async open(query: PrometheusQuery): Promise<PrometheusReader> {
     const reader = new PrometheusReader(query);
@@ -55,7 +59,7 @@ export class PrometheusReader {
     try {
       text = await reader.#scrape();
     } catch (error) {
-      const fix = 'correct workers.prometheus.url; curl it from this machine';
+      const fix = 'correct its URL in workers.prometheus; curl it from this machine';
       throw new CapacityError('METRICS_UNREACHABLE', `no metrics from ${query.url}: ${whyNot(error)}`, fix);
     }
     const all = samplesIn(text);

@@ -3,7 +3,8 @@ import type { WorkerStats } from '../../protocol/events.ts';
 import { type CpuReading, type MemoryReading, readCpu, readMemory, readSlabBytes, readTcpBytes } from './kernel.ts';
 import type { ProcessReading } from './proc.ts';
 import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './process-memory.ts';
-import type { PrometheusReader, PrometheusReading } from './prometheus.ts';
+import type { PrometheusReading } from './prometheus.ts';
+import type { PrometheusTargets } from './prometheus-targets.ts';
 import type { RedisReader, RedisReading } from './redis.ts';
 import type { ControlClients } from './workers.ts';
 
@@ -11,7 +12,7 @@ import type { ControlClients } from './workers.ts';
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'>;
   workers?: Pick<ControlClients, 'stats'> | undefined;
-  prometheus?: Pick<PrometheusReader, 'read' | 'failures'> | undefined;
+  prometheus?: Pick<PrometheusTargets, 'read' | 'failures'> | undefined;
 }
 
 /**

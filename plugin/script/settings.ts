@@ -127,6 +127,10 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     const { engine } = engineOf(script, variables);
     problems.push(...overTimeProblems(config.plugins?.[PLUGIN], variables, flows, engine));
   }
+  if (control && typeof options?.workers === 'object' && options.workers.adminUi) {
+    const path = formatPath(['config', 'plugins', PLUGIN, 'workers', 'adminUi']);
+    problems.push({ path, message: 'not beside `control`, whose workers count their connections themselves' });
+  }
   const asRun = withTransports(withTarget(script, target, tls), variables?.TRANSPORTS);
   const read = readEngineOptions(asRun, variables, steps);
   if (variables?.TRANSPORTS && !read.ours) {

@@ -50,7 +50,7 @@ export const ERROR_CODES = {
   CONTROL_MISSING:
     'the address has no control namespace; or no control port is known, and an external engine drives the load, whose connections only the workers can count',
   WORKERS_NOT_FOUND: '`workers.pids`, `workers.match` or `workers.cgroup` finds no process on this machine',
-  METRICS_UNREACHABLE: 'nothing answers at `workers.prometheus.url`, or not with metrics',
+  METRICS_UNREACHABLE: 'nothing answers at a URL of `workers.prometheus`, or not with metrics',
   METRICS_MISSING:
     'the metrics have no memory of a process or container with the labels of `workers.prometheus`; the message names what they have',
   CONTROL_UNREACHABLE: 'a control port cannot be reached',

@@ -13,6 +13,9 @@ export const EXIT_CODES = {
 /** `stack status`. */
 export const NOT_UP = 3;
 
+/** `compare` and `baseline check`: nothing to tell the noise by. */
+export const CANNOT_TELL = 5;
+
 const FROM_BEST_TO_WORST: number[] = [0, EXIT_CODES.suspect, EXIT_CODES.worse, EXIT_CODES.invalid, EXIT_CODES.refused];
 
 /** The worst exit code of several runs; an unknown one, such as a crash's, is the worst of all. */

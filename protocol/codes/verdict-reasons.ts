@@ -171,6 +171,10 @@ export const VERDICT_REASONS = {
     meaning:
       '1 % of the connections or more failed, nine in ten of them at one limit (`EMFILE`, `ENFILE`, `EADDRNOTAVAIL`, `http_500`, `http_502`, `http_503`); or as many are missing, and at least three fleet processes stopped at the same number',
   },
+  METRICS_GONE: {
+    invalidates: false,
+    meaning: "metrics that `workers.prometheus` names could not be read at a plateau: the server's memory is missing",
+  },
   TOO_FEW_PLATEAUS: {
     invalidates: false,
     meaning:

@@ -48,4 +48,6 @@ export const connectionsSchema = z.strictObject({
     .nullable()
     .default(null),
   perWorker: z.record(z.string(), count),
+  /** Clients of each server as `@socket.io/admin-ui` in it counts them, the run's own included; null without one. */
+  perServer: z.record(z.string(), count).nullable().default(null),
 });

@@ -46,6 +46,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
   const { run, connections, latency, memory, environment } = result;
   const { cpu, cpuCount, memoryBytes, kernel, versions, limits, sysctls, settings } = environment;
   const found: Property[] = [
+    ['load', 'scenario', run.scenario],
     ['load', 'connections', connections.target],
     ['load', 'engine', run.engine],
     ['load', 'latency counts from', latency.from],

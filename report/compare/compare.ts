@@ -4,11 +4,12 @@
  */
 import type { Spread } from '../../protocol/repeat.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { accuracyOf, type Figure, valueAt } from '../figures.ts';
+import { accuracyOf, type Figure, isCounted, valueAt } from '../figures.ts';
 import { isUsable, measuredFigures } from '../measured-figures.ts';
-import { type Estimate, estimatesApart, intervalOf, meansApart } from '../statistics/spread.ts';
+import { detectableBy, type Estimate, estimatesApart, intervalOf, meansApart } from '../statistics/spread.ts';
 import { studentT } from '../statistics/student.ts';
 import { type Mismatch, mismatches } from './comparability.ts';
+import { countedAnswer } from './counted.ts';
 
 export interface RunSet {
   /** For readers. */
@@ -36,8 +37,10 @@ export interface Difference {
   /** All intervals of a comparison hold together with 95 % confidence; null where the noise is unknown. */
   low: number | null;
   high: number | null;
-  /** The source of the noise estimate: the spread between runs, or the fit of a line within single runs. */
-  noise: 'repeats' | 'fit' | null;
+  /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
+  detectable: number | null;
+  /** The source of the noise estimate: the spread between runs, or the fit of a line within single runs; counts need none. */
+  noise: 'repeats' | 'fit' | 'none' | null;
 }
 
 export interface ComparedFigure extends Figure {
@@ -53,7 +56,9 @@ export interface Comparison {
   figures: ComparedFigure[];
 }
 
-const FAMILY_CONFIDENCE = 0.95;
+/** How likely an interval of a comparison may miss the true value: any of the primary figures, and any of the others. */
+const PRIMARY_ERROR = 0.04;
+const OTHER_ERROR = 0.01;
 /**
  * The interval of a fitted line does not include the variation between runs. Three runs under equal conditions differed by
  * this much (docs/method/comparing.md), although the interval of each fit is below 2 %.
@@ -67,11 +72,18 @@ export function compare(sets: RunSet[]): Comparison {
   const compared = measuredFigures(usable).map(({ figure, spreads }) => ({
     figure,
     spreads,
-    apart: usable.slice(1).map((runs, index) => apart(figure, reference, runs, spreads[0], spreads[index + 1])),
+    apart: usable
+      .slice(1)
+      .map((runs, index) =>
+        isCounted(figure) ? null : apart(figure, reference, runs, spreads[0], spreads[index + 1]),
+      ),
   }));
   // Of 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
-  const tested = compared.flatMap((row) => row.apart).filter((found) => found !== null).length;
-  const confidence = 1 - (1 - FAMILY_CONFIDENCE) / Math.max(1, tested);
+  const confidenceOf = (primary: boolean, error: number) => {
+    const tested = compared.filter(({ figure }) => (figure.primary ?? false) === primary).flatMap((row) => row.apart);
+    return 1 - error / Math.max(1, tested.filter((found) => found !== null).length);
+  };
+  const confidences = { primary: confidenceOf(true, PRIMARY_ERROR), other: confidenceOf(false, OTHER_ERROR) };
 
   return {
     sets: sets.map(({ name, results }, index) => ({
@@ -83,9 +95,13 @@ export function compare(sets: RunSet[]): Comparison {
     figures: compared.map((row) => ({
       ...row.figure,
       spreads: row.spreads,
-      differences: row.apart.map((found, index) =>
-        differenceOf(row.figure, row.spreads[0] ?? null, row.spreads[index + 1] ?? null, found, confidence),
-      ),
+      differences: row.apart.map((found, index) => {
+        const [a, b] = [row.spreads[0] ?? null, row.spreads[index + 1] ?? null];
+        if (isCounted(row.figure)) {
+          return countedDifference(a, b, countedAnswer(row.figure.path, reference, usable[index + 1] ?? []));
+        }
+        return differenceOf(row.figure, a, b, found, confidences[row.figure.primary ? 'primary' : 'other']);
+      }),
     })),
   };
 }
@@ -117,6 +133,20 @@ function fitOf(results: Result[], { path }: Figure): Estimate | null {
   return { value: line.slope, error: (line.high95 - line.slope) / studentT(0.95, degrees), degrees };
 }
 
+type Apartness = Pick<Difference, 'value' | 'share'>;
+
+function apartness(a: Spread | null, b: Spread | null): Apartness {
+  const value = a && b ? b.mean - a.mean : null;
+  return { value, share: a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null };
+}
+
+const NO_INTERVAL = { low: null, high: null, detectable: null };
+
+function countedDifference(a: Spread | null, b: Spread | null, answer: Answer | null): Difference {
+  const noise = answer === null ? null : 'none';
+  return { answer: answer ?? 'cannot-tell', ...apartness(a, b), ...NO_INTERVAL, noise };
+}
+
 function differenceOf(
   figure: Figure,
   a: Spread | null,
@@ -124,15 +154,13 @@ function differenceOf(
   found: Apart,
   confidence: number,
 ): Difference {
-  const value = a && b ? b.mean - a.mean : null;
-  const share = a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null;
-  if (!found || value === null || !a) {
-    return { answer: 'cannot-tell', value, share, low: null, high: null, noise: null };
-  }
+  const { value, share } = apartness(a, b);
+  if (!found || value === null || !a) return { answer: 'cannot-tell', value, share, ...NO_INTERVAL, noise: null };
   const { low, high } = intervalOf(found.estimate, confidence);
   const unknownSpread = found.noise === 'fit' ? BETWEEN_LINES_SHARE * Math.abs(a.mean) : 0;
   const threshold = Math.max(accuracyOf(figure, a.mean), unknownSpread);
   const beyondNoise = (low > 0 || high < 0) && Math.abs(value) > threshold;
   const answer = !beyondNoise ? 'no-difference' : value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
-  return { answer, value, share, low, high, noise: found.noise };
+  const detectable = Math.max(threshold, detectableBy(found.estimate, confidence));
+  return { answer, value, share, low, high, detectable, noise: found.noise };
 }

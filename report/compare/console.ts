@@ -12,6 +12,7 @@ import {
   describeAnswer,
   describeSet,
   differenceText,
+  headlineOf,
   intervalText,
   letter,
   meanOf,
@@ -29,12 +30,22 @@ const STYLES = {
 /** @returns lines without a trailing newline, free of escape codes unless `color` */
 export function renderComparisonConsole(comparison: Comparison, options: ConsoleOptions): string {
   const { sets, figures, mismatches } = comparison;
-  const lines = sets.map((set, index) => `${letter(index)}  ${describeSet(set)}`);
+  const others = [...sets.keys()].slice(1);
+  const lines = others.flatMap((index) => wrap(headline(comparison, index, options), options.width, INDENT));
+  lines.push('', ...sets.map((set, index) => `${letter(index)}  ${describeSet(set)}`));
   lines.push(...mismatches.flatMap((mismatch) => describeMismatch(mismatch, options.width)));
-  for (const index of sets.keys()) {
-    if (index > 0) lines.push('', ...comparedTo(figures, index, options));
-  }
+  for (const index of others) lines.push('', ...comparedTo(figures, index, options));
   return [...lines, '', ...notes(figures).flatMap((note) => wrap(INDENT + note, options.width, INDENT))].join('\n');
+}
+
+function headline(comparison: Comparison, index: number, { color }: ConsoleOptions): string {
+  const { answer, text } = headlineOf(comparison, index);
+  return `${letter(index)} against A: ${styled(text, answer, color)}`;
+}
+
+function styled(text: string, answer: Difference['answer'], color: boolean): string {
+  const style = STYLES[answer];
+  return color && style.length > 0 ? styleText([...style], text, { validateStream: false }) : text;
 }
 
 function describeMismatch({ aspect, name, values }: Mismatch, width: number): string[] {
@@ -53,17 +64,16 @@ function comparedTo(figures: ComparedFigure[], index: number, { color }: Console
       meanOf(figure, b),
       differenceText(figure, difference),
       intervalText(figure, difference, a),
-      answerText(difference, color),
+      answerText(figure, index, color),
     ];
   });
   const head = ['Figure', 'A', letter(index), 'Difference', 'Interval', `${letter(index)} against A`];
   return table(head, rows, INDENT, ['left', 'right', 'right', 'right', 'right', 'left']);
 }
 
-function answerText(difference: Difference, color: boolean): string {
-  const { label, note } = describeAnswer(difference);
-  const style = STYLES[difference.answer];
-  return (color && style.length > 0 ? styleText([...style], label, { validateStream: false }) : label) + note;
+function answerText(figure: ComparedFigure, index: number, color: boolean): string {
+  const { label, note } = describeAnswer(figure, index);
+  return styled(label, (figure.differences[index - 1] as Difference).answer, color) + note;
 }
 
 /** @returns a table of a series' figures and their spread */

@@ -62,31 +62,74 @@ function percent(share: number): string {
 }
 
 /** @returns the answer, and a note to append to it, which is often empty */
-export function describeAnswer({ answer, noise, value }: Difference): { label: string; note: string } {
+export function describeAnswer(figure: ComparedFigure, index: number): { label: string; note: string } {
+  const { answer, noise, value, detectable } = figure.differences[index - 1] as Difference;
+  const reference = figure.spreads[0]?.mean ?? 0;
   const why = noise === 'fit' ? ' (fits of single runs)' : '';
-  const cannot = answer !== 'cannot-tell' ? '' : value === null ? ': not measured' : ': only single runs';
-  return { label: ANSWERS[answer], note: why + cannot };
+  if (answer === 'cannot-tell')
+    return { label: ANSWERS[answer], note: value === null ? ': not measured' : ': only single runs' };
+  if (answer !== 'no-difference' || detectable === null || reference === 0)
+    return { label: ANSWERS[answer], note: why };
+  return {
+    label: ANSWERS[answer],
+    note: `; ± ${decimals((100 * detectable) / Math.abs(reference), 0)} % would be${why}`,
+  };
 }
 
-/** @returns of a set after the first: `2 figures worse, 1 figure better` */
-export function sumOfAnswers({ figures }: Comparison, index: number): string {
-  const count = (answer: Difference['answer']) =>
-    figures.filter(({ differences }) => differences[index - 1]?.answer === answer).length;
-  const [worse, better] = [count('worse'), count('better')];
-  const parts = [
-    ...(worse > 0 ? [`${counted(worse, 'figure')} worse`] : []),
-    ...(better > 0 ? [`${counted(better, 'figure')} better`] : []),
+/** Of a set after the first, in one line. */
+export interface Headline {
+  answer: Difference['answer'];
+  text: string;
+}
+
+/**
+ * A figure that is worse outweighs all that are better; one that nobody can compare outweighs those without a difference.
+ * @returns `worse in Connections failed, Coverage; better in One way p99`
+ */
+export function headlineOf({ sets, figures, mismatches }: Comparison, index: number): Headline {
+  const empty = [sets[0], sets[index]].find((set) => set?.usable === 0);
+  if (empty) {
+    const why = empty.statuses.length === 0 ? 'no runs of one side yet' : 'INVALID runs have no figures to compare';
+    return { answer: 'cannot-tell', text: `cannot tell: ${why}` };
+  }
+  const titles = (answer: Difference['answer']) =>
+    figures.flatMap(({ title, differences }) => (differences[index - 1]?.answer === answer ? [title] : []));
+  const [worse, better] = [titles('worse'), titles('better')];
+  const changes = [
+    ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
+    ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
   ];
-  const none = count('no-difference') > 0 ? 'no difference seen' : 'cannot tell';
-  return parts.join(', ') || none;
+  const unknown = figures.filter(({ differences }) => isOpen(differences[index - 1])).length;
+  const open = unknown > 0 ? [`cannot tell about ${counted(unknown, 'figure')}: only single runs`] : [];
+  const none = titles('no-difference').length > 0 && changes.length === 0 ? ['no difference seen'] : [];
+  const text = [...changes, ...open, ...none.map((words) => (unknown > 0 ? `${words} in the others` : words))].join(
+    '; ',
+  );
+  const scenarios = mismatches.find(({ aspect, name }) => aspect === 'load' && name === 'scenario')?.values;
+  const other = scenarios ? `different scenarios, ${scenarios[0]} and ${scenarios[index]}: ` : '';
+  return {
+    answer: answerOf(worse, better, unknown),
+    text: other + (text || 'cannot tell: nothing was measured on both sides'),
+  };
+}
+
+function answerOf(worse: string[], better: string[], unknown: number): Headline['answer'] {
+  if (worse.length > 0) return 'worse';
+  if (unknown > 0) return 'cannot-tell';
+  return better.length > 0 ? 'better' : 'no-difference';
+}
+
+/** Measured on both sides, and nobody knows how much it varies. */
+function isOpen(difference: Difference | undefined): boolean {
+  return difference?.answer === 'cannot-tell' && difference.value !== null;
 }
 
 /** How to read the table. */
 export function notes(figures: ComparedFigure[]): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
-  const single = differences.some(({ answer, value }) => answer === 'cannot-tell' && value !== null);
+  const single = differences.some(isOpen);
   return [
-    'All intervals hold together with 95 % confidence. No difference is seen if the interval contains zero, or if the difference is smaller than the accuracy of the measurement.',
+    'All intervals hold together with 95 % confidence. No difference is seen if the interval contains zero, or if the difference is smaller than the accuracy of the measurement; “± 25 % would be” means that four of five such comparisons would see a change by that much. Missing connections and copies are counted: a single run is enough.',
     ...(single
       ? ['A single run does not show how much runs vary; npx socketio-capacity repeat <scenario> measures that.']
       : []),

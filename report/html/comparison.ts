@@ -1,15 +1,15 @@
 /** A comparison of sets of runs as one HTML file: what is better, what is worse, and what else differs. */
-import type { Comparison, Difference } from '../compare/compare.ts';
+import type { ComparedFigure, Comparison, Difference } from '../compare/compare.ts';
 import {
   ASPECTS,
   describeAnswer,
   describeSet,
   differenceText,
+  headlineOf,
   intervalText,
   letter,
   meanOf,
   notes,
-  sumOfAnswers,
   titleOf,
 } from '../compare/text.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
@@ -27,7 +27,7 @@ export function renderComparison(comparison: Comparison): string {
     title: 'Comparison · socketio-capacity',
     subtitle: sets.map((set, index) => `${letter(index)}: ${set.name}`).join(' · '),
     body: html`<div class="verdict ${toneOf(comparison)}">
-<h2>${others.map((index) => html`<span class="answer">${letter(index)}: ${sumOfAnswers(comparison, index)}</span>`)}</h2>
+<h2>${others.map((index) => html`<span class="answer">${letter(index)}: ${headlineOf(comparison, index).text}</span>`)}</h2>
 ${sets.map((set, index) => html`<p>${letter(index)}: ${describeSet(set)}</p>`)}
 ${mismatches.length > 0 && html`<p><a href="#differing">${mismatches.length === 1 ? '1 condition differs' : `${mismatches.length} conditions differ`}</a>${notComparable && ', including the load or the machine'}.</p>`}
 </div>
@@ -68,7 +68,7 @@ function comparedTo({ figures }: Comparison, index: number): Html {
       meanOf(figure, b),
       differenceText(figure, difference),
       intervalText(figure, difference, a),
-      answerMark(difference),
+      answerMark(figure, index),
     ];
   });
   const title = `${letter(index)} against A`;
@@ -81,8 +81,9 @@ function comparedTo({ figures }: Comparison, index: number): Html {
 }
 
 /** With a sign besides the colour, for readers who cannot see it. */
-export function answerMark(difference: Difference): Html {
-  const { label, note } = describeAnswer(difference);
-  const mark = MARKS[difference.answer];
-  return html`<span class="${difference.answer}">${mark && html`<span aria-hidden="true">${mark} </span>`}${label}</span>${note}`;
+export function answerMark(figure: ComparedFigure, index: number): Html {
+  const { label, note } = describeAnswer(figure, index);
+  const { answer } = figure.differences[index - 1] as Difference;
+  const mark = MARKS[answer];
+  return html`<span class="${answer}">${mark && html`<span aria-hidden="true">${mark} </span>`}${label}</span>${note}`;
 }

@@ -49,8 +49,7 @@ ${question.contexts.flatMap((context) =>
   context.levels.slice(1).map((_, index) => {
     const title = pairOf(context, index + 1);
     const rows = context.comparison.figures.map((figure) => {
-      const { cells, difference } = rowOf(figure, index + 1);
-      return [...cells, answerMark(difference)];
+      return [...rowOf(figure, index + 1).cells, answerMark(figure, index + 1)];
     });
     return html`<details><summary>Table: ${title}</summary>${dataTable(title, HEAD, rows)}</details>`;
   }),
@@ -71,7 +70,7 @@ function chartsOf({ levels, contexts }: Question): Parameters<typeof multiples>[
     const found = compared.flatMap(({ name, own, figure: one }) =>
       (one?.differences ?? []).map((difference, index) => ({
         difference,
-        text: html`${[own[index + 1], name].filter(Boolean).join(', ')}: ${one && rowOf(one, index + 1).cells[3]}, ${answerMark(difference)}<br>`,
+        text: html`${[own[index + 1], name].filter(Boolean).join(', ')}: ${one && html`${rowOf(one, index + 1).cells[3]}, ${answerMark(one, index + 1)}`}<br>`,
       })),
     );
     const beyond = found.filter(({ difference: { answer } }) => answer === 'better' || answer === 'worse');

@@ -56,6 +56,15 @@ export function intervalOf({ value, error, degrees }: Estimate, confidence: numb
   return { low: value - halfWidth, high: value + halfWidth };
 }
 
+/** Two-sided: 80 % of all estimates are above their mean less this many errors. */
+const POWER = 0.6;
+
+/** @returns the difference that four of five such comparisons would see, whatever this one saw */
+export function detectableBy({ error, degrees }: Estimate, confidence: number): number {
+  const whole = Math.max(1, Math.floor(degrees));
+  return (studentT(confidence, whole) + studentT(POWER, whole)) * error;
+}
+
 type Uncertainty = Omit<Estimate, 'value'>;
 
 function errorOf({ deviation, runs }: Spread): Uncertainty {

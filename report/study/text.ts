@@ -6,10 +6,10 @@ import {
   ASPECTS,
   describeAnswer,
   differenceText,
+  headlineOf,
   intervalText,
   meanOf,
   notes,
-  sumOfAnswers,
   titleOf,
 } from '../compare/text.ts';
 import { counted } from '../format.ts';
@@ -30,12 +30,12 @@ export function progressText({ runs, planned }: Study): string {
   return `${runs.length} of ${counted(planned, 'run')} ${planned === 1 ? 'is' : 'are'} done`;
 }
 
-/** @returns one line for each level after the first: `on against off, with workers=2: 1 figure worse` */
+/** @returns one line for each level after the first: `on against off, with workers=2: worse in Connect time p99` */
 export function answersOf({ contexts }: Question): string[] {
   return contexts.flatMap((context) =>
     context.levels
       .slice(1)
-      .map((_, index) => `${pairOf(context, index + 1)}: ${sumOfAnswers(context.comparison, index + 1)}`),
+      .map((_, index) => `${pairOf(context, index + 1)}: ${headlineOf(context.comparison, index + 1).text}`),
   );
 }
 
@@ -59,7 +59,7 @@ export function rowOf(
     differenceText(figure, difference),
     intervalText(figure, difference, a),
   ];
-  return { cells, difference, ...describeAnswer(difference) };
+  return { cells, difference, ...describeAnswer(figure, index) };
 }
 
 /** How to read the tables of a question. */

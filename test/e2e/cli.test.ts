@@ -73,9 +73,12 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeSeries(cwd, 'after', [90, 91, 89]);
     const words = await cli(cwd, 'compare', 'before', 'after/repeat.json');
     assert.equal(words.code, 0, words.stderr);
-    assert.match(words.stdout, /^A {2}before \(3 runs: 3 VALID\)\nB {2}after \(3 runs: 3 VALID\)\n/);
+    assert.match(
+      words.stdout,
+      /^B against A: worse in One way p50\n\nA {2}before \(3 runs: 3 VALID\)\nB {2}after \(3 runs: 3 VALID\)\n/,
+    );
     assert.match(words.stdout, /One way p50, ms +50\.0 +90\.0 +\+80 % .* WORSE\n/);
-    assert.match(words.stdout, /One way p99, ms .* no difference seen\n/);
+    assert.match(words.stdout, /One way p99, ms .* no difference seen; ± \d+ % would be\n/);
     assert.equal(words.stdout.includes('\u001b'), false);
     const { figures } = JSON.parse((await cli(cwd, 'compare', 'before', 'after', '--json')).stdout) as Comparison;
     assert.equal(figures.find(({ path }) => path === 'latency.oneWayMs.p50')?.differences[0]?.answer, 'worse');
@@ -87,7 +90,9 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeRun(cwd, 'b', ({ environment }) => (environment.cpu = 'another processor'));
     writeRun(cwd, 'c', ({ verdict }) => (verdict.status = 'INVALID'));
     const { code, stdout } = await cli(cwd, 'compare', 'a', 'b/result.json', 'c');
-    assert.equal(code, 0);
+    assert.equal(code, 5);
+    assert.match(stdout, /^B against A: cannot tell about \d+ figures: only single runs; /);
+    assert.match(stdout, /\nC against A: cannot tell: INVALID runs have no figures to compare\n/);
     assert.match(stdout, /DIFFERENT MACHINE: cpu: A a processor, B another processor, C a processor\n/);
     assert.match(stdout, /One way p50, ms .* cannot tell: only single runs\n/);
     assert.match(stdout, /C {2}c \(1 run: INVALID; INVALID runs contribute no figures\)/);
@@ -131,6 +136,20 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match((await cli(cwd, 'baseline', 'save', 'broken')).stderr, /^BASELINE_INVALID/);
     const unnamed = await cli(cwd, 'baseline', 'check', 'same', '--name', 'none');
     assert.match(unnamed.stderr, /has no baseline "none"; it has main, other/);
+  });
+
+  it('baseline of a single run: what is missing is seen, and the rest has an exit code of its own', async (t) => {
+    const cwd = folder(t);
+    writeRun(cwd, 'one');
+    writeRun(cwd, 'half', ({ connections }) => Object.assign(connections, { failed: 400 }));
+    const saved = await cli(cwd, 'baseline', 'save', 'one');
+    assert.match(saved.stdout, /It cannot tell about times, rates and CPU[\s\S]*--repeat 5$/);
+    const same = await cli(cwd, 'baseline', 'check', 'one');
+    assert.equal(same.code, 5);
+    assert.match(same.stdout, /\nCANNOT TELL whether times, rates and CPU are worse than baseline "main": /);
+    const half = await cli(cwd, 'baseline', 'check', 'half');
+    assert.equal(half.code, 1);
+    assert.match(half.stdout, /^B against A: worse in Connections failed; /);
   });
 
   it('report: the files of a run once more', async (t) => {

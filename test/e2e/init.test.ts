@@ -4,10 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { execa } from 'execa';
-import { findTool } from '../../server/stack/tools.ts';
-import { cli } from '../helpers/cli.ts';
-import { ROOT } from '../helpers/pages.ts';
+import { type Answer, cli, cliOnTerminal, noTerminal } from '../helpers/cli.ts';
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'init-'));
@@ -55,36 +52,18 @@ describe('init', () => {
     );
   });
 
-  const noScript = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
-  it('asks for missing options on a terminal', { skip: noScript }, async (t) => {
+  it('asks for missing options on a terminal', { skip: noTerminal }, async (t) => {
     const cwd = folder(t);
-    const command = `${process.execPath} ${join(ROOT, 'plugin/hook/cli.js')} init --connections 40`;
-    const child = execa('script', ['-qfec', command, '/dev/null'], { cwd, timeout: 20_000, env: { TERM: 'xterm' } });
-    const answers: [RegExp, string][] = [
+    const answers: Answer[] = [
       [/URL of the server.*: $/, 'http://localhost:5000'],
       [/instrument\(io\).*: $/, 'y'],
       [/Room.*: $/, ''],
     ];
-    let seen = '';
-    child.stdout.on('data', (data) => {
-      seen += data;
-      const [question, answer] = answers[0] ?? [/$^/, ''];
-      if (!question.test(stripped(seen))) return;
-      answers.shift();
-      seen = '';
-      child.stdin.write(`${answer}\r`);
-    });
-    await child;
-    assert.deepEqual(answers, []);
+    const { code, shown, left } = await cliOnTerminal(cwd, answers, 'init', '--connections', '40');
+    assert.deepEqual([code, left], [0, []], shown);
     const text = readFileSync(join(cwd, 'capacity.yml'), 'utf8');
     assert.match(text, /target: "http:\/\/localhost:5000\/"/);
     assert.match(text, /urls: \["http:\/\/localhost:3200"\]/);
     assert.match(text, /room: "capacity"/);
   });
 });
-
-/** Without what moves the cursor. */
-function stripped(output: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it takes away
-  return output.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '');
-}

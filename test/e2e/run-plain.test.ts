@@ -60,6 +60,35 @@ describe('a plain Socket.IO server', () => {
     assert.match(page, /Source of Workers PSS, Workers RSS: \/proc of its processes/);
   });
 
+  it('with metrics of its own, on two pages: their sum, and whose figures they are', async (t) => {
+    const [one, other] = [await startPlainServer(t), await startPlainServer(t)];
+    const prometheus = [one, other].map(({ url }) => ({ url: `${url}/metrics` }));
+    const run = startRun(t, { script: plainScript(one.url, { warmUp: 0, workers: { prometheus } }) });
+    const { memory, absent, verdict } = await goodResult(run);
+    assert.equal(memory.sources.workerRss, 'Prometheus metric process_resident_memory_bytes');
+    assert.deepEqual([absent.memory, memory.collected], [undefined, false]);
+    const first = memory.plateaus[0]?.workerRss ?? 0;
+    // Each process of Node alone takes more than half of that.
+    assert.ok(first > 60 * 2 ** 20, String(first));
+    assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= first + 8 * 2 ** 20);
+    assert.deepEqual(
+      verdict.reasons.filter(({ code }) => code === 'STATISTICS_STALE' || code === 'METRICS_GONE'),
+      [],
+    );
+    const page = readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8');
+    assert.match(page, /Source of Workers RSS[^.]*: Prometheus metric/);
+  });
+
+  it('with an admin UI: its counts agree with what the run holds, and nothing of memory is claimed', async (t) => {
+    const { url } = await startPlainServer(t);
+    const run = startRun(t, { script: plainScript(url, { workers: { adminUi: {} } }) });
+    const { connections, absent } = await goodResult(run);
+    // And the run's connection to the admin UI.
+    assert.deepEqual([connections.peak, connections.perServer], [10, { chat: 11 }]);
+    assert.deepEqual([absent.memory, absent.cpu], ['no control port', 'no control port']);
+    assert.match(run.output(), /The admin UI at \/admin counts the clients of chat\./);
+  });
+
   it('that dies during the run makes it INVALID', async (t) => {
     const { url, pid, child } = await startPlainServer(t);
     const run = startRun(t, { script: plainScript(url, { hold: 3, workers: { pids: [pid] } }) });

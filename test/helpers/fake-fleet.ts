@@ -3,7 +3,7 @@ import type { ClientOptions } from '../../plugin/fleet/client.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
-import type { FleetConnection, Opened } from '../../plugin/fleet/remote-connection.ts';
+import type { FleetConnection, Keeper, Kept, Opened } from '../../plugin/fleet/remote-connection.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
@@ -114,6 +114,12 @@ export class FakeConnection implements FleetConnection {
     const entry = { key: `${namespace} ${event}`, listener };
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
+  }
+
+  /** Keeps nothing by itself: the keeper gets everything at once. */
+  keep(namespace: string, event: string, keeper: Keeper): Kept {
+    const close = this.on(namespace, event, (args) => keeper.put(args));
+    return { take: () => {}, hold: () => {}, close };
   }
 
   onDrop(listener: (reason: string, namespace: string | undefined) => void): void {

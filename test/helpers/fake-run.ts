@@ -61,6 +61,7 @@ export class FakeRun {
       },
       sentinel: undefined,
       publishers: undefined,
+      adminUi: undefined,
       connection: config.connection,
       population: new FleetPopulation(link),
       metrics: undefined,

@@ -109,6 +109,7 @@ export function perfectResult(): Result {
       stagesMs: { tcp: summaryOf(5000, 0.4) },
       transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
+      perServer: null,
     },
     delivery: {
       source: 'contract',

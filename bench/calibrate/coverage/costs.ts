@@ -5,7 +5,7 @@ import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Comparison, known, near } from '../comparison.ts';
 import type { KnownServerConfig } from '../known-server.ts';
-import { withSetup } from '../setup.ts';
+import { type Setup, withSetup } from '../setup.ts';
 import { shortRun } from '../short-run.ts';
 import { type Covering, covers } from './coverage.ts';
 
@@ -37,6 +37,12 @@ const RUN = {
   broadcasts: { count: 10, intervalMs: 50 },
   drainMs: 0,
 };
+
+/**
+ * Otherwise, the young generation grows once by a step of megabytes, at some number of connections that a short run may or
+ * may not reach: a cost of the size, which no interval of a single run knows of.
+ */
+const FIXED_YOUNG_GENERATION = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 
 const LAYERS_AT_REST = ['workerHeapUsed', 'workerRss'];
 
@@ -71,12 +77,13 @@ async function manyRuns(count: number, together: number, server: Server): Promis
 }
 
 async function oneRun(server: Server): Promise<Costs> {
-  return withSetup(server, async (setup) => {
+  const work = async (setup: Setup): Promise<Costs> => {
     const { measurements, sampled } = await shortRun(setup, RUN);
     const { worker } = cpuFigures(measurements, LAYERS);
     if (!worker) throw new Error('no CPU time of the server');
     return { memory: memoryFigures(measurements, sampled), cpu: worker };
-  });
+  };
+  return withSetup(server, work, { execArgv: FIXED_YOUNG_GENERATION });
 }
 
 function covering(interval: { low95: number | null; high95: number | null } | null | undefined): Covering | null {

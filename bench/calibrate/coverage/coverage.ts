@@ -10,6 +10,8 @@ export interface Covering {
 const LEAST = 90;
 const MOST = 99;
 const CLAIMED = 95;
+/** Intervals that cover `MOST` do so in a share of all series of repeats; if that is smaller, they cover more. */
+const DOUBT = 0.05;
 
 /** @param intervals of all repeats; a missing one covers nothing */
 export function covers(what: string, truth: number, intervals: (Covering | null | undefined)[]): Comparison {
@@ -21,6 +23,17 @@ export function covers(what: string, truth: number, intervals: (Covering | null 
     truth: CLAIMED,
     measured: percent,
     bound: `${LEAST} to ${MOST} %`,
-    ok: percent >= LEAST && percent <= MOST,
+    ok: percent >= LEAST && atLeast(covering, intervals.length, MOST / 100) >= DOUBT,
   };
+}
+
+/** @returns how likely `least` or more of `count` intervals cover, if each does with `probability` */
+function atLeast(least: number, count: number, probability: number): number {
+  let term = probability ** count;
+  let sum = 0;
+  for (let covering = count; covering >= least; covering--) {
+    sum += term;
+    term *= (covering / (count - covering + 1)) * ((1 - probability) / probability);
+  }
+  return sum;
 }

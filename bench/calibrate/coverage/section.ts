@@ -31,7 +31,8 @@ export async function costIntervals(size: CostsCoverageSize): Promise<Section> {
     title: 'Intervals of costs',
     text:
       'How often a 95 % interval contains the true value, by repetition: each repeat is a short run with a new server, and ' +
-      'the true value is the mean of all repeats. The CPU time of a connection is also compared with what the server spends ' +
+      'the true value is the mean of all repeats. V8’s young generation has a fixed size there, because its growth is a single ' +
+      'step that one run sees and the next one does not. The CPU time of a connection is also compared with what the server spends ' +
       'on each.',
     rows: await ofCosts(size),
   };

@@ -3,19 +3,16 @@ import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import type { ClientOptions } from '../client.ts';
-import { httpFailure } from '../http-answer.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { ByteQueue } from './byte-queue.ts';
-import { ProtocolError, webSocketError } from './protocol-error.ts';
+import { webSocketError } from './protocol-error.ts';
+import { headerPattern, Refusal } from './refusal.ts';
 
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY_BYTES = 16;
 const MAX_HEAD_BYTES = 16 * 1024;
 const UPGRADE = headerPattern('upgrade');
 const ACCEPT = headerPattern('sec-websocket-accept');
-const LOCATION = headerPattern('location');
-const RETRY_AFTER = headerPattern('retry-after');
-const CHUNKED = /\r\ntransfer-encoding:[^\r\n]*chunked/i;
 const EXTENSIONS = headerPattern('sec-websocket-extensions');
 /** What the handshake itself sets; every other header is the user's to set, `Host` included. */
 const OWN_HEADERS = new Set([
@@ -141,9 +138,10 @@ let rightHead = ['', ''];
 
 /** Reads the answer's head in place, or collects it if it arrives in pieces. */
 export class UpgradeResponse {
+  /** The server has refused, and what it says of that is still to come. */
+  refusal: Refusal | undefined = undefined;
   #head: ByteQueue | undefined = undefined;
   readonly #accept: string;
-
   readonly #budget: BufferBudget;
 
   /** @param budget for a head that is not complete */
@@ -153,10 +151,11 @@ export class UpgradeResponse {
   }
 
   /**
-   * @returns where the first frame begins, or -1 while the head is incomplete
+   * @returns where the first frame begins, or -1 while the head, or the body of a refusal, is incomplete
    * @throws ProtocolError: `http_<status>`, `not_websocket`, `buffers_full`
    */
   read(bytes: Buffer, start: number, end: number): number {
+    if (this.refusal !== undefined) return this.#readRefusal(this.refusal, bytes, start, end);
     const before = this.#head;
     before?.append(bytes, start, end);
     const all = before?.bytes ?? bytes;
@@ -167,9 +166,14 @@ export class UpgradeResponse {
       if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw webSocketError('the answer is not HTTP');
       const size = text.indexOf('\r\n\r\n') + 4;
       if (size === 3) break;
-      const status = this.#check(text.slice(0, size), text.slice(size));
+      const head = text.slice(0, size);
+      const status = this.#check(head);
       at += size;
       if (status === 101) return end - (allEnd - at);
+      if (status >= 200) {
+        this.refusal = new Refusal(status, head);
+        return this.#readRefusal(this.refusal, all, at, allEnd);
+      }
       // An interim answer (100, 103): the real one follows.
     }
     if (allEnd - at >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
@@ -187,35 +191,25 @@ export class UpgradeResponse {
     this.#head = undefined;
   }
 
-  #check(head: string, body: string): number {
+  /** @throws ProtocolError as soon as some of the body is there */
+  #readRefusal(refusal: Refusal, bytes: Buffer, start: number, end: number): number {
+    this.discard();
+    refusal.append(bytes, start, end);
+    if (refusal.isComplete) throw refusal.toError();
+    return -1;
+  }
+
+  /** @returns the status of a valid head */
+  #check(head: string): number {
     const around = head.split(this.#accept);
     if (around.length === 2 && around[0] === rightHead[0] && around[1] === rightHead[1]) return 101;
     const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
     if (Number.isNaN(status)) throw webSocketError('the answer is not HTTP');
-    if (status !== 101) {
-      if (status >= 100 && status < 200) return status;
-      throw refusal(status, head, body);
-    }
+    if (status !== 101) return status;
     if (UPGRADE.exec(head)?.[1]?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
     if (ACCEPT.exec(head)?.[1] !== this.#accept) throw webSocketError('wrong Sec-WebSocket-Accept');
     if (EXTENSIONS.exec(head)?.[1]) throw webSocketError('an extension that was not asked for');
     rightHead = around;
     return status;
   }
-}
-
-function refusal(status: number, head: string, body: string): ProtocolError {
-  const { cause, message, retryAfterMs } = httpFailure({
-    status,
-    reason: head.slice(13, head.indexOf('\r\n')),
-    location: LOCATION.exec(head)?.[1],
-    retryAfter: RETRY_AFTER.exec(head)?.[1],
-    // The first chunk begins with its size.
-    body: CHUNKED.test(head) ? body.replace(/^[0-9a-f]+\r\n/i, '') : body,
-  });
-  return new ProtocolError(cause, 'transport error', message, retryAfterMs);
-}
-
-function headerPattern(name: string): RegExp {
-  return new RegExp(`\\r\\n${name}:[ \\t]*([^\\r\\n]*?)[ \\t]*\\r\\n`, 'i');
 }

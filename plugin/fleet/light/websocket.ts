@@ -8,6 +8,7 @@ import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
 import { networkCause } from '../cause.ts';
+import { BODY_TIMEOUT_MS } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
 import { Attempt } from './attempt.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
@@ -129,12 +130,13 @@ export abstract class WebSocketConnection<
 
   /** Needs no handling on an open connection: `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void {
-    this.fail(networkCause(error), error.message);
+    this.#failAttempt(networkCause(error), error.message);
   }
 
   onWireClosed(): void {
     const { state } = this;
-    if (state === 'connecting') this.fail('closed', 'the server closed the connection while it was being set up');
+    if (state === 'connecting')
+      this.#failAttempt('closed', 'the server closed the connection while it was being set up');
     this.destroy();
     if (state === 'open') this.onClosed('transport close');
     else if (state === 'closing') this.onLeft();
@@ -144,7 +146,7 @@ export abstract class WebSocketConnection<
     this.deadlineMs = 0;
     if (this.state === 'connecting') {
       const stage = this.attempt?.stage ?? 'tcp';
-      this.fail(`timeout_${stage}`, `no answer within ${this.options.connectTimeoutMs} ms (${stage})`);
+      this.#failAttempt(`timeout_${stage}`, `no answer within ${this.options.connectTimeoutMs} ms (${stage})`);
     } else if (this.state === 'open') this.onOverdue();
     else this.onWireClosed();
   }
@@ -161,7 +163,10 @@ export abstract class WebSocketConnection<
       let at = start;
       if (this.attempt?.stage === 'upgrade' && this.attempt.response !== undefined) {
         at = this.attempt.response.read(bytes, start, end);
-        if (at < 0) return;
+        if (at < 0) {
+          if (this.attempt.response.refusal !== undefined) this.#awaitBody();
+          return;
+        }
         this.attempt.response.discard();
         this.onUpgraded();
       }
@@ -241,6 +246,18 @@ export abstract class WebSocketConnection<
       else if (state === 'open') this.onClosed(reason);
       else this.onLeft();
     });
+  }
+
+  /** What a server says of its refusal can come a little after the refusal itself. */
+  #awaitBody(): void {
+    this.setDeadline(Math.min(BODY_TIMEOUT_MS, this.deadlineMs - this.shared.nowMs()));
+  }
+
+  /** From outside: of an attempt that the server has refused, the refusal is the cause. */
+  #failAttempt(cause: FailureCode, message: string): void {
+    const refusal = this.attempt?.response?.refusal;
+    if (refusal === undefined) this.fail(cause, message);
+    else this.onReadError(refusal.toError());
   }
 
   /** The attempt is over. */

@@ -4,7 +4,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { networkCause } from '../cause.ts';
-import { type Failure, httpFailure } from '../http-answer.ts';
+import { BODY_TIMEOUT_MS, type Failure, httpFailure } from '../http-answer.ts';
 
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
@@ -19,9 +19,6 @@ interface PollingRequest {
   responseText: unknown;
   getResponseHeader(name: string): string | null;
 }
-
-/** Of a refused WebSocket: its head is known already. */
-const BODY_TIMEOUT_MS = 100;
 
 /** @param error as emitted by the Manager before it was open */
 export function failureOf(error: TransportError): Failure {

@@ -20,6 +20,7 @@ import {
 } from './connection-state.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { Counts } from './counts.ts';
+import { KeptEvents } from './kept-events.ts';
 import type { Ledger } from './ledger.ts';
 import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
@@ -65,6 +66,7 @@ export class ConnectionManager implements ClientSink {
     if (command.op === 'open') this.#open(command);
     else if (command.op === 'emit') this.#emit(command);
     else if (command.op === 'interest') this.#interest(command);
+    else if (command.op === 'keep') this.#keep(command);
     else if (command.op === 'close') this.#close(command.id, command.requestId);
   }
 
@@ -82,6 +84,7 @@ export class ConnectionManager implements ClientSink {
       connection.client = this.#clients.create(slot, connection);
       // Set before the first packet: a server can send events as soon as it has accepted the namespace.
       if (command.interest) connection.client.interest = new Set(command.interest);
+      for (const name of command.keep ?? []) keptOf(connection).hold(name);
     }
     connection.client.connect(namespace);
   }
@@ -108,9 +111,28 @@ export class ConnectionManager implements ClientSink {
     } else if (client.interest?.delete(event) && client.interest.size === 0) client.interest = undefined;
   }
 
+  #keep({ id, namespace, event, mode }: Extract<FleetCommand, { op: 'keep' }>): void {
+    const connection = this.#table.find(id);
+    if (!connection) return;
+    if (mode === 'hold') {
+      keptOf(connection).hold([namespace, event]);
+      return;
+    }
+    const { events, displaced } = keptOf(connection).take([namespace, event]);
+    if (mode === 'drop') this.#displaced(id, displaced);
+    else if (events.length > 0) {
+      this.#dependencies.answer({ op: 'kept', id, namespace, event, events, displaced });
+    }
+  }
+
+  #displaced(id: number, count: number): void {
+    if (count > 0) this.#dependencies.answer({ op: 'displaced', id, count });
+  }
+
   #close(id: number, requestId: number): void {
     const connection = this.#table.find(id);
     if (!connection?.client) {
+      this.#displaced(id, connection?.kept?.displaced ?? 0);
       this.#table.delete(id);
       this.#dependencies.answer({ op: 'left', requestId });
       return;
@@ -216,7 +238,8 @@ export class ConnectionManager implements ClientSink {
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
     const connection = this.#table.ofClient(client);
-    if (connection) this.#dependencies.answer({ op: 'event', id: connection.id, namespace, event, args });
+    if (!connection || connection.kept?.put(namespace, event, args)) return;
+    this.#dependencies.answer({ op: 'event', id: connection.id, namespace, event, args });
   }
 
   onIgnored(): void {
@@ -280,6 +303,7 @@ export class ConnectionManager implements ClientSink {
 
   #confirmClose(connection: ConnectionState): void {
     this.#table.delete(connection.id);
+    this.#displaced(connection.id, connection.kept?.displaced ?? 0);
     if (connection.closeRequestId === undefined) return;
     this.#dependencies.answer({ op: 'left', requestId: connection.closeRequestId });
     connection.closeRequestId = undefined;
@@ -289,4 +313,9 @@ export class ConnectionManager implements ClientSink {
   destroy(): void {
     this.#table.destroy();
   }
+}
+
+function keptOf(connection: ConnectionState): KeptEvents {
+  connection.kept ??= new KeptEvents();
+  return connection.kept;
 }

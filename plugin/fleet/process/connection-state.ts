@@ -1,6 +1,7 @@
 /** What a fleet process knows of one connection of the engine. A reconnect gives it a new client with a new slot. */
 import type { Client, ClientOptions, TransportState } from '../client.ts';
 import type { FleetCommand } from '../messages.ts';
+import type { KeptEvents } from './kept-events.ts';
 
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
 
@@ -33,6 +34,8 @@ export interface ConnectionState {
   closeRequestId: number | undefined;
   portTries: number;
   overrides: Partial<ClientOptions> | undefined;
+  /** Undefined if no step of the flow waits for an event. */
+  kept: KeptEvents | undefined;
 }
 
 export const NONE_PENDING: readonly PendingNamespace[] = [];
@@ -52,6 +55,7 @@ export function newConnectionState(id: number): ConnectionState {
     closeRequestId: undefined,
     portTries: 0,
     overrides: undefined,
+    kept: undefined,
   };
 }
 

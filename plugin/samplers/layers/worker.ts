@@ -59,7 +59,7 @@ function inMetrics(figure: PrometheusFigure): Reported {
     source: `Prometheus metric ${metric}`,
     read: async ({ prometheus }) => {
       const { [figure]: value } = (await prometheus()).figures;
-      if (value === undefined) throw new Error(`the metrics have no ${metric}`);
+      if (value === undefined) throw new Error(`not all metrics have ${metric}`);
       return value;
     },
   };

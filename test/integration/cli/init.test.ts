@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
 import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { startChat } from '../../helpers/chat-server.ts';
-import { cli } from '../../helpers/cli.ts';
+import { type Answer, cli, cliOnTerminal, END_OF_INPUT, noTerminal } from '../../helpers/cli.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 /** Long enough for the publisher's start, and for several messages. */
@@ -19,14 +19,24 @@ const SECONDS = '1';
 async function init(t: TestContext, setUp: (io: Server) => void, ...args: string[]) {
   const server = await startChat(setUp);
   t.after(() => server.close());
-  const cwd = mkdtempSync(join(tmpdir(), 'init-'));
-  t.after(() => rmSync(cwd, { recursive: true }));
+  const cwd = folder(t);
   const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, ...args);
   await eventually('it has left', () => server.io.engine.clientsCount === 0);
+  return { ...answer, ...(await written(cwd)) };
+}
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'init-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** The scenario as a run would read it; undefined if there is none. */
+async function written(cwd: string) {
   const path = join(cwd, 'capacity.yml');
-  if (!existsSync(path)) return { ...answer, flow: undefined, settings: undefined };
+  if (!existsSync(path)) return { flow: undefined, settings: undefined };
   const script = await readScenario(path, undefined);
-  return { ...answer, flow: script.scenarios?.[0]?.flow, settings: readSettings(script, STEPS, {}) };
+  return { flow: script.scenarios?.[0]?.flow, settings: readSettings(script, STEPS, {}) };
 }
 
 /** Sends to the room `news`, as soon as there is anybody. */
@@ -91,4 +101,82 @@ it('names all invalid options before it connects', async () => {
   assert.match(stderr, /^BAD_OPTION/);
   for (const line of [/publish: expected JSON/, /emit: give it or --join/, /give at least --url/])
     assert.match(stderr, line);
+});
+
+describe('on a terminal', { skip: noTerminal }, () => {
+  const URL_QUESTION = /URL of the server.*: $/;
+  const CONNECTIONS = /Connections.*: $/;
+  const INSTRUMENTED = /instrument\(io\).*: $/;
+  const EMIT = /What a client emits.*: $/;
+  const PUBLISH = /What makes it send.*: $/;
+
+  /** @param answers from the third question on; the first two are those for the URL and the connections */
+  async function asked(t: TestContext, setUp: (io: Server) => void, answers: Answer[], ...args: string[]) {
+    const server = await startChat(setUp);
+    t.after(() => server.close());
+    const cwd = folder(t);
+    const first: Answer[] = [
+      [URL_QUESTION, server.url],
+      [CONNECTIONS, '40'],
+    ];
+    const answer = await cliOnTerminal(cwd, [...first, ...answers], 'init', '--listen', SECONDS, ...args);
+    await eventually('it has left', () => server.io.engine.clientsCount === 0);
+    return { ...answer, ...(await written(cwd)) };
+  }
+
+  it('asks what a client emits, and finds the event that it gets for it', async (t) => {
+    const answers: Answer[] = [
+      [INSTRUMENTED, 'n'],
+      [EMIT, '["subscribe", {"room": "news"}]'],
+      [PUBLISH, ''],
+    ];
+    const { code, shown, left, flow, settings } = await asked(t, newsServer(t), answers);
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.match(shown, /"headline" will be counted: the id is at \$\.0\.id/);
+    assert.deepEqual(flow, [{ emit: ['subscribe', { room: 'news' }] }, { hold: true }]);
+    assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'headline']);
+  });
+
+  it('asks what makes the server send, and not what an option has said', async (t) => {
+    const chat = (io: Server) => {
+      io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
+    };
+    const answers: Answer[] = [
+      [INSTRUMENTED, ''],
+      [PUBLISH, '["say", {"id": "$id"}]'],
+    ];
+    const { code, shown, left, flow, settings } = await asked(t, chat, answers, '--join', 'enter', '--room', 'hall');
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.deepEqual(flow, [{ emit: ['enter', 'hall'] }, { hold: true }]);
+    assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
+  });
+
+  it('writes what to fill in for a server that sends nothing to count', async (t) => {
+    const answers: Answer[] = [
+      [INSTRUMENTED, 'n'],
+      [EMIT, ''],
+      [PUBLISH, ''],
+    ];
+    const { code, shown, left, flow, settings } = await asked(t, () => {}, answers);
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.match(shown, /The server sent no event/);
+    assert.deepEqual([flow, settings?.delivery], [[{ connect: true }, { hold: true }], undefined]);
+  });
+
+  it('says what is wrong with an answer, and writes nothing', async (t) => {
+    const answers: Answer[] = [
+      [INSTRUMENTED, 'n'],
+      [EMIT, 'subscribe news'],
+      [PUBLISH, ''],
+    ];
+    const { code, shown, left, flow } = await asked(t, () => {}, answers);
+    assert.deepEqual([code, left, flow], [2, [], undefined], shown);
+    assert.match(shown, /BAD_OPTION[\s\S]*emit: expected JSON: \["<event>"/);
+  });
+
+  it('ends without a file where the input ends', async (t) => {
+    const { code, shown, left, flow } = await asked(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
+    assert.deepEqual([code, left, flow], [2, [], undefined], shown);
+    assert.match(shown, /BAD_OPTION: the questions were not answered/);
+  });
 });

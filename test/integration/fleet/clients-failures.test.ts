@@ -134,6 +134,17 @@ for (const kind of KINDS) {
       assert.ok(retryAfterMs > 50_000 && retryAfterMs <= 60_000, String(retryAfterMs));
     });
 
+    test('what the server said after the head of its refusal', async () => {
+      const url = await rawServer((socket) => {
+        socket.write('HTTP/1.1 400 Bad Request\r\nContent-Length: 36\r\n\r\n');
+        // In another segment: Node's own server sends both with one call.
+        socket.setNoDelay(true);
+        setImmediate(() => socket.write('{"code":0,"message":"no such thing"}'));
+      });
+      const { message } = await start(url).sink.next('failed');
+      assert.match(message, /^the server answered 400 Bad Request, \{"code":0,"message":"no such thing"}$/);
+    });
+
     test('a server of Socket.IO 2', async () => {
       const url = await socketIo2Server();
       const { cause, message } = await start(url).sink.next('failed');

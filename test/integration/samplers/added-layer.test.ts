@@ -10,6 +10,7 @@ import { memoryFigures } from '../../../plugin/result/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { processLayer } from '../../../plugin/samplers/layers/processes.ts';
 import { Sampler } from '../../../plugin/samplers/sampler.ts';
+import type { Slope } from '../../../protocol/result/memory.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { renderConsole } from '../../../report/console/console.ts';
 import { renderSamplesCsv } from '../../../report/csv.ts';
@@ -106,7 +107,9 @@ describe('a layer that was added to the table', linux, () => {
 
   it('is a metric', () => {
     const stats = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
-    addMetrics(stats, result, layers);
+    const { doubt: _, ...slope } = result.memory.perConnectionBytes.haproxyPss as Slope;
+    const perConnectionBytes = { ...result.memory.perConnectionBytes, haproxyPss: slope };
+    addMetrics(stats, { ...result, memory: { ...result.memory, perConnectionBytes } }, layers);
     assert.ok(METRIC in stats.counters);
   });
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { PrometheusReader, Sampler } from '../../../plugin/samplers/index.ts';
+import { PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
 
 type Page = () => string | Promise<string> | number;
@@ -27,7 +27,7 @@ describe("a server's metrics", () => {
     const register = new Registry();
     collectDefaultMetrics({ register });
     const url = await serve(t, () => register.metrics());
-    const prometheus = await PrometheusReader.open({ url, labels: {} });
+    const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
     const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0, intervalMs: 20 });
     const bytes = await sampler.reading();
     const { rss, heapUsed } = process.memoryUsage();
@@ -35,7 +35,7 @@ describe("a server's metrics", () => {
     assert.ok(Math.abs((bytes.workerHeapUsed ?? 0) - heapUsed) < 0.9 * heapUsed, String(bytes.workerHeapUsed));
     assert.ok((bytes.workerExternal ?? 0) > 0);
     assert.equal(sampler.origins().workerRss, 'Prometheus metric process_resident_memory_bytes');
-    assert.match(sampler.absent().workerWorkingSet ?? '', /no container_memory_working_set_bytes/);
+    assert.match(sampler.absent().workerWorkingSet ?? '', /not all metrics have container_memory_working_set_bytes/);
     const { user, system } = process.cpuUsage();
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
   });
@@ -50,7 +50,7 @@ describe("a server's metrics", () => {
         'container_cpu_usage_seconds_total{pod="chat-1",container="app"} 1.5e1',
       ].join('\n'),
     );
-    const reader = await PrometheusReader.open({ url, labels: { pod: 'chat-1' } });
+    const reader = await PrometheusTargets.open([{ url, labels: { pod: 'chat-1' } }]);
     const { figures } = await reader.read();
     assert.deepEqual(figures, { workingSetBytes: 300, containerCpuSeconds: 15 });
   });
@@ -58,7 +58,7 @@ describe("a server's metrics", () => {
   it('show a process that has started anew', async (t) => {
     let startedAt = 1000;
     const url = await serve(t, () => `process_resident_memory_bytes 5\nprocess_start_time_seconds ${startedAt}\n`);
-    const reader = await PrometheusReader.open({ url, labels: {} });
+    const reader = await PrometheusTargets.open([{ url, labels: {} }]);
     const { identity } = await reader.read();
     assert.equal((await reader.read()).identity, identity);
     startedAt = 2000;
@@ -68,7 +68,7 @@ describe("a server's metrics", () => {
   it('that are old, no numbers, or gone are absent with the reason, and counted', async (t) => {
     let page: ReturnType<Page> = 'process_resident_memory_bytes 5\n';
     const url = await serve(t, () => page);
-    const prometheus = await PrometheusReader.open({ url, labels: {} });
+    const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
     const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0 });
     const why = async (next: ReturnType<Page>) => {
       page = next;
@@ -83,7 +83,7 @@ describe("a server's metrics", () => {
   });
 
   it('are refused before the load where nothing answers, or no memory is among them, with what is', async (t) => {
-    const open = (url: string, labels = {}) => PrometheusReader.open({ url, labels });
+    const open = (url: string, labels = {}) => PrometheusTargets.open([{ url, labels }]);
     const [port] = await freePorts(1);
     await assert.rejects(open(`http://127.0.0.1:${port}/metrics`), {
       code: 'METRICS_UNREACHABLE',
@@ -97,5 +97,72 @@ describe("a server's metrics", () => {
       code: 'METRICS_MISSING',
       message: /with the labels app="chat"; it has process_resident_memory_bytes\{"app":"shop"\}/,
     });
+  });
+
+  it('of an exporter for a whole machine are read only as far as they are of the processes', async (t) => {
+    const url = await serve(t, () =>
+      [
+        '# HELP node_memory_MemAvailable_bytes Memory information field MemAvailable_bytes.',
+        '# TYPE node_memory_MemAvailable_bytes gauge',
+        'node_memory_MemAvailable_bytes 1.3e+10',
+        'node_cpu_seconds_total{cpu="0",mode="idle"} 1.2e+06',
+        'process_resident_memory_bytes 2.1e+07',
+        'process_cpu_seconds_total 12.5',
+      ].join('\n'),
+    );
+    // The exporter's own process: whoever names its page gets that, so the machine's memory is not taken for the server's.
+    const { figures } = await (await PrometheusTargets.open([{ url, labels: {} }])).read();
+    assert.deepEqual(figures, { rssBytes: 2.1e7, cpuSeconds: 12.5 });
+  });
+});
+
+describe('metrics of several workers', () => {
+  const of = (rssBytes: number, more = '') => `process_resident_memory_bytes ${rssBytes}\n${more}`;
+
+  it('are added up, those figures that all of them have', async (t) => {
+    const heap = 'nodejs_heap_size_used_bytes 7\n';
+    const urls = [await serve(t, () => of(100, heap)), await serve(t, () => of(20))];
+    const prometheus = await PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
+    assert.deepEqual((await prometheus.read()).figures, { rssBytes: 120 });
+    const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0 });
+    assert.equal((await sampler.reading()).workerRss, 120);
+    assert.match(sampler.absent().workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
+  });
+
+  it('have no sum where one of them does not answer, which is named', async (t) => {
+    let second: ReturnType<Page> = of(20);
+    const urls = [await serve(t, () => of(100)), await serve(t, () => second)];
+    const prometheus = await PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
+    const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0 });
+    second = 503;
+    assert.equal((await sampler.reading()).workerRss, undefined);
+    assert.equal(sampler.absent().workerRss, `no metrics from ${urls[1]}: HTTP 503`);
+    assert.equal(sampler.health().failures.prometheus, 1);
+    const each = await prometheus.readEach();
+    assert.deepEqual(
+      each.map(({ reading, failure }) => [reading?.figures.rssBytes, failure]),
+      [
+        [100, undefined],
+        [undefined, `no metrics from ${urls[1]}: HTTP 503`],
+      ],
+    );
+  });
+
+  it('show that one of their processes has started anew', async (t) => {
+    let startedAt = 1;
+    const urls = [
+      await serve(t, () => of(1)),
+      await serve(t, () => of(2, `process_start_time_seconds ${startedAt}\n`)),
+    ];
+    const prometheus = await PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
+    const { identity } = await prometheus.read();
+    startedAt = 2;
+    assert.notEqual((await prometheus.read()).identity, identity);
+  });
+
+  it('are refused if one of them has none', async (t) => {
+    const urls = [await serve(t, () => of(1)), await serve(t, () => 'jvm_threads 5\n')];
+    const opening = PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
+    await assert.rejects(opening, { code: 'METRICS_MISSING', message: new RegExp(`^${urls[1]} has no`) });
   });
 });

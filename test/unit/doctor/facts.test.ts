@@ -45,6 +45,18 @@ describe('load', () => {
     assert.equal(loadOf(one, [{ connect: { count: 32_000, ratePerSec: 2000 } }, { hold: true }]).ratePerSec, 2000);
   });
 
+  it('knows the TCP connections that each connection holds, and those that it leaves behind', () => {
+    const socketsOf = (options: object) => {
+      const { sockets, socketsLeft } = loadOf({ engines: { 'socketio-capacity': options } });
+      return [sockets, socketsLeft];
+    };
+    assert.deepEqual(socketsOf({}), [1, 0]);
+    assert.deepEqual(socketsOf({ transports: ['polling', 'websocket'] }), [1, 2]);
+    assert.deepEqual(socketsOf({ transports: ['polling'] }), [2, 0]);
+    // Its requests ask the server to end their connections.
+    assert.deepEqual(socketsOf({ transports: ['polling', 'websocket'], client: 'official' }), [1, 0]);
+  });
+
   it('knows the client and where it connects from and to', () => {
     const { client, local, localAddresses } = loadOf({ engines: { 'socketio-capacity': { client: 'official' } } });
     assert.deepEqual({ client, local, localAddresses }, { client: 'official', local: true, localAddresses: [] });

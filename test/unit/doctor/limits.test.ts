@@ -107,6 +107,24 @@ describe('source ports', () => {
     assert.equal(maxOf('generatorPorts', situation({ machine: narrow, load: { client: 'official' } })), 1000);
   });
 
+  it('also take those that polling leaves in TIME_WAIT when a connection changes to WebSocket', () => {
+    const load = { socketsLeft: 2, ratePerSec: 100, connections: 32_000 };
+    // Two for each connection of the last 60 s, beside the one that it keeps.
+    assert.equal(maxOf('generatorPorts', remote({ load })), 28_232 - 2 * 60 * 100);
+    assert.match(
+      limitOf('generatorPorts', remote({ load }))?.raise ?? '',
+      /^sysctl -w net\.ipv4\.tcp_tw_reuse=1; or .*range="21535 65535"; or .*list 2 addresses/,
+    );
+    // A faster ramp is over before the first port comes back.
+    assert.equal(maxOf('generatorPorts', remote({ load: { ...load, ratePerSec: 5000 } })), Math.floor(28_232 / 3));
+    const reusing = remote({ load, machine: { timeWaitReuse: 'all' } });
+    assert.equal(maxOf('generatorPorts', reusing), 28_232 - 2 * 100);
+    const localAddresses = ['10.0.0.1', '10.0.0.2'];
+    assert.equal(maxOf('generatorPorts', remote({ load: { ...load, localAddresses } })), 2 * 30_768 - 12_000);
+    // The kernel takes ports on loopback again.
+    assert.equal(maxOf('generatorPorts', situation({ load })), null);
+  });
+
   it('of listed addresses: the light client’s own count, or the kernel’s range', () => {
     const localAddresses = ['10.0.0.1', '10.0.0.2'];
     assert.equal(maxOf('generatorPorts', remote({ load: { localAddresses, connections: 100 } })), 2 * 30_768);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { METRICS } from '../../../plugin/engine/metrics.ts';
 import { addMetrics, runMetrics } from '../../../plugin/hook/metrics.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 /** Of a run in which everything was measured. */
@@ -78,4 +79,30 @@ it('what was not measured is no metric', () => {
     Object.keys(added.counters).filter((name) => name.startsWith('socketio.delivery')),
     [],
   );
+});
+
+function memoryMetrics(result: Result): string[] {
+  const added = { counters: {}, rates: {}, summaries: {} };
+  addMetrics(added, result);
+  return Object.keys(added.counters).filter((name) => name.startsWith('memory.'));
+}
+
+it('a slope that may not be quoted is no metric', () => {
+  const result = perfectResult();
+  const { systemUsed, nginxPss } = result.memory.perConnectionBytes;
+  assert.ok(systemUsed && nginxPss);
+  systemUsed.doubt = 'noRise';
+  nginxPss.doubt = 'wide';
+  const withheld = ['memory.system.bytes_per_connection', 'memory.nginx.bytes_per_connection'];
+  assert.deepEqual(
+    memoryMetrics(result),
+    memoryMetrics(perfectResult()).filter((name) => !withheld.includes(name)),
+  );
+});
+
+it('memory that no report gives is no metric', () => {
+  const result = perfectResult();
+  assert.ok(memoryMetrics(result).length > 0);
+  assert.deepEqual(memoryMetrics({ ...result, verdict: { status: 'INVALID', reasons: [] } }), []);
+  assert.deepEqual(memoryMetrics({ ...result, absent: { memory: 'no control port' } }), []);
 });

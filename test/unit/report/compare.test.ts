@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type ComparedFigure, compare, type RunSet } from '../../../report/compare/compare.ts';
+import { headlineOf } from '../../../report/compare/text.ts';
 import { FIGURES, valueAt } from '../../../report/figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -79,7 +80,15 @@ describe('compare', () => {
 
   it('one run each: only what has an interval of its own is evaluated', () => {
     const [difference] = figure([latencyRuns('a', 10), latencyRuns('b', 1000)], ONE_WAY).differences;
-    assert.deepEqual(difference, { answer: 'cannot-tell', value: 990, share: 99, low: null, high: null, noise: null });
+    assert.deepEqual(difference, {
+      answer: 'cannot-tell',
+      value: 990,
+      share: 99,
+      low: null,
+      high: null,
+      detectable: null,
+      noise: null,
+    });
   });
 
   it('a difference that the calibration does not vouch for is none, however sure', () => {
@@ -91,12 +100,55 @@ describe('compare', () => {
     assert.deepEqual(answers([fast, latencyRuns('after', 3.1, 3.1, 3.1)], ONE_WAY), ['worse']);
   });
 
-  it('counts have no such limit: a thousandth of all receipts lost is a loss', () => {
-    const coverage = (...shares: number[]): RunSet => ({
+  it('what is missing is counted: one run each is enough, and nothing outweighs it', () => {
+    const lost = (...copies: number[]): RunSet => ({
       name: '',
-      results: shares.map((share) => run(({ delivery }) => Object.assign(delivery ?? {}, { coverage: share }))),
+      results: copies.map((missing) =>
+        run(({ delivery }) => {
+          if (!delivery) return;
+          delivery.received = delivery.expected - missing;
+          delivery.coverage = delivery.received / delivery.expected;
+        }),
+      ),
     });
-    assert.deepEqual(answers([coverage(1, 1, 1), coverage(0.999, 0.999, 0.999)], 'delivery.coverage'), ['worse']);
+    const failed = (...counts: number[]): RunSet => ({
+      name: '',
+      results: counts.map((count) => run(({ connections }) => Object.assign(connections, { failed: count }))),
+    });
+    assert.deepEqual(answers([lost(0), lost(1)], 'delivery.coverage'), ['worse']);
+    assert.deepEqual(answers([lost(1), lost(0)], 'delivery.coverage'), ['better']);
+    assert.deepEqual(answers([failed(0), failed(400)], 'connections.failed'), ['worse']);
+    assert.deepEqual(answers([failed(0, 50), failed(400)], 'connections.failed'), ['worse'], 'whatever the spread');
+    assert.deepEqual(answers([failed(3), failed(4)], 'connections.failed'), ['no-difference'], 'counts vary');
+    assert.deepEqual(answers([failed(2, 9), failed(10)], 'connections.failed'), ['no-difference']);
+    assert.deepEqual(answers([failed(0, 0), failed(0, 0)], 'connections.failed'), ['no-difference']);
+    const halves = run(({ connections }) => Object.assign(connections, { peak: connections.target / 2 }));
+    assert.deepEqual(answers([failed(0), { name: '', results: [halves] }], 'connections.peak'), ['worse']);
+    const twice = run(({ delivery }) => Object.assign(delivery ?? {}, { duplicates: 1 }));
+    assert.deepEqual(answers([failed(0), { name: '', results: [twice] }], 'delivery.duplicates'), ['worse']);
+  });
+
+  it('says what difference would have been seen', () => {
+    const [a, b] = [latencyRuns('a', 49, 50, 51), latencyRuns('b', 49, 50, 51)];
+    const [difference] = figure([a, b], ONE_WAY).differences;
+    const half = ((difference?.high ?? 0) - (difference?.low ?? 0)) / 2;
+    assert.ok((difference?.detectable ?? 0) > half);
+    assert.ok((difference?.detectable ?? 0) < 2 * half);
+    // Runs that do not vary: by the accuracy alone.
+    const [same] = figure([latencyRuns('a', 200, 200), latencyRuns('b', 200, 200)], ONE_WAY).differences;
+    assert.equal(same?.detectable, 4);
+  });
+
+  it('the primary figures have narrower intervals than others', () => {
+    const both = (name: string, ...values: number[]): RunSet => ({
+      name,
+      results: values.map((value) =>
+        run(({ latency }) => Object.assign(latency.oneWayMs ?? {}, { p50: value, p99: value })),
+      ),
+    });
+    const sets = [both('a', 40, 50, 60), both('b', 45, 55, 65)];
+    const high = (path: string) => figure(sets, path).differences[0]?.high ?? 0;
+    assert.ok(high('latency.oneWayMs.p99') < high(ONE_WAY));
   });
 
   it('the more figures are compared, the wider every interval: all of them hold together', () => {
@@ -130,6 +182,46 @@ describe('compare', () => {
     assert.ok(!paths([latencyRuns('a', 1), latencyRuns('b', 1)]).includes(WORKER.replace('Pss', 'Rss')));
     const withoutPss = { name: '', results: [run(({ memory }) => delete memory.perConnectionBytes.workerPss)] };
     assert.ok(paths([withoutPss, withoutPss]).includes(WORKER.replace('Pss', 'Rss')));
+  });
+});
+
+describe('the headline', () => {
+  const headline = (a: RunSet, b: RunSet) => headlineOf(compare([a, b]), 1);
+  const failing = (count: number): RunSet => ({
+    name: '',
+    results: [run(({ connections }) => Object.assign(connections, { failed: count }))],
+  });
+
+  it('names what is worse, also of single runs', () => {
+    const { answer, text } = headline(failing(0), failing(400));
+    assert.equal(answer, 'worse');
+    assert.match(text, /^worse in Connections failed; cannot tell about \d+ figures: only single runs$/);
+  });
+
+  it('of single runs without a difference is that nobody can tell', () => {
+    const { answer, text } = headline(failing(0), failing(0));
+    assert.equal(answer, 'cannot-tell');
+    assert.match(text, /^cannot tell about \d+ figures: only single runs; no difference seen in the others$/);
+  });
+
+  it('of series is what they show', () => {
+    const [a, b] = [latencyRuns('a', 50, 51, 49, 50, 50), latencyRuns('b', 30, 31, 29, 30, 30)];
+    assert.deepEqual(headline(a, a), { answer: 'no-difference', text: 'no difference seen' });
+    assert.deepEqual(headline(a, b), { answer: 'better', text: 'better in One way p50' });
+  });
+
+  it('begins with the scenarios where they differ', () => {
+    const other: RunSet = { name: '', results: [run(({ run: it }) => Object.assign(it, { scenario: '10k' }))] };
+    assert.match(headline(failing(0), other).text, /^different scenarios, .* and 10k: /);
+  });
+
+  it('of runs that are INVALID compares nothing', () => {
+    const invalid = failing(0);
+    for (const { verdict } of invalid.results) verdict.status = 'INVALID';
+    assert.deepEqual(headline(failing(0), invalid), {
+      answer: 'cannot-tell',
+      text: 'cannot tell: INVALID runs have no figures to compare',
+    });
   });
 });
 

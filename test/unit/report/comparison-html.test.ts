@@ -24,7 +24,7 @@ it('names what is worse, first as a sum and then by figure', () => {
     ]),
   );
   assert.match(page, /class="verdict worse"/);
-  assert.match(page, /B: 1 figure worse</);
+  assert.match(page, /B: worse in Workers PSS per connection</);
   assert.match(page, /Workers PSS per connection, KB<\/th><td[^>]*>14\.6<\/td><td[^>]*>17\.6<\/td><td[^>]*>\+20 %/);
   assert.match(page, /class="worse"><span aria-hidden="true">▼ <\/span>WORSE/);
 });

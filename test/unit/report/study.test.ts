@@ -82,8 +82,14 @@ describe('a study with holes', () => {
 
   it('answers what the other runs show, for each setting of the other names', () => {
     assert.deepEqual(questions.map(answersOf), [
-      ['on against off, with workers=1: 1 figure worse', 'on against off, with workers=2: cannot tell'],
-      ['2 against 1, with TLS=off: no difference seen', '2 against 1, with TLS=on: cannot tell'],
+      [
+        'on against off, with workers=1: worse in Workers PSS per connection',
+        'on against off, with workers=2: cannot tell: INVALID runs have no figures to compare',
+      ],
+      [
+        '2 against 1, with TLS=off: no difference seen',
+        '2 against 1, with TLS=on: cannot tell: INVALID runs have no figures to compare',
+      ],
     ]);
     const found = study.differences.find(({ name, others }) => name === 'TLS' && others.workers === 1);
     assert.deepEqual([found?.reference, found?.level], ['off', 'on']);
@@ -142,11 +148,14 @@ it('levels that do not go together are left out, also as a reference', () => {
   const questions = questionsOf({ ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] }, []);
   assert.deepEqual(questions.map(answersOf), [
     [
-      'redis against none, with workers=1: cannot tell',
-      'streams against none, with workers=1: cannot tell',
-      'streams against redis, with workers=2: cannot tell',
+      'redis against none, with workers=1: cannot tell: no runs of one side yet',
+      'streams against none, with workers=1: cannot tell: no runs of one side yet',
+      'streams against redis, with workers=2: cannot tell: no runs of one side yet',
     ],
-    ['2 against 1, with adapter=redis: cannot tell', '2 against 1, with adapter=streams: cannot tell'],
+    [
+      '2 against 1, with adapter=redis: cannot tell: no runs of one side yet',
+      '2 against 1, with adapter=streams: cannot tell: no runs of one side yet',
+    ],
   ]);
   const plan: Plan = { ...PLAN, except: [{ TLS: 'off', workers: 2 }] };
   const { study, runs } = studyWithHoles();

@@ -97,6 +97,7 @@ describe('verdict', () => {
     ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { missed: 7 })],
     ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { longestGapMs: 5100 })],
     ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { failures: { redis: 8 } })],
+    ['METRICS_GONE', 'SUSPECT', (_, f) => f.warnings.push({ code: 'METRICS_GONE', message: '' })],
     [
       'TOO_FEW_PLATEAUS',
       'SUSPECT',

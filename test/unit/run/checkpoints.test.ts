@@ -1,7 +1,8 @@
 /** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { Checkpoints } from '../../../plugin/run/checkpoints.ts';
+import type { PrometheusReading } from '../../../plugin/samplers/prometheus.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 
@@ -114,6 +115,116 @@ it('statistics that stand still are stale', async (t) => {
   await conducted.whole();
   assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
   assert.deepEqual(messages(conducted), ['at 10 connections, w0, w1 sent the same statistics as before']);
+});
+
+describe('an admin UI', () => {
+  /** @param counts of the servers' clients, beside those that the run holds */
+  function withAdminUi(t: TestContext, counts: (held: number) => number[], uptime = () => performance.now() / 1000) {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    const { stats } = run.context.control;
+    // Of a server without control ports.
+    run.context.control.stats = async () => (await stats()).slice(0, 0);
+    Object.assign(run.context.probe, { connected: false });
+    run.context.adminUi = {
+      connected: true,
+      servers: () =>
+        counts(run.status.connected).map((connections, index) => {
+          const worker = `s${index}`;
+          return { worker, host: 'a', pid: index, uptimeSeconds: uptime(), connections };
+        }),
+    };
+    return conducted;
+  }
+
+  it('agrees, its own connection left out, and its counts are noted at the largest number', async (t) => {
+    const conducted = withAdminUi(t, (held) => [1 + held / 2, held / 2]);
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), []);
+    assert.deepEqual(conducted.run.measurements.perServer, { s0: 11, s1: 10 });
+    assert.deepEqual(conducted.run.measurements.workersAtStart, []);
+  });
+
+  it('disagrees, and is named as what counts', async (t) => {
+    const conducted = withAdminUi(t, (held) => [1 + Math.max(0, held - 2)]);
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, ['WORKERS_DISAGREE']);
+    const counted = 'at 10 connections, the admin UI counts 8 connections on all servers, the generator 10';
+    assert.deepEqual(messages(conducted), [counted]);
+  });
+
+  it('knows clients that were there before', async (t) => {
+    const conducted = withAdminUi(t, (held) => [1 + held, 3]);
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, ['BASELINE_NOT_EMPTY']);
+  });
+
+  it('without news of a server is stale', async (t) => {
+    const conducted = withAdminUi(
+      t,
+      (held) => [1 + held],
+      () => 60,
+    );
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), ['at 20 connections, s0 had sent the admin UI nothing new']);
+    assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
+  });
+});
+
+describe('metrics of a server', () => {
+  /** @param read figures of each target, or undefined where it does not answer */
+  function withMetrics(t: TestContext, read: () => (PrometheusReading['figures'] | undefined)[]): ConductedRun {
+    const conducted = new ConductedRun(t);
+    conducted.run.context.metrics = {
+      readEach: async () =>
+        read().map((figures, index) => {
+          const url = `http://w${index}/metrics`;
+          if (figures === undefined) return { url, reading: undefined, failure: `no metrics from ${url}: HTTP 503` };
+          return { url, reading: { figures, identity: '' }, failure: undefined };
+        }),
+    };
+    return conducted;
+  }
+  let count = 0;
+  /** Another number each time. */
+  const next = () => ++count;
+
+  it('that stand still while connections come are stale', async (t) => {
+    const conducted = withMetrics(t, () => [{ rssBytes: 5 }]);
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), [
+      'at 10 connections, the metrics of http://w0/metrics were the same as at 0',
+    ]);
+    assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
+  });
+
+  it('of one of several workers can stand still: it can be without new connections', async (t) => {
+    const conducted = withMetrics(t, () => [{ rssBytes: 5, cpuSeconds: next() }, { rssBytes: 5 }]);
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), []);
+  });
+
+  it('of one of several workers are stale if its CPU time stands still, too', async (t) => {
+    const conducted = withMetrics(t, () => [
+      { rssBytes: 5, cpuSeconds: next() },
+      { rssBytes: 5, cpuSeconds: 7 },
+    ]);
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), [
+      'at 10 connections, the metrics of http://w1/metrics were the same as at 0',
+    ]);
+  });
+
+  it('that do not answer are named once', async (t) => {
+    let isGone = false;
+    const conducted = withMetrics(t, () => [{ rssBytes: next() }, isGone ? undefined : { rssBytes: next() }]);
+    await conducted.prepare();
+    isGone = true;
+    await conducted.arriveAll();
+    await conducted.finale();
+    assert.deepEqual(conducted.run.codes, ['METRICS_GONE']);
+    assert.deepEqual(messages(conducted), ['at 10 connections, no metrics from http://w1/metrics: HTTP 503']);
+  });
 });
 
 describe('a deployment', () => {

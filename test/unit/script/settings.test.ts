@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { readSettings, readWorkerSettings } from '../../../plugin/script/settings.ts';
+import { tellMemory } from '../../../plugin/script/worker-sources.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
@@ -50,6 +51,29 @@ describe('settings of the hook', () => {
     assert.deepEqual(ports, [undefined, undefined, 0, 9464]);
     assert.equal(hookConfig({ live: true }, {}, { CAPACITY_LIVE: '0' }).livePort, undefined);
     assert.throws(() => hookConfig({ live: { prot: 1 } }), /socketio-capacity\.live/);
+  });
+
+  it('read metrics of one page, or of several, each once', () => {
+    const [one, other] = ['http://10.0.0.1:1/metrics', 'http://10.0.0.2:1/metrics'].map((url) => ({ url }));
+    const sources = (prometheus: unknown) => hookConfig({ workers: { prometheus } }).workerSources?.prometheus;
+    assert.deepEqual(sources(one), [{ ...one, labels: {} }]);
+    assert.deepEqual(sources([one, { ...other, labels: { app: 'a' } }]), [
+      { ...one, labels: {} },
+      { ...other, labels: { app: 'a' } },
+    ]);
+    assert.throws(() => sources([one, one]), /workers\.prometheus: the same metrics are named twice/);
+    assert.throws(() => sources([{ url: 'nonsense' }]), /workers\.prometheus\[0\]\.url: expected a URL/);
+    assert.throws(() => sources({ url: 'nonsense' }), /workers\.prometheus\.url: expected a URL/);
+  });
+
+  it('know an admin UI, which tells nothing of memory', () => {
+    const { workerSources } = hookConfig({ workers: { adminUi: {} } });
+    assert.deepEqual([workerSources, tellMemory(workerSources)], [{ adminUi: { namespace: '/admin' } }, false]);
+    assert.equal(tellMemory(hookConfig({ workers: { adminUi: {}, pids: [1] } }).workerSources), true);
+    assert.throws(() => hookConfig({ workers: { adminUi: { namespace: 'admin' } } }), /expected a namespace/);
+    const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
+    assert.throws(() => hookConfig({ control, workers: { adminUi: {} } }), /workers\.adminUi: not beside `control`/);
+    assert.throws(() => hookConfig({ workers: {} }), /give `pids`, .* or `adminUi`/);
   });
 
   it('take the token from the environment, with the addresses of either', () => {

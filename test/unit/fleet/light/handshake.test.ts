@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetOf } from '../../../../plugin/fleet/light/engine-io-handshake.ts';
 import { endpointOf, newChallenge, planUpgrade, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
-import { fakeConnection } from '../../../helpers/fake-wire.ts';
+import { type FakeConnection, fakeConnection } from '../../../helpers/fake-wire.ts';
 import { clientOptions } from '../../../helpers/recording-sink.ts';
 
 function request(overrides: Parameters<typeof clientOptions>[0]): string {
@@ -55,9 +55,61 @@ test('HTTP errors name the status and quote the answer', () => {
     cause: 'http_400',
     message: 'the server answered 400 Bad Request, {"code":0}',
   });
-  assert.equal(failure('HTTP/1.1 502 Bad Gateway\r\n\r\n')?.cause, 'http_502');
+  assert.equal(failure('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n')?.cause, 'http_502');
   assert.equal(failure('HTTP/1.1 200 OK\r\n\r\nhello')?.cause, 'http_200');
-  assert.equal(failure('HTTP/1.0 301\r\n\r\n')?.cause, 'http_301');
+  assert.equal(failure('HTTP/1.0 301\r\n\r\n<html>')?.cause, 'http_301');
+  assert.equal(failure('HTTP/1.1 204 No Content\r\n\r\n')?.cause, 'http_204');
+});
+
+const REFUSAL = 'HTTP/1.1 400 Bad Request\r\n';
+const PIECES: [string, ...string[]][] = [
+  [`${REFUSAL}Content-Length: 9\r\n\r\n`, 'no rüm'],
+  [`${REFUSAL}\r\n`, '\r\n', 'no rüm'],
+  [`${REFUSAL}Transfer-Encoding: chunked\r\n\r\n`, '7', '\r\n', 'no rüm'],
+  [REFUSAL, '\r\n', 'no rüm', 'and more'],
+];
+
+test('what the server says of its refusal can come after the head, in any pieces', () => {
+  for (const pieces of PIECES) {
+    const { sink, feed, wire } = fakeConnection();
+    for (const piece of pieces) {
+      assert.equal(wire.state, sink.all('failed').length === 0 ? 'open' : 'destroyed');
+      if (wire.state === 'open') feed(Buffer.from(piece));
+    }
+    assert.deepEqual(
+      sink.all('failed').map(({ cause, message }) => [cause, message]),
+      [['http_400', 'the server answered 400 Bad Request, no rüm']],
+    );
+  }
+});
+
+test('a refusal without a word more fails as a refusal, however it ends', async () => {
+  const ends: ((fake: FakeConnection) => void)[] = [
+    ({ connection }) => connection.onWireClosed(),
+    ({ connection }) => connection.onWireError(Object.assign(new Error('reset'), { code: 'ECONNRESET' })),
+    ({ connection }) => connection.onDeadline(),
+  ];
+  for (const end of ends) {
+    const fake = fakeConnection(['/'], { connectTimeoutMs: 20_000 });
+    fake.feed(Buffer.from(`${REFUSAL}\r\n`));
+    assert.deepEqual(fake.sink.all('failed'), []);
+    end(fake);
+    assert.deepEqual(
+      fake.sink.all('failed').map(({ cause, message }) => [cause, message]),
+      [['http_400', 'the server answered 400 Bad Request']],
+    );
+  }
+});
+
+test('the wait for the body is short, and never longer than that for the connection', () => {
+  const waitMs = (connectTimeoutMs: number) => {
+    const { connection, feed } = fakeConnection(['/'], { connectTimeoutMs });
+    const beforeMs = connection.deadlineMs;
+    feed(Buffer.from(`${REFUSAL}\r\n`));
+    return connectTimeoutMs - (beforeMs - connection.deadlineMs);
+  };
+  assert.ok(waitMs(20_000) <= 1100, String(waitMs(20_000)));
+  assert.equal(waitMs(100), 100);
 });
 
 test('an answer that is no WebSocket handshake', () => {
@@ -78,14 +130,14 @@ test('an answer like the right one before it is looked at as closely', () => {
     (upgrade) => upgrade.replace(/Accept: .*=/, 'Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA='),
     (upgrade) => upgrade.replace('Connection: Upgrade', 'Sec-WebSocket-Extensions: permessage-deflate'),
     (upgrade) => upgrade.replace(/Accept: (.*=)/, 'Accept: $1$1'),
-    (upgrade) => upgrade.replace('101', '200'),
+    (upgrade) => upgrade.replace('101', '204'),
   ];
   for (const change of ways) {
     assert.equal(
       failure((upgrade) => upgrade),
       undefined,
     );
-    assert.match(String(failure(change)?.cause), /^(not_websocket|http_200)$/);
+    assert.match(String(failure(change)?.cause), /^(not_websocket|http_204)$/);
   }
 });
 

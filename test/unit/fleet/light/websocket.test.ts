@@ -112,7 +112,7 @@ test('what stops an attempt', async () => {
     ['closed', ({ connection }) => connection.onWireClosed()],
     ['closed', ({ connection }) => connection.close()],
     ['ECONNRESET', ({ connection }) => connection.onWireError(Object.assign(new Error(), { code: 'ECONNRESET' }))],
-    ['http_404', ({ feed }) => feed(Buffer.from('HTTP/1.1 404 Not Found\r\n\r\n'))],
+    ['http_404', ({ feed }) => feed(Buffer.from('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'))],
     ['not_websocket', ({ feed }) => feed(VIOLATION)],
   ];
   for (const [cause, stop] of cases) {

@@ -1,0 +1,43 @@
+/** Source ports that the doctor has to count: those of TCP connections that the light client ends while it connects. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { suite, test } from 'node:test';
+import { Server } from 'socket.io';
+import { SOCKETS_LEFT_BEHIND, transportsName } from '../../../protocol/connection.ts';
+import { lightClient, lightPollingClient, lightUpgradingClient } from '../../helpers/fleet-clients.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { closeAtEnd, listen } from '../../helpers/raw-listen.ts';
+import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
+
+const CONNECTIONS = 5;
+const TIME_WAIT = '06';
+
+/** @returns source ports in TIME_WAIT towards the server */
+function portsWaiting(serverPort: number): number {
+  const hex = serverPort.toString(16).toUpperCase().padStart(4, '0');
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  return rows.filter((row) => new RegExp(`^ *\\d+: \\S+ \\w+:${hex} ${TIME_WAIT} `).test(row)).length;
+}
+
+suite('source ports in TIME_WAIT', { skip: process.platform !== 'linux' }, () => {
+  for (const kind of [lightClient, lightUpgradingClient, lightPollingClient]) {
+    test(kind.name, async () => {
+      const http = createServer();
+      const io = new Server(http);
+      closeAtEnd(() => io.close());
+      const port = await listen(http);
+      const name = transportsName(kind.transports);
+      for (let index = 0; index < CONNECTIONS; index++) {
+        const sink = new RecordingSink();
+        const options = clientOptions({ url: `http://127.0.0.1:${port}`, transports: kind.transports });
+        kind.create(index, options, sink).connect('/');
+        await sink.next('open');
+        if (name === 'default') await sink.next('upgraded');
+      }
+      const expected = CONNECTIONS * SOCKETS_LEFT_BEHIND[name];
+      await eventually(`${expected} ports in TIME_WAIT`, () => portsWaiting(port) === expected);
+      assert.equal(io.engine.clientsCount, CONNECTIONS);
+    });
+  }
+});
