@@ -9,7 +9,7 @@ import { goodResult, quickScript, startRun, strays } from '../helpers/run.ts';
 const LEAK_BYTES = 20_000;
 const WAVES = 5;
 const CONNECTIONS = 60;
-const WAVE = [{ duration: 1, arrivalRate: CONNECTIONS, rampTo: CONNECTIONS }, { pause: 6 }];
+const WAVE = [{ duration: 1, arrivalRate: CONNECTIONS, rampTo: CONNECTIONS }, { pause: 7 }];
 
 describe('waves', { concurrency: true }, () => {
   for (const leakBytes of [LEAK_BYTES, 0]) {
@@ -17,7 +17,7 @@ describe('waves', { concurrency: true }, () => {
       const { url, control } = await startLeakyServer(t, leakBytes);
       const options = { control, overTime: {}, warmUp: 200, hold: undefined, broadcasts: undefined };
       const { config } = quickScript({ target: url, phases: Array(WAVES).fill(WAVE).flat() }, options);
-      const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { think: 1 }];
+      const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { think: 2.5 }];
       const run = startRun(t, { script: { config, scenarios: [{ engine: 'socketio-capacity', flow }] } });
       const { memory, connections } = await goodResult(run);
       assert.deepEqual(
