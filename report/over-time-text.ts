@@ -2,15 +2,31 @@
 import type { Drift, OverTimeResult } from '../protocol/result/over-time.ts';
 import type { Result } from '../protocol/result/result.ts';
 import { counted, integer, sizeOf } from './format.ts';
-import { inOrder, layersOf, layerTitle } from './layers.ts';
+import { familyOf, inOrder, layersOf, layerTitle } from './layers.ts';
 
-/** @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, or `no leak above 64 B per connection` */
-export function driftAnswer({ leaks, bytesPerConnection, low95, high95, noLeakAbove }: Drift): string {
+/**
+ * @param collected if not, what grows may be garbage, and is no leak
+ * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, or `no leak above 64 B per connection`
+ */
+export function driftAnswer(
+  { leaks, bytesPerConnection, low95, high95, noLeakAbove }: Drift,
+  collected = true,
+): string {
   if (leaks === null || low95 === null || high95 === null || noLeakAbove === null) {
     return 'not known: that takes three readings';
   }
-  if (!leaks) return `no leak above ${sizeOf(noLeakAbove)} per connection`;
-  return `leaks ${sizeOf(bytesPerConnection)} per connection (${sizeOf(low95)} to ${sizeOf(high95)})`;
+  if (!leaks) return `no ${collected ? 'leak' : 'growth'} above ${sizeOf(noLeakAbove)} per connection`;
+  const verb = collected ? 'leaks' : 'grows by';
+  return `${verb} ${sizeOf(bytesPerConnection)} per connection (${sizeOf(low95)} to ${sizeOf(high95)})`;
+}
+
+/** As `driftAnswer`: nobody collects the garbage of the generator, nor, in some runs, that of the workers. */
+export function answerOf(result: Result, layer: string): string {
+  const { overTime, layers } = result.memory;
+  const drift = overTime?.drift[layer];
+  if (!drift) return 'not measured';
+  const ofGenerator = layers.find(({ id }) => id === layer)?.belongsTo === 'generator';
+  return driftAnswer(drift, !ofGenerator && (overTime.collected || familyOf(layer) !== 'worker'));
 }
 
 /** Memory of the process counts shared pages in full: those that others share move PSS, too. */
@@ -32,7 +48,7 @@ export function overTimeHeadline(result: Result): string | null {
   const workers = workersDrift(overTime);
   if (!workers) return 'too few readings of the workers’ memory to tell whether they leak';
   const garbage = overTime.collected ? '' : ', garbage included';
-  return `${driftAnswer(workers.drift).replace('per connection', 'per connection that came and went')} (${layerTitle(result, workers.layer)}${garbage})`;
+  return `${answerOf(result, workers.layer).replace('per connection', 'per connection that came and went')} (${layerTitle(result, workers.layer)}${garbage})`;
 }
 
 /** @returns `6 waves of 10,000 connections`, or `1,512 connections at once, 29,000 came and went`; null for other runs */

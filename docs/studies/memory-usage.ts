@@ -7,7 +7,7 @@ import { type Html, html } from '../../report/html/html.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
 import { layerTitle } from '../../report/layers.ts';
 import { optional } from '../../report/markdown/figures.ts';
-import { comesAndGoes, driftAnswer, pace } from '../../report/over-time-text.ts';
+import { answerOf, comesAndGoes, pace } from '../../report/over-time-text.ts';
 
 /** Its charts go up to here. */
 const ITS_CONNECTIONS = 10_000;
@@ -51,7 +51,7 @@ export function overTime(waves: Result[], results: Result[]): Html {
       ['Workers', `Per wave, ${isCollected(result) ? 'collected' : 'not collected'}`, 'Answer'],
       DRIFT_LAYERS.flatMap((layer) => {
         const drift = result.memory.overTime?.drift[layer];
-        return drift ? [[layerTitle(result, layer), sizeOf(pace(drift)), driftAnswer(drift)]] : [];
+        return drift ? [[layerTitle(result, layer), sizeOf(pace(drift)), answerOf(result, layer)]] : [];
       }),
     ),
   );

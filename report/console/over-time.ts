@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { integer, megabytes, sizeOf } from '../format.ts';
 import { layerTitle } from '../layers.ts';
-import { driftAnswer, driftLayers, overTimeNotes, pace, readingRows } from '../over-time-text.ts';
+import { answerOf, driftLayers, overTimeNotes, pace, readingRows } from '../over-time-text.ts';
 import { fittingTable, table } from '../table.ts';
 import { INDENT, notMeasured, optional, type Section } from './tables.ts';
 
@@ -37,7 +37,7 @@ export function overTime(result: Result, width: number): Section[] {
   if (layers.length === 0) return sections;
   const drifts = layers.map((layer) => {
     const drift = found.drift[layer] as NonNullable<(typeof found.drift)[string]>;
-    return [layerTitle(result, layer), sizeOf(pace(drift)), `  ${driftAnswer(drift)}`];
+    return [layerTitle(result, layer), sizeOf(pace(drift)), `  ${answerOf(result, layer)}`];
   });
   const answers = table(['Layer', waves ? 'Per wave' : 'Per hour', '  Answer'], drifts, INDENT, [
     'left',

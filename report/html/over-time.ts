@@ -5,7 +5,7 @@ import { memoryOverTime } from '../charts/over-time.ts';
 import { integer, megabytes, sizeOf } from '../format.ts';
 import { layerTitle } from '../layers.ts';
 import {
-  driftAnswer,
+  answerOf,
   driftLayers,
   overTimeHeadline,
   overTimeNotes,
@@ -38,7 +38,7 @@ function drifts(result: Result): Html {
   const { overTime: found } = result.memory;
   const rows = driftLayers(result).map((layer): HtmlValue[] => {
     const drift = found?.drift[layer] as NonNullable<Result['memory']['overTime']>['drift'][string];
-    return [layerTitle(result, layer), sizeOf(pace(drift)), driftAnswer(drift)];
+    return [layerTitle(result, layer), sizeOf(pace(drift)), answerOf(result, layer)];
   });
   if (rows.length === 0) return html`<p class="absent">Not known: that takes three readings.</p>`;
   const head = [term('layers', 'Layer'), found?.kind === 'waves' ? 'Per wave' : 'Per hour', 'Answer'];

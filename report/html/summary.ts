@@ -77,7 +77,7 @@ function leftBehind(result: Result): Tile {
   const more = overTimeHeadline(result);
   if (!workers || workers.drift.leaks === null) return { name, value: null, unit: '', more };
   const { leaks, bytesPerConnection } = workers.drift;
-  if (!leaks) return { name, value: 'no leak', unit: '', more };
+  if (!leaks) return { name, value: overTime.collected ? 'no leak' : 'no growth', unit: '', more };
   const [value = '', unit = ''] = sizeOf(bytesPerConnection).split(' ');
   return { name, value, unit: `${unit} per connection`, more };
 }

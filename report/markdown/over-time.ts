@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { integer, megabytes, sizeOf } from '../format.ts';
 import { layerTitle } from '../layers.ts';
-import { driftAnswer, driftLayers, overTimeNotes, pace, readingLayers, readingRows } from '../over-time-text.ts';
+import { answerOf, driftLayers, overTimeNotes, pace, readingLayers, readingRows } from '../over-time-text.ts';
 import { notMeasured, optional } from './figures.ts';
 import { escapeMarkdown, markdownTable } from './table.ts';
 
@@ -25,7 +25,7 @@ export function overTime(result: Result): string[] {
   ]);
   const drifts = driftLayers(result).map((layer) => {
     const drift = found.drift[layer] as NonNullable<(typeof found.drift)[string]>;
-    return [escapeMarkdown(layerTitle(result, layer)), sizeOf(pace(drift)), driftAnswer(drift)];
+    return [escapeMarkdown(layerTitle(result, layer)), sizeOf(pace(drift)), answerOf(result, layer)];
   });
   return [
     MEMORY_OVER_TIME,

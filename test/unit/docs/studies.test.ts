@@ -85,7 +85,10 @@ describe('the page on the studies', () => {
       ],
     );
     const page = studies(reports);
-    assert.match(page.overTime, /collected after each[\s\S]*garbage not collected[\s\S]*leaks 20\.0 KB per connection/);
+    assert.match(
+      page.overTime,
+      /collected after each[\s\S]*garbage not collected[\s\S]*leaks 20\.0 KB[\s\S]*grows by 20\.0 KB per connection/,
+    );
     assert.equal(cells(page.linearity).length, 2);
   });
 

@@ -51,7 +51,10 @@ describe('a run of waves', () => {
       assert.match(text, /15,000/);
       assert.match(text, /after a forced garbage collection/);
       assert.doesNotMatch(text, /Memory per connection \(KB\)|Memory per Connection\n|needs memory readings/);
-      assert.match(render(waves({ collected: false })), /what grows may be garbage/);
+      const asItWas = render(waves({ collected: false }));
+      assert.match(asItWas, /what grows may be garbage/);
+      assert.match(asItWas, /grows by 20\.0 KB per connection/);
+      assert.doesNotMatch(asItWas, /leaks 20/);
     });
 
     it(`${name}: no answer if the run is INVALID`, () => {
