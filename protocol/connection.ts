@@ -44,6 +44,8 @@ export interface ConnectionOptions {
   /** Socket.IO CONNECT payload. */
   auth: Record<string, unknown> | undefined;
   tls: TlsOptions;
+  /** Offers permessage-deflate to the server, as browsers do, and takes what it grants; by default it is not offered. */
+  compression?: boolean;
   /** File of a module that encodes packets otherwise than Socket.IO does by default. */
   parser?: string | undefined;
   /** Arguments of the answer to an event for which the server asks for an acknowledgement; undefined gives none. */
@@ -54,6 +56,15 @@ export interface ConnectionOptions {
   maxPayloadBytes?: number;
   /** Source address; by default the kernel chooses. */
   localAddress: string | undefined;
+}
+
+/** How attempts are repeated: with a delay that doubles each time. */
+export interface Backoff {
+  attempts: number;
+  delayMs: number;
+  maxDelayMs: number;
+  /** Share of the delay, 0 to 1, that is random. */
+  jitter: number;
 }
 
 /** PEM strings, not paths. */

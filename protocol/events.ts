@@ -12,6 +12,7 @@ export const EVENTS = {
   joinRoom: 'join_room',
   broadcast: 'broadcast',
   broadcastEcho: 'broadcast_echo',
+  eventBatch: 'event_batch',
 } as const;
 
 /** Namespace of the control messages. It requires a token and has its own port, which no proxy forwards. */
@@ -68,6 +69,23 @@ export interface EchoTimed {
   roundTripUs: number;
 }
 
+/** Client to server: any number of events at once, or a single one; the acknowledgement says how many were received. */
+export type EventBatch = unknown[] | unknown;
+export interface BatchReceived {
+  events: number;
+}
+
+/** Control: what a worker did with the batches of events, since the previous request for it. */
+export interface WorkerBatches {
+  worker: string;
+  batches: number;
+  events: number;
+  /** From the call of the handler until it has acknowledged; null without any batch. */
+  handlerMs: { p50: number; p95: number; max: number } | null;
+  /** How long whatever arrived waited for the event loop. */
+  eventLoop: WorkerStats['eventLoop'];
+}
+
 /** Control: request to publish one broadcast of `bytes` characters to `room`. */
 export interface BroadcastOrder {
   room: string;
@@ -121,6 +139,8 @@ export interface ControlToServerEvents {
   /** Forces a full garbage collection; replies when it is done. */
   gc: (reply: (done: ControlReply<{ worker: string; durationMs: number }>) => void) => void;
   stats: (reply: (stats: ControlReply<WorkerStats>) => void) => void;
+  /** Statistics of the batches, and begins the next ones. Older versions have no such request. */
+  batches: (reply: (batches: ControlReply<WorkerBatches>) => void) => void;
   /** The server's clock, for estimating the offset between two hosts. */
   time: (reply: (time: ControlReply<{ monotonicUs: number }>) => void) => void;
 }

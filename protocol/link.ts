@@ -28,6 +28,8 @@ export type RunMessage =
   | { type: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   /** What was seen of an own event so far; and whether ids that appear from now on are counted. */
   | { type: 'sight'; requestId: number; watch: boolean }
+  /** How the messages that connections send again and again go on; and how many there were. */
+  | { type: 'messages'; requestId: number; stage: MessageStage }
   /** Held connections leave now, staggered. */
   | { type: 'release' }
   /** The residual is measured: held virtual users can end. */
@@ -46,8 +48,22 @@ export type EngineReport =
   | { type: 'snapshot'; requestId: number; snapshot: FleetSnapshot }
   | { type: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
   | { type: 'sighted'; requestId: number; sightings: Sightings[] }
+  | { type: 'messages'; requestId: number; counts: MessageCounts }
   | { type: 'closed'; requestId: number }
   | { type: 'failed'; code: ErrorCode; message: string; fix: string };
+
+/**
+ * `measure`: those that are due from now on are of the measured window. `rest`: they are not, as before it. `stop`: none is
+ * sent any more.
+ */
+export type MessageStage = 'measure' | 'rest' | 'stop';
+
+/** Of the messages that connections send again and again, so far. */
+export interface MessageCounts {
+  sent: number;
+  /** Sent on connections that are still open, and not acknowledged, although they ask for it. */
+  unanswered: number;
+}
 
 /** Short connections before the load, for each engine; no later count includes them. */
 export interface WarmUpOrder {
@@ -80,6 +96,8 @@ export interface FleetStatus {
   joining: number;
   /** Connected by polling, and about to change to WebSocket. */
   upgrading: number;
+  /** Dropped, and about to come back. */
+  away: number;
 }
 
 /** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
@@ -91,6 +109,29 @@ export interface ConnectionAccounts {
   failed: Record<string, number>;
   /** Opened and not alive any more, by Socket.IO's reason; `io client disconnect` is our own disconnect. */
   ended: Record<string, number>;
+  /** Ends of connections that came back: the number of times. */
+  returned: number;
+}
+
+/**
+ * Of connections that drop and are to come back: dropped = returned + gaveUp + left + away. A connection counts as often as
+ * it drops.
+ */
+export interface ReturnCounts {
+  dropped: number;
+  returned: number;
+  /** Of these, those whose session the server restored. */
+  recovered: number;
+  /** After the last attempt. */
+  gaveUp: number;
+  /** Closed by their virtual users meanwhile. */
+  left: number;
+  /** Now. */
+  away: number;
+  /** Attempts after the first one of an absence. */
+  retries: number;
+  /** HDR histogram of the time from the drop to the return, in microseconds, compressed base64. */
+  awayUs: string;
 }
 
 /** Cumulative counters and histograms of one engine's fleet. */
@@ -108,12 +149,15 @@ export interface FleetSnapshot {
   failures: Record<string, number>;
   /** What was said at the first of them, by cause; printable. */
   failureExamples: Record<string, string>;
+  /** Of first connections, and of those that come back. */
   retries: number;
-  reconnects: number;
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: Record<string, number>;
+  returns: ReturnCounts;
   /** Every connection that has opened, by its transport now or at its end. */
   transports: TransportCounts;
+  /** Of these, those whose WebSocket the server has granted compression. */
+  compressed: number;
   /** Connections that stayed on polling, although the server offers WebSocket, by cause. */
   upgradeFailures: Record<string, number>;
   /** Connections now, by the worker that the join's acknowledgement named. */
@@ -128,6 +172,7 @@ export interface FleetSnapshot {
   openings: { startedAtUs: InstantUs; intervalUs: number; counts: number[] };
   receipts: ReceiptTotals;
   /** Events received that no step waited for. */
+  messages: MessageTotals;
   ignoredEvents: number;
   /** Acknowledgements of nothing that was sent, and repeated ones. */
   unknownAcks: number;
@@ -147,6 +192,41 @@ export interface ReceiptTotals {
   neverOrdered: number;
   /** Of broadcasts whose rows are not finalized: once the run has finalized its own, nobody ordered these. */
   open: number;
+}
+
+/**
+ * Messages that connections send again and again. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`.
+ * Each sum is of counts that are kept separately, so that both can be checked.
+ */
+export interface MessageTotals {
+  /** Connections that have begun, once for each message that they send. */
+  connections: number;
+  /** As the schedule has it, from each connection's begin to its end. */
+  due: number;
+  sent: number;
+  /** By cause. */
+  notSent: Record<MessageLoss, number>;
+  /** Sent without asking for an acknowledgement. */
+  unasked: number;
+  acknowledged: number;
+  /** Not acknowledged, although the connection is open. */
+  unanswered: number;
+  /** Not acknowledged when the connection ended. */
+  lost: number;
+  /** Those that were due in the measured window, and the others. */
+  measured: MessageTimes;
+  outside: MessageTimes;
+}
+
+/** `missed`: the process was behind by a whole period, and the next one was due. `disconnected`: there was no connection. */
+export type MessageLoss = 'missed' | 'disconnected';
+
+export interface MessageTimes {
+  sent: number;
+  acknowledged: number;
+  /** HDR histograms in microseconds, compressed base64, from the intended send: to the acknowledgement, and to the send. */
+  ackUs: string;
+  sendDelayUs: string;
 }
 
 /**
@@ -252,6 +332,10 @@ export interface FrozenBroadcast {
   early: number;
   /** By how much the earliest of these came before the send; 0 without any. */
   earlyByUs: number;
+  /** Of the expected: members whose copy an absence kept away, and whose session the server restored. */
+  missed: number;
+  /** Of these, how many got it when they came back; part of `received`. */
+  resent: number;
   /**
    * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
    */

@@ -11,4 +11,6 @@ export const NO_COPIES = {
   wrongSize: 0,
   wrongContent: 0,
   early: 0,
+  missed: 0,
+  resent: 0,
 };

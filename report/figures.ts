@@ -58,6 +58,13 @@ const cpu = (layer: string, title: string): Figure[] => [
     kind: 'microseconds',
     ...(layer === 'worker' && { primary: true }),
   },
+  {
+    path: `cpu.${layer}.clientMicrosecondsPerMessage`,
+    title: `${title} CPU per message of a client`,
+    unit: 'µs',
+    better: 'lower',
+    kind: 'microseconds',
+  },
 ];
 
 const WORKER_PSS: Figure = { ...slope('workerPss', 'Workers PSS'), primary: true };
@@ -76,6 +83,9 @@ export const FIGURES: Figure[] = [
   { path: 'connections.achievedRatePerSec', title: 'Connect rate', unit: '/s', better: 'higher', kind: 'perSecond' },
   time('connections.connectMs.p50', 'Connect time p50'),
   { ...time('connections.connectMs.p99', 'Connect time p99'), primary: true },
+  time('messages.ackMs.p50', 'Message to acknowledgement p50'),
+  { ...time('messages.ackMs.p95', 'Message to acknowledgement p95'), primary: true },
+  { path: 'messages.answered', title: 'Messages acknowledged', unit: '', better: 'higher', kind: 'share' },
   time('latency.oneWayMs.p50', 'One way p50'),
   { ...time('latency.oneWayMs.p99', 'One way p99'), primary: true },
   time('latency.completionMs.p50', 'Last receiver p50'),

@@ -1,4 +1,4 @@
-/** Copies that no correct server sends: named where there are any, so that none is lost silently. */
+/** Copies that most runs do not have: named where there are any, so that none is lost silently. */
 import type { Result } from '../protocol/result/result.ts';
 
 /** @returns title, count and meaning of each kind that occurred */
@@ -6,6 +6,8 @@ export function otherCopies(
   delivery: NonNullable<Result['delivery']>,
 ): { title: string; count: number; note: string }[] {
   return [
+    { title: 'Missed', count: delivery.missed, note: 'sent while their receivers, which came back, were away' },
+    { title: 'Sent again', count: delivery.resent, note: 'of these, received with the restored session' },
     { title: 'Not a member', count: delivery.notMember, note: 'received by connections that never asked to join' },
     { title: 'Early', count: delivery.early, note: 'received before the send' },
     { title: 'Wrong size', count: delivery.wrongSize, note: 'payload of another length: no receipt' },

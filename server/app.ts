@@ -1,7 +1,7 @@
 /** The server under test: Socket.IO with the wire contract, as a worker of a deployment or on its own. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
-import type { Server } from 'socket.io';
+import type { Server, ServerOptions } from 'socket.io';
 import { ADAPTERS } from './adapters/index.ts';
 import type { ServerConfig } from './config.ts';
 import { instrumentServer } from './instrument.ts';
@@ -33,6 +33,7 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
     transports: config.transports,
     pingInterval: config.pingIntervalMs,
     pingTimeout: config.pingTimeoutMs,
+    ...recoveryOptions(config),
     ...tuningOptions(tunings),
   });
   const { io } = server;
@@ -78,6 +79,11 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   }
 
   return { io, start, close };
+}
+
+function recoveryOptions({ recoverySeconds }: ServerConfig): Partial<ServerOptions> {
+  if (recoverySeconds === 0) return {};
+  return { connectionStateRecovery: { maxDisconnectionDuration: recoverySeconds * 1000 } };
 }
 
 /**

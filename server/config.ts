@@ -32,6 +32,7 @@ export const environmentSchema = z.object({
   CAPACITY_DRAIN_MS: milliseconds.default(5000),
   CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000),
   CAPACITY_PING_TIMEOUT_MS: milliseconds.default(20_000),
+  CAPACITY_RECOVERY_SECONDS: z.coerce.number().int().nonnegative().default(0),
   CAPACITY_TRANSPORTS: transports.default([...TRANSPORTS]),
   CAPACITY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 });
@@ -63,6 +64,8 @@ export interface ServerConfig {
   drainMs: number;
   pingIntervalMs: number;
   pingTimeoutMs: number;
+  /** How long the session of a connection that has dropped is kept; 0 keeps none. */
+  recoverySeconds: number;
   transports: (typeof TRANSPORTS)[number][];
   /** As chosen; `tuningsInForce` has those that also apply. */
   tunings: Tunings;
@@ -79,8 +82,10 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
   const tunings = tuningsSchema.safeParse(given);
   const adapterName = chosenAdapter(given);
   const adapter = ADAPTERS[adapterName].environment.safeParse(given);
-  if (!settings.success || !tunings.success || !adapter.success) {
+  const unrecoverable = settings.data?.CAPACITY_RECOVERY_SECONDS && !ADAPTERS[adapterName].recovers;
+  if (!settings.success || !tunings.success || !adapter.success || unrecoverable) {
     const problems = [
+      ...(unrecoverable ? [`CAPACITY_RECOVERY_SECONDS: the adapter ${adapterName} cannot restore sessions`] : []),
       ...describe(settings.error, given),
       ...describe(tunings.error, given),
       ...describe(adapter.error, given, `, but CAPACITY_ADAPTER=${adapterName} needs it`),
@@ -101,6 +106,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
     drainMs: env.CAPACITY_DRAIN_MS,
     pingIntervalMs: env.CAPACITY_PING_INTERVAL_MS,
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
+    recoverySeconds: env.CAPACITY_RECOVERY_SECONDS,
     transports: env.CAPACITY_TRANSPORTS,
     tunings: Object.fromEntries(
       tuningEntries().map(([name, { variable }]) => [name, tunings.data[variable]]),

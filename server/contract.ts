@@ -1,8 +1,9 @@
-/** The events of the measured namespace: `join_room`, `broadcast_echo`, and publishing a `broadcast`. */
+/** The events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`, and publishing a `broadcast`. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { monotonicUs } from '../protocol/clock.ts';
 import type { CapacityError } from '../protocol/errors.ts';
 import {
+  type BatchReceived,
   type Broadcast,
   type BroadcastEcho,
   type BroadcastOrder,
@@ -12,6 +13,7 @@ import {
   type Joined,
   type Refusal,
 } from '../protocol/events.ts';
+import type { BatchWindow } from './batch-window.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
 import type { Metrics } from './metrics.ts';
@@ -24,9 +26,10 @@ type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 export const MAX_PROBES = 100;
 
 /**
- * Adds the contract's handlers to every connection of the namespace. All connections share the same two functions,
+ * Adds the contract's handlers to every connection of the namespace. All connections share the same functions,
  * which receive the connection as `this`.
  * @param rooms which rooms they may join; undefined for any
+ * @param batches is told of every batch of events that is handled here
  * @returns a function that removes them
  */
 export function serveContract(
@@ -34,6 +37,7 @@ export function serveContract(
   worker: string,
   metrics: Metrics,
   rooms: MeasuredRooms | undefined,
+  batches: Pick<BatchWindow, 'add'>,
 ): () => void {
   /** Session ids. */
   const probes = new Set<string>();
@@ -78,6 +82,15 @@ export function serveContract(
     }
   }
 
+  function onEventBatch(this: AnySocket, ...args: unknown[]): void {
+    // The server's own handler decides what becomes of it.
+    if (this.listenerCount(EVENTS.eventBatch) > 1) return;
+    const beganMs = performance.now();
+    const events = Array.isArray(args[0]) ? args[0].length : 1;
+    ackOf<BatchReceived>(args)?.({ events });
+    batches.add(events, performance.now() - beganMs);
+  }
+
   function refuse(event: string, ack: Ack<never>, refusal: Refusal): void {
     metrics.malformed.inc({ event });
     ack?.(refusal);
@@ -86,6 +99,7 @@ export function serveContract(
   function onConnection(socket: AnySocket): void {
     socket.on(EVENTS.joinRoom, onJoinRoom);
     socket.on(EVENTS.broadcastEcho, onBroadcastEcho);
+    socket.on(EVENTS.eventBatch, onEventBatch);
   }
 
   namespace.on('connection', onConnection);
@@ -94,6 +108,7 @@ export function serveContract(
     for (const socket of namespace.sockets.values()) {
       socket.off(EVENTS.joinRoom, onJoinRoom);
       socket.off(EVENTS.broadcastEcho, onBroadcastEcho);
+      socket.off(EVENTS.eventBatch, onEventBatch);
     }
     rooms?.close();
   };

@@ -32,6 +32,7 @@ export const REQUEST_ARGUMENTS = {
   members: z.tuple([room]),
   gc: z.tuple([]),
   stats: z.tuple([]),
+  batches: z.tuple([]),
   time: z.tuple([]),
 } satisfies Record<keyof ControlRequests, z.ZodType>;
 

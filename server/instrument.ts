@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { monotonicUs } from '../protocol/clock.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import { thisHost } from '../protocol/host.ts';
+import { BatchWindow } from './batch-window.ts';
 import { publish, serveContract } from './contract.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { describeServer, type Tuned } from './describe-server.ts';
@@ -101,15 +102,17 @@ export async function instrumentServer(
   const main = io.of('/');
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
+  const batches = new BatchWindow();
   const metrics = createMetrics(io, worker, eventLoop);
   const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
   io.engine.on('connection_error', onHandshakeError);
   const undo = [
-    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms)),
+    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms), batches),
     answerMembers(main),
     () => void io.engine.off('connection_error', onHandshakeError),
     () => eventLoop.close(),
     () => collections.close(),
+    () => batches.close(),
   ];
 
   const isToken = tokenCheck(token);
@@ -136,6 +139,7 @@ export async function instrumentServer(
       versions: versionsOf(io, webSocketEngine),
       server: describeServer(io, tuned),
     }),
+    batches: () => ({ worker, ...batches.next() }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));

@@ -7,11 +7,18 @@ export const MAX_ROOMS = 1000;
 
 const FIX = 'name the rooms of the scenario, and nothing else, in `rooms` of instrument(io, {rooms: […]})';
 
+/** Without a public name: connections whose middlewares have not finished. */
+interface Preconnected {
+  _preConnectSockets?: Map<string, unknown>;
+}
+
 export class MeasuredRooms {
   readonly #namespace: AnyNamespace;
   readonly #names: readonly string[];
   /** Rooms with members on this worker, all of which joined here. */
   readonly #rooms = new Set<string>();
+  /** Likewise, also of rooms that are empty now: the server can restore the sessions of their members. */
+  readonly #known = new Set<string>();
   /** Connections whose join is in progress. */
   readonly #joining = new Set<string>();
   /** Can change: a server can set its adapter after it has called `instrument(io)`. */
@@ -30,7 +37,7 @@ export class MeasuredRooms {
   async join(socket: AnySocket, room: string): Promise<void> {
     this.#watch();
     this.#check(room);
-    this.#rooms.add(room);
+    this.#add(room);
     this.#joining.add(socket.id);
     try {
       await socket.join(room);
@@ -46,6 +53,7 @@ export class MeasuredRooms {
     this.#adapter?.off('delete-room', this.#onDelete);
     this.#adapter = undefined;
     this.#rooms.clear();
+    this.#known.clear();
   }
 
   /** All other names get the same answer, so that it does not reveal which rooms exist. */
@@ -78,8 +86,26 @@ export class MeasuredRooms {
 
   /** Once the server itself adds a connection to one of these rooms, further joins by `join_room` are refused. */
   readonly #onJoin = (room: string, id: string): void => {
-    if (!this.#joining.has(id)) this.#rooms.delete(room);
+    if (this.#joining.has(id)) return;
+    if (this.#known.has(room) && this.#isRestored(id)) this.#add(room);
+    else {
+      this.#rooms.delete(room);
+      this.#known.delete(room);
+    }
   };
+
+  /** Connection state recovery puts a connection into its rooms before the namespace knows it. */
+  #isRestored(id: string): boolean {
+    const { _preConnectSockets: connecting } = this.#namespace as unknown as Preconnected;
+    return !this.#namespace.sockets.has(id) && connecting?.has(id) !== true;
+  }
+
+  #add(room: string): void {
+    this.#rooms.add(room);
+    this.#known.add(room);
+    const [oldest] = this.#known;
+    if (this.#known.size > MAX_ROOMS && oldest !== undefined) this.#known.delete(oldest);
+  }
 
   readonly #onDelete = (room: string): void => void this.#rooms.delete(room);
 }

@@ -124,7 +124,14 @@ export async function broadcast(
 }
 
 export function emptyMeasurements(): Measurements {
-  const load = { connections: 0, connectionsAtOnce: 0, stays: false, ratePerSec: null, perUser: ONE_CONNECTION };
+  const load = {
+    connections: 0,
+    connectionsAtOnce: 0,
+    stays: false,
+    ratePerSec: null,
+    messages: [],
+    perUser: ONE_CONNECTION,
+  };
   return newMeasurements('calibration', {
     engine: 'socketio-capacity',
     target: '',

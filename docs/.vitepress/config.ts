@@ -85,6 +85,7 @@ export default defineConfig({
           { text: 'Connections', link: '/method/connections' },
           { text: 'Delivery', link: '/method/delivery' },
           { text: "An event of the server's own", link: '/method/own-event' },
+          { text: 'Messages of clients', link: '/method/messages' },
           { text: 'Latency', link: '/method/latency' },
           { text: 'Memory', link: '/method/memory' },
           { text: 'CPU', link: '/method/cpu' },

@@ -51,5 +51,6 @@ export function describeReport(size: string, result: Result): Report {
 function differencesOf(result: Result): string[] {
   const clients = transportsOf(result) === 'websocket' ? null : clientsOf(result);
   const secure = /^(https|wss):/.test(result.run.target);
-  return [...(secure ? ['TLS'] : []), ...(clients ? [clients] : [])];
+  const sending = result.messages ? ['messages of clients'] : [];
+  return [...(secure ? ['TLS'] : []), ...(clients ? [clients] : []), ...sending];
 }

@@ -26,6 +26,6 @@ export function studies(reports: Report[]): Studies {
     techracers: markup(techracersTable([...again, ...results])),
     linearity: markup(linearity(results)),
     overTime: markup(overTime(waves, results)),
-    raccoon: markup(raccoonTable(results)),
+    raccoon: markup(raccoonTable(usable.map(({ result }) => result))),
   };
 }

@@ -114,7 +114,7 @@ function head({ controlUrls, join, connections, delivery }: Starter): string[] {
     '# Then, with the same CAPACITY_TOKEN of at least 16 characters on both sides:',
     '#   npx socketio-capacity doctor <this file>     does it fit?',
     ...run,
-    '# The environment variables TARGET, RATE, HOLD, BROADCASTS and TRANSPORTS override this file.',
+    '# The environment variables TARGET, RATE, HOLD, BROADCASTS, TRANSPORTS and COMPRESSION override this file.',
   ];
 }
 

@@ -6,8 +6,8 @@ import {
   conntrackEntries,
   endsPerConnection,
   memoryBytes,
-  WORKER_CONNECTION_BYTES,
   WORKER_START_BYTES,
+  workerConnectionBytes,
 } from './costs.ts';
 import { planFor } from './deployment.ts';
 import type { LimitCheck } from './limit-check.ts';
@@ -128,9 +128,10 @@ function workerFiles(situation: Situation): LimitCheck {
 }
 
 function workerRestart(situation: Situation): LimitCheck[] {
-  const { workerRestartBytes } = situation.deployment;
+  const { load, deployment } = situation;
+  const { workerRestartBytes } = deployment;
   if (workerRestartBytes === null) return [];
-  const each = Math.floor((workerRestartBytes - WORKER_START_BYTES) / WORKER_CONNECTION_BYTES);
+  const each = Math.floor((workerRestartBytes - WORKER_START_BYTES) / workerConnectionBytes(load));
   return [
     {
       name: 'workerRestart',

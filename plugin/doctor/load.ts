@@ -19,6 +19,8 @@ export interface Load {
   broadcasts: { bytes: number; intervalSeconds: number } | null;
   /** `external`: a third-party engine, which keeps its connections inside Artillery. */
   client: ClientKind | 'external';
+  /** The connections offer permessage-deflate. */
+  compression: boolean;
   /** The target is on this machine. */
   local: boolean;
   /** TCP connections of each connection. */
@@ -39,6 +41,7 @@ export function readLoad({ target, load, broadcasts, connection, engineOptions }
     ratePerSec: load.ratePerSec,
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
     client,
+    compression: connection.compression ?? false,
     local: isLoopback(new URL(target).hostname),
     sockets: SOCKETS_PER_CONNECTION[transports],
     socketsLeft: client === 'light' ? SOCKETS_LEFT_BEHIND[transports] : 0,

@@ -7,8 +7,10 @@ import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
+import type { RepeatedMessage } from '../fleet/repeated-message.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
+import { countReturn } from './meter.ts';
 import { countFailure } from './tally.ts';
 
 /** Shorter batches would wake the engine too often; longer ones would open connections after the virtual user has ended. */
@@ -55,6 +57,11 @@ export class ConnectionGroup {
     );
   }
 
+  /** All members send the message from now on; their schedule spreads them. */
+  repeat(message: RepeatedMessage): void {
+    for (const member of this.#members) member.repeat(message);
+  }
+
   /** Closes all members, and cancels openings that have not begun. */
   async close(): Promise<void> {
     this.#addToOpen(-this.#toOpen);
@@ -71,8 +78,13 @@ export class ConnectionGroup {
     this.#members.add(connection);
     let isOpen = false;
     let endedEarlyBy: string | undefined;
-    connection.onDrop((reason, ended = namespace) => {
+    connection.onReturn((outcome) => {
+      countReturn(meter, outcome);
+      if (outcome.lostBy !== undefined) this.#lose(connection, outcome.lostBy);
+    });
+    connection.onDrop((reason, ended = namespace, returns) => {
       meter.count('disconnect', slug(reason));
+      if (returns) return;
       if (ended !== namespace) this.#fail(lossOf(reason));
       else if (isOpen) this.#lose(connection, reason);
       else endedEarlyBy = reason;

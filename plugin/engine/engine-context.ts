@@ -8,7 +8,10 @@ import type { Tally } from './tally.ts';
 import type { Helpers } from './types.ts';
 
 /** What the engine needs of a fleet. */
-export type FleetLike = Pick<Fleet, 'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'sight' | 'close'>;
+export type FleetLike = Pick<
+  Fleet,
+  'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'sight' | 'messages' | 'close'
+>;
 
 /** Shared by all virtual users of one engine. */
 export interface EngineContext {

@@ -164,6 +164,7 @@ export default class CapacityEngine {
       ledger: this.#hasHook,
       broadcasts: plannedBroadcasts(this.#script, process.env),
       ...ownEventOf(this.#script),
+      reconnection: config.reconnection,
       disconnectRatePerSec: config.disconnectRatePerSec / workers,
       fleet: { index: worker - 1, of: workers },
     };

@@ -2,6 +2,7 @@
 import type { Carrier } from '../../protocol/carrier.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
+import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
@@ -36,7 +37,10 @@ export class RunLink {
   /** Owns the carrier and closes it. */
   constructor(options: RunLinkOptions) {
     this.#options = options;
-    options.carrier.onMessage = (message) => void this.#receive(message);
+    options.carrier.onMessage = (message) => {
+      // The carrier brings what other engines answer, too, and some answers are called as the question.
+      if (!('from' in message)) void this.#receive(message);
+    };
   }
 
   /** Reports that the fleet has started; the run answers with `start`. */
@@ -80,6 +84,10 @@ export class RunLink {
         const sightings = (await reported?.fleet.sight(message.watch)) ?? [];
         return this.#send({ type: 'sighted', requestId: message.requestId, sightings });
       }
+      case 'messages': {
+        const counts = (await reported?.fleet.messages(message.stage)) ?? sumMessages([]);
+        return this.#send({ type: 'messages', requestId: message.requestId, counts });
+      }
       case 'close':
         await this.#options.close();
         this.#send({ type: 'closed', requestId: message.requestId });
@@ -101,7 +109,7 @@ export class RunLink {
 
 async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
   const { attemptFailures: _, ...merged } = reported ? await reported.fleet.snapshot() : NO_FLEET;
-  const { retries, reconnects, failures, examples } = reported?.tally ?? newTally();
+  const { retries, failures, examples } = reported?.tally ?? newTally();
   const failed = { failures: { ...failures }, failureExamples: { ...examples } };
-  return { ...merged, engineLoop: eventLoop.read(), retries, reconnects, ...failed };
+  return { ...merged, engineLoop: eventLoop.read(), retries: retries + merged.returns.retries, ...failed };
 }

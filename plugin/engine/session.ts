@@ -2,14 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
+import { retryDelayMs } from '../fleet/backoff.ts';
+import { FleetError } from '../fleet/fleet-error.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
-import type { FleetConnection } from '../fleet/remote-connection.ts';
-import { retryDelayMs } from './backoff.ts';
+import type { FleetConnection, Return } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { ConnectionGroup } from './connection-group.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
+import { countReturn } from './meter.ts';
 import { countFailure, keepExample } from './tally.ts';
 import { Wait } from './wait.ts';
 
@@ -17,12 +19,11 @@ import { Wait } from './wait.ts';
 interface NamespaceEntry {
   namespace: string;
   connection: FleetConnection;
-  overrides: OpenOptions['overrides'];
   up: boolean;
-  /** Why it ended before its opening was handled: both can be reported in the same message. */
-  endedEarlyBy: string | undefined;
-  /** While it is being restored; never rejects. */
-  restoring: Promise<void> | undefined;
+  /** Its end was reported before its opening was handled: both can be in the same message. */
+  early: { endedBy: string; returns: boolean } | undefined;
+  /** While its process brings it back; never rejects. */
+  restoring: PromiseWithResolvers<void> | undefined;
 }
 
 interface Expectation {
@@ -67,14 +68,11 @@ export class Session {
     const entry = this.#namespaces.find((one) => one.namespace === namespace);
     if (!entry) {
       const [first] = this.#namespaces;
-      await first?.restoring;
+      await first?.restoring?.promise;
       return this.#open(namespace, first?.connection ?? this.#newConnection(), options);
     }
     // A restored connection can be lost again at once.
-    for (let restoring: Promise<void> | undefined; entry.restoring !== restoring; ) {
-      restoring = entry.restoring;
-      await restoring;
-    }
+    while (entry.restoring) await entry.restoring.promise;
     if (!entry.up) throw this.dropped ?? new FlowError('disconnected');
     return entry.connection;
   }
@@ -90,6 +88,7 @@ export class Session {
   async connect(namespace: string, options?: OpenOptions): Promise<void> {
     const former = this.#namespaces.find((one) => one.namespace === namespace)?.connection;
     if (former) {
+      for (const entry of this.#namespaces) if (entry.connection === former) restored(entry);
       this.#namespaces = this.#namespaces.filter((entry) => entry.connection !== former);
       await former.close();
     }
@@ -149,6 +148,7 @@ export class Session {
   /** Closes all connections; the fleet paces it. The virtual user can connect again. */
   async close(): Promise<void> {
     const connections = new Set(this.#namespaces.map((entry) => entry.connection));
+    for (const entry of this.#namespaces) restored(entry);
     this.#namespaces = [];
     this.#mailboxes = undefined;
     await Promise.all([this.group?.close(), ...[...connections].map((connection) => connection.close())]);
@@ -157,7 +157,8 @@ export class Session {
 
   #newConnection(): FleetConnection {
     const connection = this.#engine.fleet.connection();
-    connection.onDrop((reason, namespace) => this.#drop(connection, reason, namespace));
+    connection.onDrop((reason, namespace, returns) => this.#drop(connection, reason, namespace, returns));
+    if (this.#engine.config.reconnection) connection.onReturn((outcome) => this.#return(connection, outcome));
     connection.onRefused((error) => this.#fail(toFlowError(error)));
     return connection;
   }
@@ -171,9 +172,8 @@ export class Session {
     const entry: NamespaceEntry = {
       namespace,
       connection,
-      overrides: options?.overrides,
       up: false,
-      endedEarlyBy: undefined,
+      early: undefined,
       restoring: undefined,
     };
     // push() would allocate room for 16 more, in every virtual user.
@@ -183,13 +183,14 @@ export class Session {
     let tookUs = 0;
     for (let attempt = 1; !entry.up; attempt++) {
       try {
-        entry.endedEarlyBy = undefined;
+        entry.early = undefined;
         const { begunAtUs, openedAtUs } = await connection.open(namespace, options);
         tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
         entry.up = true;
       } catch (error) {
         const failure = toFlowError(error);
-        const delayMs = config.retry && attempt <= config.retry.attempts && retryDelayMs(config.retry, attempt, error);
+        const delayMs =
+          config.retry && attempt <= config.retry.attempts && retryDelayMs(config.retry, attempt, retryAfterOf(error));
         if (typeof delayMs !== 'number') throw failure;
         keepExample(tally, failure);
         await sleep(delayMs);
@@ -199,7 +200,7 @@ export class Session {
     }
     meter.count('connect');
     meter.record('connectTime', tookUs / 1000);
-    this.#endIfEnded(entry);
+    if (entry.early) this.#end(entry, entry.early.endedBy, entry.early.returns);
     return connection;
   }
 
@@ -212,55 +213,42 @@ export class Session {
     this.#mailboxes = [...others, ...opened];
   }
 
-  #drop(connection: FleetConnection, reason: string, namespace: string | undefined): void {
+  #drop(connection: FleetConnection, reason: string, namespace: string | undefined, returns: boolean): void {
     this.#engine.meter.count('disconnect', slug(reason));
-    for (const entry of this.#namespaces) {
-      if (entry.connection !== connection) continue;
-      if (namespace !== undefined && entry.namespace !== namespace) continue;
-      if (entry.up) this.#end(entry, reason);
-      else entry.endedEarlyBy = reason;
+    for (const entry of this.#entriesOf(connection, namespace)) {
+      // Also one that is away, if its process dies.
+      if (entry.up || entry.restoring) this.#end(entry, reason, returns);
+      else entry.early = { endedBy: reason, returns };
     }
   }
 
-  #endIfEnded(entry: NamespaceEntry): void {
-    if (entry.endedEarlyBy !== undefined) this.#end(entry, entry.endedEarlyBy);
-  }
-
-  #end(entry: NamespaceEntry, reason: string): void {
+  #end(entry: NamespaceEntry, reason: string, returns: boolean): void {
     entry.up = false;
-    entry.endedEarlyBy = undefined;
-    // As in socket.io-client: a connection that the server itself ended does not come back.
-    if (this.#engine.config.reconnection && reason !== 'io server disconnect') {
-      entry.restoring = this.#restore(entry, reason);
-    } else this.#lose(reason);
+    entry.early = undefined;
+    if (returns) entry.restoring ??= Promise.withResolvers();
+    else {
+      this.#lose(reason);
+      restored(entry);
+    }
   }
 
-  async #restore(entry: NamespaceEntry, reason: string): Promise<void> {
-    const { meter, config, tally } = this.#engine;
-    let refusal: unknown;
-    for (let attempt = 1; config.reconnection && attempt <= config.reconnection.attempts; attempt++) {
-      const delayMs = retryDelayMs(config.reconnection, attempt, refusal);
-      if (delayMs === undefined) break;
-      await sleep(delayMs, undefined, { ref: false });
-      if (!this.#namespaces.includes(entry)) return;
-      try {
-        if (attempt > 1) {
-          tally.retries++;
-          meter.count('retry');
-        }
-        entry.endedEarlyBy = undefined;
-        await entry.connection.open(entry.namespace, { overrides: entry.overrides });
-        entry.up = true;
-        tally.reconnects++;
-        meter.count('reconnect');
-        this.#endIfEnded(entry);
-        return;
-      } catch (error) {
-        refusal = error; // the fleet counts failed attempts by cause
-      }
+  #return(connection: FleetConnection, outcome: Return): void {
+    countReturn(this.#engine.meter, outcome);
+    const { namespace, lostBy } = outcome;
+    for (const entry of this.#entriesOf(connection, namespace)) {
+      if (lostBy !== undefined) {
+        if (entry.early) entry.early = { endedBy: lostBy, returns: false };
+        else if (entry.restoring) this.#lose(lostBy);
+      } else if (entry.restoring) entry.up = true;
+      else entry.early = undefined;
+      restored(entry);
     }
-    // The flow can have replaced the connection meanwhile.
-    if (this.#namespaces.includes(entry)) this.#lose(reason);
+  }
+
+  #entriesOf(connection: FleetConnection, namespace: string | undefined): NamespaceEntry[] {
+    return this.#namespaces.filter(
+      (entry) => entry.connection === connection && (namespace === undefined || entry.namespace === namespace),
+    );
   }
 
   #lose(reason: string): void {
@@ -275,6 +263,15 @@ export class Session {
     this.#wait?.fail(this.dropped);
     this.onLost();
   }
+}
+
+function restored(entry: NamespaceEntry): void {
+  entry.restoring?.resolve();
+  entry.restoring = undefined;
+}
+
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof FleetError ? error.retryAfterMs : undefined;
 }
 
 /** Shared by all virtual users. */

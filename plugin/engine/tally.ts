@@ -1,4 +1,4 @@
-/** Counts of what the engine, not the fleet, decides on: virtual users, retries, reconnections, failures. */
+/** Counts of what the engine, not the fleet, decides on: virtual users, retries, failures. */
 import { printable } from '../../protocol/printable.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
@@ -12,8 +12,8 @@ export interface Tally {
   failed: number;
   /** Virtual users that ended without a failure. */
   succeeded: number;
+  /** Of first connections; the fleet counts those of connections that come back. */
   retries: number;
-  reconnects: number;
   /** Virtual users that failed, by error code. */
   failures: Record<string, number>;
   /** What was said at the first failure of each code, and at the first attempt that was repeated. */
@@ -32,7 +32,6 @@ export function newTally(): Tally {
     failed: 0,
     succeeded: 0,
     retries: 0,
-    reconnects: 0,
     failures: {},
     examples: {},
   };

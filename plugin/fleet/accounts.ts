@@ -5,7 +5,7 @@
  */
 import type { ConnectionAccounts } from '../../protocol/link.ts';
 
-/** The state of one connection; a reconnect takes it from `ended` back to `alive`. */
+/** The state of one connection; one that comes back goes from `ended` to `alive` again. */
 export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
   /** Why it failed or ended. */
@@ -16,18 +16,25 @@ export class Accounts {
   #asked = 0;
   #pending = 0;
   #alive = 0;
+  #returned = 0;
   readonly #failed = new Map<string, number>();
   readonly #ended = new Map<string, number>();
 
   /** An attempt begins, the first one or a repeat. */
   begin(account: Account): void {
     if (account.state === 'idle') this.#asked++;
-    // A lost connection stays `ended` while it reconnects; only success changes that.
     if (account.state === 'idle' || account.state === 'failed') this.#move(account, 'pending', '');
   }
 
   opened(account: Account): void {
     if (account.state !== 'alive') this.#move(account, 'alive', '');
+  }
+
+  /** It had ended, and is open again. */
+  returned(account: Account): void {
+    if (account.state !== 'ended') return;
+    this.#returned++;
+    this.#move(account, 'alive', '');
   }
 
   failed(account: Account, cause: string): void {
@@ -41,7 +48,7 @@ export class Accounts {
 
   read(): ConnectionAccounts {
     const [failed, ended] = [Object.fromEntries(this.#failed), Object.fromEntries(this.#ended)];
-    return { asked: this.#asked, pending: this.#pending, alive: this.#alive, failed, ended };
+    return { asked: this.#asked, pending: this.#pending, alive: this.#alive, failed, ended, returned: this.#returned };
   }
 
   #move(account: Account, state: Account['state'], cause: string): void {

@@ -6,16 +6,30 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { TransportCounts } from '../../protocol/link.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 export type { TlsOptions } from '../../protocol/connection.ts';
 
 export interface ClientOptions extends ConnectionOptions {
+  /** Keep what a server with connection state recovery needs to restore the session. */
+  keepsSessions?: boolean;
   /** Called once per attempt for its source port; undefined: the kernel chooses. Light client only. */
   localPort?: () => number;
 }
 
 /** `upgraded`: began with polling, and is WebSocket now. */
 export type TransportState = keyof TransportCounts;
+
+/** What a server with connection state recovery needs to restore the session of one namespace. */
+export interface RecoverableSession {
+  readonly namespace: string;
+  /** Private id of the session. */
+  pid: string;
+  /** Of the last event: what comes after it is sent again. Undefined before the first one. */
+  offset: string | undefined;
+}
+
+export const NO_SESSIONS: readonly RecoverableSession[] = [];
 
 /** Microseconds from `connect()` to the end of each stage; undefined for a stage that the transport does not have. */
 export interface ConnectTimings {
@@ -67,8 +81,17 @@ export interface InPlaceReader {
  * No method may throw; any of them may close the client.
  */
 export interface ClientSink<C = Client> {
-  /** A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace. */
-  onOpen(client: C, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void;
+  /**
+   * A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace.
+   * @param isRecovered the server has restored the session, and sent what was missed
+   */
+  onOpen(
+    client: C,
+    namespace: string,
+    sessionId: string,
+    timings: ConnectTimings | undefined,
+    isRecovered: boolean,
+  ): void;
   /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
   onRefused(client: C, namespace: string, message: string, data: unknown): void;
   /** The attempt failed before any namespace was connected. `retryAfterMs` is how long the server asks to stay away. */
@@ -109,18 +132,28 @@ export interface ClientSink<C = Client> {
 }
 
 export interface Client {
-  /** Dense number given by the process, never reused: the ledger's index. */
-  readonly slot: number;
+  /** Dense number given by the process, never reused: the ledger's index. A recovered session keeps that of its connection. */
+  slot: number;
+  /** Empty unless the server offers them and the options ask for them. They outlive the client, which goes on changing them. */
+  readonly sessions: readonly RecoverableSession[];
   /** Names of events to parse and report. Undefined if there are none, which is the common case. */
   interest: Set<string> | undefined;
   /** While it is open. */
   readonly transport: TransportState;
+  /** The server has granted compression to its WebSocket. */
+  readonly isCompressed: boolean;
   /** It polls, and `onUpgraded` or `onUpgradeFailed` will follow. */
   readonly isUpgrading: boolean;
   /** Opens the transport if needed, then the namespace. */
   connect(namespace: string): void;
   /** @param ackId requests an acknowledgement, which `onAck` reports; unique per client. Binary args are Uint8Arrays. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
+  /**
+   * Sends a message that many connections send again and again. @param ackId as for `emit`, from FIRST_REPEATED_ACK_ID on; the
+   * arguments of its acknowledgement are not reported
+   * @returns false if the namespace is not connected
+   */
+  repeat(message: RepeatedMessage, ackId?: number): boolean;
   /** Leaves all namespaces and closes the transport politely; `onClosed` follows with `io client disconnect`. */
   close(): void;
   /** Drops the TCP connection at once, without a close packet. Nothing is reported afterwards. */

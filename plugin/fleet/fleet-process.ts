@@ -7,6 +7,7 @@ import { endChild } from '../../protocol/end-child.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from './messages.ts';
 import { Outbox } from './outbox.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 
@@ -40,13 +41,18 @@ export class FleetProcess {
   death: { atUs: number; joined: number } | undefined;
   /** Connections assigned to it. */
   connections = 0;
-  status: Status = { connecting: 0, connected: 0, upgrading: 0, joining: 0, joined: 0, received: 0, reached: 0 };
+  status: Status = {
+    ...{ connecting: 0, connected: 0, upgrading: 0, away: 0 },
+    ...{ joining: 0, joined: 0, received: 0, reached: 0 },
+  };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, Pending>();
   readonly #ofConnection = new Map<number, Set<number>>();
   readonly #outbox = new Outbox<FleetCommand>(FLUSH_DELAY_MS, (batch) => this.#post(batch));
+  /** Those that the process knows, and what they are called there. */
+  readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = 1;
   #closing: Promise<void> | undefined;
 
@@ -83,6 +89,19 @@ export class FleetProcess {
   /** Sends in order. @param canWait lets the command wait some milliseconds for others to share its message */
   send(command: FleetCommand, canWait = false): void {
     this.#outbox.add(command, canWait);
+  }
+
+  /** The message itself goes to the process once, before the first connection that sends it. */
+  repeat(id: number, message: RepeatedMessage, canWait: boolean): void {
+    const known = this.#messages.get(message);
+    const key = known ?? this.#messages.size;
+    this.#messages.set(message, key);
+    this.send(known === undefined ? { op: 'repeat', id, key, message } : { op: 'repeat', id, key }, canWait);
+  }
+
+  /** The process has forgotten them. */
+  forgetMessages(): void {
+    this.#messages.clear();
   }
 
   /**
@@ -167,7 +186,7 @@ export class FleetProcess {
     if (!this.alive) return;
     this.alive = false;
     this.death = { atUs: monotonicUs(), joined: this.status.joined };
-    this.status = { ...this.status, connecting: 0, connected: 0, upgrading: 0, joining: 0, joined: 0 };
+    this.status = { ...this.status, connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
     for (const requestId of [...this.#pending.keys()]) {
       this.#take(requestId)?.reject(new FleetError('fleet_dead', 'the fleet process has died'));
     }

@@ -2,7 +2,16 @@
  * The engine's side of the fleet: starts the processes that hold the connections, spreads connections over them and
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
-import type { FleetSnapshot, FleetStatus, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
+import type {
+  FleetSnapshot,
+  FleetStatus,
+  FreezeOrder,
+  FrozenBroadcast,
+  MessageCounts,
+  MessageStage,
+  Sightings,
+} from '../../protocol/link.ts';
+import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import { FleetProcess, type RequestLimits } from './fleet-process.ts';
@@ -82,11 +91,8 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Pick<
-    FleetStatus,
-    'connecting' | 'connected' | 'upgrading' | 'joining' | 'joined' | 'received' | 'reached'
-  > {
-    const sum = { connecting: 0, connected: 0, upgrading: 0, joining: 0, joined: 0, received: 0, reached: 0 };
+  status(): Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed'> {
+    const sum = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0, received: 0, reached: 0 };
     for (const { status } of this.#processes) {
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += status[key];
     }
@@ -101,7 +107,20 @@ export class Fleet {
         child.request((requestId) => ({ op: 'reset', requestId }), false, this.#answerLimits).catch(() => undefined),
       ),
     );
+    for (const child of alive) child.forgetMessages();
     this.#accounts = new Accounts();
+  }
+
+  /** As `RunMessage` has it. @returns the sum of what all processes have counted */
+  async messages(stage: MessageStage): Promise<MessageCounts> {
+    const answers = await Promise.all(
+      this.#processes.map((child) =>
+        child
+          .request((requestId) => ({ op: 'messages', requestId, stage }), false, this.#answerLimits)
+          .catch(() => undefined),
+      ),
+    );
+    return sumMessages(answers.flatMap((answer) => (answer?.op === 'messages' ? [answer.counts] : [])));
   }
 
   async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts'>> {
@@ -167,7 +186,11 @@ export class Fleet {
     } else if (answer.op === 'displaced') {
       this.#connections.get(answer.id)?.displaced(answer.count);
     } else if (answer.op === 'closed') {
-      this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace);
+      this.#connections.get(answer.id)?.dropped(answer.reason, answer.namespace, answer.returns);
+    } else if (answer.op === 'returned') {
+      this.#connections.get(answer.id)?.returned(answer.namespace, answer.retries);
+    } else if (answer.op === 'lost') {
+      this.#connections.get(answer.id)?.lost(answer.namespace, answer.reason, answer.retries);
     } else if (answer.op === 'refused') {
       this.#connections.get(answer.id)?.refused(new FleetError(answer.cause, answer.message));
     }

@@ -1,13 +1,13 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 
 import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link.ts';
+import { CONNECT_STAGES, type FleetSnapshot, type MessageTimes, type MessageTotals } from '../../protocol/link.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
 export type MergedSnapshot = Omit<
   FleetSnapshot,
-  'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures' | 'failureExamples'
+  'accounts' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
 > & {
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
@@ -38,19 +38,27 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
     connected: entries.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
     attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
     disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(entries)]),
+    returns: {
+      dropped: sum((one) => one.returns.dropped),
+      returned: sum((one) => one.returns.returned),
+      recovered: sum((one) => one.returns.recovered),
+      gaveUp: sum((one) => one.returns.gaveUp),
+      left: sum((one) => one.returns.left),
+      away: sum((one) => one.returns.away),
+      retries: sum((one) => one.returns.retries),
+      awayUs: mergeEncoded(snapshots.map((one) => one.returns.awayUs)),
+    },
     transports: {
       websocket: sum((one) => one.transports.websocket),
       upgraded: sum((one) => one.transports.upgraded),
       polling: sum((one) => one.transports.polling),
     },
+    compressed: sum((one) => one.compressed),
     upgradeFailures: sumCounts(snapshots.map((one) => one.upgradeFailures)),
     perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
     perSessionPrefix: sumCounts(snapshots.map((one) => one.perSessionPrefix)),
     connectUs: Object.fromEntries(
-      CONNECT_STAGES.map((stage) => [
-        stage,
-        encodeHistogram(mergeHistograms(snapshots.map((one) => decodeHistogram(one.connectUs[stage])))),
-      ]),
+      CONNECT_STAGES.map((stage) => [stage, mergeEncoded(snapshots.map((one) => one.connectUs[stage]))]),
     ) as FleetSnapshot['connectUs'],
     tlsResumed: sum((one) => one.tlsResumed),
     openings: addOpenings(snapshots.map((one) => one.openings)),
@@ -62,11 +70,48 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       neverOrdered: sum((one) => one.receipts.neverOrdered),
       open: sum((one) => one.receipts.open),
     },
+    messages: addMessages(entries.flatMap(messagesOf)),
     ignoredEvents: sum((one) => one.ignoredEvents),
     unknownAcks: sum((one) => one.unknownAcks),
     receivedBytes: sum((one) => one.receivedBytes),
     sentBytes: sum((one) => one.sentBytes),
   };
+}
+
+/** What a process that has died left unanswered is lost with its connections. */
+function messagesOf({ alive, snapshot }: ProcessEntry): MessageTotals[] {
+  if (!snapshot) return [];
+  const { messages } = snapshot;
+  return [alive ? messages : { ...messages, unanswered: 0, lost: messages.lost + messages.unanswered }];
+}
+
+function addMessages(all: MessageTotals[]): MessageTotals {
+  const sum = (value: (one: MessageTotals) => number) => all.reduce((total, one) => total + value(one), 0);
+  const times = (window: 'measured' | 'outside'): MessageTimes => ({
+    sent: sum((one) => one[window].sent),
+    acknowledged: sum((one) => one[window].acknowledged),
+    ackUs: mergeEncoded(all.map((one) => one[window].ackUs)),
+    sendDelayUs: mergeEncoded(all.map((one) => one[window].sendDelayUs)),
+  });
+  return {
+    connections: sum((one) => one.connections),
+    due: sum((one) => one.due),
+    sent: sum((one) => one.sent),
+    notSent: {
+      missed: sum((one) => one.notSent.missed),
+      disconnected: sum((one) => one.notSent.disconnected),
+    },
+    unasked: sum((one) => one.unasked),
+    acknowledged: sum((one) => one.acknowledged),
+    unanswered: sum((one) => one.unanswered),
+    lost: sum((one) => one.lost),
+    measured: times('measured'),
+    outside: times('outside'),
+  };
+}
+
+function mergeEncoded(histograms: string[]): string {
+  return encodeHistogram(mergeHistograms(histograms.map(decodeHistogram)));
 }
 
 /** Adds series that began at different times, on the grid of the earliest and with the longest of their intervals. */

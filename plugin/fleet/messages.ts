@@ -5,10 +5,18 @@
  */
 
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import type { ClientKind } from '../../protocol/connection.ts';
-import type { FleetSnapshot, FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link.ts';
+import type { Backoff, ClientKind } from '../../protocol/connection.ts';
+import type {
+  FleetSnapshot,
+  FreezeOrder,
+  FrozenBroadcast,
+  MessageCounts,
+  MessageStage,
+  Sightings,
+} from '../../protocol/link.ts';
 import type { ClientOptions } from './client.ts';
 import type { OwnEventPlan } from './own-event.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 
 /** The same for all connections of a run. */
 export interface FleetSettings {
@@ -22,6 +30,8 @@ export interface FleetSettings {
   broadcasts?: BroadcastPlan;
   /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
   ownEvent?: OwnEventPlan;
+  /** How connections that drop come back; undefined: they do not. */
+  reconnection?: Backoff | undefined;
   /** Disconnects per second when many connections leave together. */
   disconnectRatePerSec: number;
   /** Index of this fleet among those of the run: one for each Artillery worker, all on the same addresses. */
@@ -72,7 +82,9 @@ export type FleetCommand =
       /** Delays the opening; further commands for the connection wait as well. */
       afterMs?: number;
     }
-  | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
+  | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number; isRepeat?: true }
+  /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
+  | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'interest'; id: number; event: string; wanted: boolean }
   /** `hold` keeps events in the process; `take` hands them over, and then all that come; `drop` forgets them. */
   | { op: 'keep'; id: number; namespace: string; event: string; mode: 'hold' | 'take' | 'drop' }
@@ -81,6 +93,7 @@ export type FleetCommand =
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
   | { op: 'sight'; requestId: number; watch: boolean }
+  | { op: 'messages'; requestId: number; stage: MessageStage }
   | { op: 'exit' };
 
 export type FleetAnswer =
@@ -102,13 +115,19 @@ export type FleetAnswer =
   | { op: 'kept'; id: number; namespace: string; event: string; events: unknown[][]; displaced: number }
   /** Events that were displaced and whose successors nobody has taken. */
   | { op: 'displaced'; id: number; count: number }
-  | { op: 'closed'; id: number; reason: string; namespace?: string }
+  /** @property returns the process will try to bring it back: `returned` for each namespace, or `lost` follows */
+  | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true }
+  /** `retries`: attempts after the first one; reported once for all namespaces. */
+  | { op: 'returned'; id: number; namespace: string; isRecovered: boolean; retries: number }
+  /** It stays away, or one of its namespaces; `reason` is that of the drop. */
+  | { op: 'lost'; id: number; namespace?: string; reason: string; retries: number }
   | { op: 'left'; requestId: number }
   | {
       op: 'status';
       connecting: number;
       connected: number;
       upgrading: number;
+      away: number;
       joining: number;
       joined: number;
       received: number;
@@ -117,12 +136,13 @@ export type FleetAnswer =
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
-  | { op: 'sighted'; requestId: number; sightings: Sightings };
+  | { op: 'sighted'; requestId: number; sightings: Sightings }
+  | { op: 'messages'; requestId: number; counts: MessageCounts };
 
 /** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
-  'processes' | 'accounts' | 'engineLoop' | 'retries' | 'reconnects' | 'failures' | 'failureExamples'
+  'processes' | 'accounts' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
 > & {
   health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive' | 'answers'>;
   /** Attempts that failed, by cause (each attempt, repeats included). */

@@ -3,6 +3,7 @@ import type { Account, Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetProcess, RequestLimits } from './fleet-process.ts';
 import type { FleetAnswer, FleetCommand, OpenOptions } from './messages.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
 import { Takers } from './takers.ts';
 
 /** In the microseconds of `monotonicUs`. */
@@ -23,6 +24,8 @@ export interface FleetConnection {
   emit(namespace: string, event: string, args: unknown[]): void;
   /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout` or the reason of the disconnect. */
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]>;
+  /** Sends the message from now on, once in each period, until it is closed. */
+  repeat(message: RepeatedMessage): void;
   /** Calls the listener for every event of this name, until the returned function is called. */
   on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void;
   /**
@@ -30,8 +33,13 @@ export interface FleetConnection {
    * nobody waits for yet stays there.
    */
   keep(namespace: string, event: string, keeper: Keeper): Kept;
-  /** Calls the listener each time the connection, or one namespace of it, ends other than by `close()`. */
-  onDrop(listener: (reason: string, namespace: string | undefined) => void): void;
+  /**
+   * Calls the listener each time the connection, or one namespace of it, ends other than by `close()`; `returns` if its
+   * process brings it back.
+   */
+  onDrop(listener: DropListener): void;
+  /** Calls the listener when a namespace of a connection that had dropped is back, or is lost for good. */
+  onReturn(listener: ReturnListener): void;
   /** Calls the listener when the server refuses what was sent without waiting for an answer: cause `join_refused`. */
   onRefused(listener: (error: FleetError) => void): void;
   /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
@@ -55,6 +63,17 @@ export interface Kept {
 }
 
 type Listener = (args: unknown[]) => void;
+type DropListener = (reason: string, namespace: string | undefined, returns: boolean) => void;
+type ReturnListener = (outcome: Return) => void;
+
+export interface Return {
+  /** Undefined if all are lost. */
+  namespace: string | undefined;
+  /** The reason of the drop, if it stays away. */
+  lostBy: string | undefined;
+  /** Attempts after the first one. */
+  retries: number;
+}
 
 export class RemoteConnection implements FleetConnection {
   readonly id: number;
@@ -68,7 +87,8 @@ export class RemoteConnection implements FleetConnection {
   #keeper: Pick<Keeper, 'displaced'> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
-  #dropListener: ((reason: string, namespace: string | undefined) => void) | undefined;
+  #dropListener: DropListener | undefined;
+  #returnListener: ReturnListener | undefined;
   #refusalListener: ((error: FleetError) => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -113,6 +133,10 @@ export class RemoteConnection implements FleetConnection {
 
   emit(namespace: string, event: string, args: unknown[]): void {
     this.child.send({ op: 'emit', id: this.id, namespace, event, args }, !this.#isOpen);
+  }
+
+  repeat(message: RepeatedMessage): void {
+    this.child.repeat(this.id, message, true);
   }
 
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
@@ -177,8 +201,12 @@ export class RemoteConnection implements FleetConnection {
     };
   }
 
-  onDrop(listener: (reason: string, namespace: string | undefined) => void): void {
+  onDrop(listener: DropListener): void {
     this.#dropListener = listener;
+  }
+
+  onReturn(listener: ReturnListener): void {
+    this.#returnListener = listener;
   }
 
   onRefused(listener: (error: FleetError) => void): void {
@@ -192,6 +220,7 @@ export class RemoteConnection implements FleetConnection {
 
   async #close(): Promise<void> {
     this.#dropListener = undefined;
+    this.#returnListener = undefined;
     this.#refusalListener = undefined;
     this.child.rejectOf(this.id, new FleetError('closed', 'closed by the virtual user'));
     const { id } = this;
@@ -221,12 +250,21 @@ export class RemoteConnection implements FleetConnection {
     this.#keeper?.displaced(count);
   }
 
-  dropped(reason: string, namespace: string | undefined): void {
+  dropped(reason: string, namespace: string | undefined, returns = false): void {
     if (namespace === undefined) {
       this.#accounts.ended(this.#account, reason);
       this.child.rejectOf(this.id, new FleetError('closed', reason));
     }
-    this.#dropListener?.(reason, namespace);
+    this.#dropListener?.(reason, namespace, returns);
+  }
+
+  returned(namespace: string, retries: number): void {
+    this.#accounts.returned(this.#account);
+    this.#returnListener?.({ namespace, lostBy: undefined, retries });
+  }
+
+  lost(namespace: string | undefined, reason: string, retries: number): void {
+    this.#returnListener?.({ namespace, lostBy: reason, retries });
   }
 
   refused(error: FleetError): void {

@@ -25,6 +25,9 @@ const number = (name: string, unit: string, path: string, help: string): RunMetr
 const receipts = (name: string, path: string, help: string) =>
   number(`socketio.delivery.${name}`, 'receipts', `delivery.${path}`, help);
 
+const sentMessages = (name: string, path: string, help: string) =>
+  number(`socketio.messages.${name}`, 'messages', `messages.${path}`, help);
+
 const times = (name: string, path: string, help: string): RunMetric => ({
   name,
   kind: 'summary',
@@ -82,10 +85,19 @@ const COUNTERS: RunMetric[] = [
   receipts('late', 'late', 'receipts after the ledger was finalized'),
   receipts('unreadable', 'unreadable', 'copies without a payload of the wire contract'),
   receipts('never_ordered', 'neverOrdered', 'copies with a number that the run did not send'),
+  number('socketio.messages.answered', '0 to 1', 'messages.answered', 'acknowledged ÷ sent, of those that ask for it'),
+  sentMessages('due', 'due', 'messages due on the schedule of `every`'),
+  sentMessages('sent', 'sent', 'messages sent'),
+  sentMessages('not_sent', 'notSent', 'messages due and not sent'),
+  sentMessages('acknowledged', 'acknowledged', 'messages acknowledged'),
+  sentMessages('unanswered_connected', 'unansweredConnected', 'not acknowledged, although the connection was open'),
+  sentMessages('unanswered_disconnected', 'unansweredDisconnected', 'not acknowledged when the connection ended'),
 ];
 
 const SUMMARIES: RunMetric[] = [
   times('connections.connect_time', 'connections.connectMs', 'from the first attempt to the CONNECT answer'),
+  times('socketio.messages.ack_time', 'messages.ackMs', 'from the intended send of a message to its acknowledgement'),
+  times('socketio.messages.send_delay', 'messages.sendDelayMs', 'actual less intended send time of messages'),
   times('socketio.broadcast.latency', 'latency.oneWayMs', 'latency of all receipts, from what `latency.from` names'),
   times('socketio.broadcast.completion', 'latency.completionMs', "latency of each broadcast's last receiver"),
   times('socketio.broadcast.sentinel', 'latency.sentinelMs', 'latency of the reference receiver'),

@@ -12,6 +12,7 @@ import { generatorFigures } from './generator.ts';
 import { latencyFigures } from './latency.ts';
 import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory.ts';
+import { messageFigures } from './messages.ts';
 import { doubtMiscounted } from './miscounted.ts';
 import { evaluate } from './verdict.ts';
 
@@ -38,6 +39,7 @@ export function assembleResult(
       complete: measurements.aborted === undefined && measurements.stages.at(-1)?.name === 'done',
     },
     connections: connectionFigures(measurements),
+    messages: messageFigures(measurements),
     delivery: absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null,
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),

@@ -1,6 +1,6 @@
 /** How the connections were made: how many, how fast, how long each took. */
 import { summaryMs } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES } from '../../protocol/link.ts';
+import { CONNECT_STAGES, type ReturnCounts } from '../../protocol/link.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { Measurements } from '../run/measurements.ts';
@@ -38,6 +38,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     skipped: measurements.skippedUsers,
     unknownAcks: sum(snapshots.map(({ unknownAcks }) => unknownAcks)),
     retries: sum(snapshots.map(({ retries }) => retries)),
+    reconnection: reconnectionFigures(snapshots),
     disconnects: sumCounts(snapshots.map(({ disconnects }) => disconnects)),
     configuredRatePerSec: measurements.configuredRatePerSec,
     achievedRatePerSec: rate?.perSec ?? null,
@@ -46,11 +47,27 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     stagesMs,
     tlsHandshakes: tlsHandshakes(stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))),
     transports: transportFigures(measurements),
+    compression: compressionFigures(measurements),
     perWorker: sumCounts([
       ...snapshots.map(({ perWorker }) => perWorker),
       ...snapshots.map(({ perSessionPrefix }) => namesOf(measurements, perSessionPrefix)),
     ]),
     perServer: measurements.perServer ?? null,
+  };
+}
+
+function reconnectionFigures(snapshots: Measurements['snapshots']): Result['connections']['reconnection'] {
+  const returns = snapshots.map((snapshot) => snapshot.returns);
+  const counted = (key: Exclude<keyof ReturnCounts, 'awayUs'>) => sum(returns.map((one) => one[key]));
+  if (counted('dropped') === 0) return null;
+  return {
+    dropped: counted('dropped'),
+    returned: counted('returned'),
+    recovered: counted('recovered'),
+    gaveUp: counted('gaveUp'),
+    left: counted('left'),
+    away: counted('away'),
+    awayMs: summaryMs(merged(returns.map(({ awayUs }) => awayUs))),
   };
 }
 
@@ -66,6 +83,16 @@ function transportFigures({ engine, transports, snapshots }: Measurements): Resu
     upgraded: sum(snapshots.map((snapshot) => snapshot.transports.upgraded)),
     polling: sum(snapshots.map((snapshot) => snapshot.transports.polling)),
     upgradeFailures: sumCounts(snapshots.map(({ upgradeFailures }) => upgradeFailures)),
+  };
+}
+
+function compressionFigures(measurements: Measurements): Result['connections']['compression'] {
+  const { engine, compression, serverCompresses, snapshots } = measurements;
+  if (engine !== ENGINE || snapshots.length === 0) return null;
+  return {
+    asked: compression,
+    granted: sum(snapshots.map(({ compressed }) => compressed)),
+    byServer: serverCompresses,
   };
 }
 

@@ -13,6 +13,8 @@ const CONFIDENCE = 0.95;
 const RESOLUTION_US = 10_000;
 /** Two ramps predict next to nothing about a third. */
 const MIN_RAMPS = 3;
+/** Likewise parts of the hold. */
+const MIN_PARTS = 3;
 
 /** Without a half width, the noise is unknown. */
 interface Measured {
@@ -27,31 +29,33 @@ interface Background {
   noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
 }
 
-export function cpuFigures(
-  { sharedHost, cpu: { ramps, idle, broadcast } }: Measurements,
-  layers: readonly Layer[],
-): Result['cpu'] {
-  const windows = [...ramps, ...idle, ...(broadcast ? [broadcast] : [])];
+export function cpuFigures({ sharedHost, cpu }: Measurements, layers: readonly Layer[]): Result['cpu'] {
+  const { ramps, idle, messages, broadcast } = cpu;
+  const windows = [...ramps, ...idle, ...messages, ...(broadcast ? [broadcast] : [])];
   const seen = new Set(windows.flatMap((window) => Object.keys(window.cpuUs)));
   // If the workers run on another machine, this one is only the generator's.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
-  return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, ramps, idle, broadcast)]));
+  return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, cpu)]));
 }
 
-function layerFigures(layer: string, ramps: CpuWindow[], idle: CpuWindow[], broadcast: CpuWindow | undefined): Cpu {
-  const background = backgroundOf(idle, layer);
+function layerFigures(layer: string, { ramps, idle, messages, broadcast }: Measurements['cpu']): Cpu {
+  // Messages go on during the broadcasts, and begin with each connection: they are not idle, and still the background.
+  const background = backgroundOf(messages.length > 0 ? messages : idle, layer);
   const ramp = known(perThousandConnects(ramps, background, layer));
-  const waiting = known(idlePercent(idle, background));
+  const waiting = known(messages.length > 0 ? null : idlePercent(idle, background));
+  const sent = known(perSent(messages, layer));
   const message = known(perMessage(broadcast, background, layer));
   return {
     rampSecondsPerThousandConnects: ramp.value,
     idlePercent: waiting.value,
     broadcastMicrosecondsPerMessage: message.value,
+    clientMicrosecondsPerMessage: sent.value,
     intervals: {
       rampSecondsPerThousandConnects: ramp.interval,
       idlePercent: waiting.interval,
       // One window shows nothing about how much this cost itself varies.
       broadcastMicrosecondsPerMessage: null,
+      clientMicrosecondsPerMessage: sent.interval,
     },
   };
 }
@@ -121,6 +125,18 @@ function perMessage(broadcast: CpuWindow | undefined, background: Background | n
     value: ((cpuUs[layer] ?? 0) - (background?.usPerSec ?? 0) * seconds) / units,
     halfWidth: noise === null ? null : noise / units,
   };
+}
+
+/** By how much the parts of the window differ. */
+function perSent(parts: CpuWindow[], layer: string): Measured | null {
+  const costs = parts.filter(({ units }) => units > 0).map(({ cpuUs, units }) => ({ us: cpuUs[layer] ?? 0, units }));
+  const units = sum(costs.map((part) => part.units));
+  if (units === 0) return null;
+  const value = sum(costs.map(({ us }) => us)) / units;
+  if (costs.length < MIN_PARTS) return { value, halfWidth: null };
+  const spread = deviationOf(costs.map((part) => part.us / part.units));
+  const halfWidth = (studentT(CONFIDENCE, costs.length - 1) * spread) / Math.sqrt(costs.length);
+  return { value, halfWidth: Math.hypot(halfWidth, RESOLUTION_US / units) };
 }
 
 /** A figure that is no larger than its noise is unknown. */

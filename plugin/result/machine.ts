@@ -10,7 +10,11 @@ export function machineFigures(
 ): NonNullable<Result['machine']> {
   const swapped = sampler.swapped();
   return {
-    cpuIdlePercent: { ramp: leastIdle(cpu.ramps, cpuCount), broadcasts: idlePercent(cpu.broadcast, cpuCount) },
+    cpuIdlePercent: {
+      ramp: leastIdle(cpu.ramps, cpuCount),
+      messages: leastIdle(cpu.messages, cpuCount),
+      broadcasts: idlePercent(cpu.broadcast, cpuCount),
+    },
     swappedInBytes: swapped?.inBytes ?? null,
     swappedOutBytes: swapped?.outBytes ?? null,
   };

@@ -9,6 +9,7 @@ import { copyProblems } from './reasons/copies.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
 import { memoryProblems } from './reasons/memory.ts';
+import { messageProblems } from './reasons/messages.ts';
 import { ownEventProblems } from './reasons/own-event.ts';
 
 type Status = Result['verdict']['status'];
@@ -52,6 +53,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   if (delivery) yield* ledgerProblems(delivery);
   yield* ownEventProblems(measurements, result);
   yield* copyProblems(measurements, result);
+  yield* messageProblems(result);
   yield* clockProblems(result.latency);
   yield* generatorProblems(measurements, result);
   yield* machineProblems(result);
@@ -119,10 +121,12 @@ function* ledgerProblems({ batches, source }: NonNullable<Result['delivery']>): 
           : 'does `delivery.id` tell one broadcast from another, and does nobody else publish with the same ids?',
     };
   }
-  // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts.
+  // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts. Who drops is no
+  // member to the server before we notice it, nor while it is away.
   const disagreeing = batches.filter(
-    ({ serverMembers, expected, unexpected }) =>
-      serverMembers !== null && Math.abs(serverMembers - expected) > unexpected,
+    ({ serverMembers, expected, unexpected, missed, lostDisconnected }) =>
+      serverMembers !== null &&
+      (serverMembers > expected + unexpected || serverMembers < expected - unexpected - missed - lostDisconnected),
   );
   const [first] = disagreeing;
   if (first) {

@@ -109,17 +109,17 @@ async function settleClocks({ control, measurements, here, signal }: RunContext)
   }));
 }
 
-/** The idle time in parts: how much they differ is the noise of all CPU figures. */
-const IDLE_PARTS = 10;
+/** The hold in parts: how much they differ is the noise of all CPU figures. */
+export const HOLD_PARTS = 10;
 
 /** The CPU that idle connections cost. */
 export async function measureIdle(
   context: WindowContext & { config: Pick<Settings, 'hold'>; measurements: Measurements; signal: AbortSignal },
 ): Promise<void> {
   const { config, measurements, signal } = context;
-  for (let part = 0; part < IDLE_PARTS && !signal.aborted; part++) {
+  for (let part = 0; part < HOLD_PARTS && !signal.aborted; part++) {
     const begin = await mark(context);
-    await pause((config.hold * 1000) / IDLE_PARTS, signal);
+    await pause((config.hold * 1000) / HOLD_PARTS, signal);
     measurements.cpu.idle.push(await windowSince(context, begin, 0));
   }
 }

@@ -9,6 +9,7 @@ import { arrivalsOf } from '../script/phases.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
 import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
 import { Checkpoints } from './checkpoints.ts';
+import { endMessages, measureMessages } from './client-messages.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
@@ -121,7 +122,12 @@ export class Conductor {
     await this.#endRamp();
     if (config.overTime) await this.#measureWave(performance.now() + LEAVE_TIMEOUT_MS);
     else if (measurements.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
-    if (config.hold > 0) await this.#during('hold', () => measureIdle(this.#context));
+    const { messages } = measurements;
+    if (config.hold > 0) {
+      await this.#during('hold', () =>
+        messages ? measureMessages(this.#context, messages) : measureIdle(this.#context),
+      );
+    }
     const { delivery, broadcasts } = config;
     const onDrain = () => this.#enter('drain');
     if (delivery && delivery.seconds > 0) {
@@ -129,6 +135,7 @@ export class Conductor {
     } else if (!delivery && broadcasts.count > 0) {
       await this.#during('broadcasts', () => measureBroadcasts(this.#context, onDrain));
     }
+    if (messages) await endMessages(this.#context);
     await this.#checkRedis();
     await this.#checkpoints.check('after the broadcasts');
     measurements.snapshots = await link.snapshots();

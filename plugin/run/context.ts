@@ -22,7 +22,7 @@ export interface RunContext {
   /** Written as the run goes on. */
   measurements: Measurements;
   record: Pick<RunRecord, 'append'>;
-  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'sight' | 'tell' | 'unanswered'>;
+  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'sight' | 'messages' | 'tell' | 'unanswered'>;
   control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
   probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'>;

@@ -3,12 +3,13 @@ import type { ControlClients } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { tellMemory } from '../script/worker-sources.ts';
 
-export type Control = Pick<ControlClients, 'size' | 'stats' | 'gc' | 'time' | 'broadcast' | 'close'>;
+export type Control = Pick<ControlClients, 'size' | 'stats' | 'batches' | 'gc' | 'time' | 'broadcast' | 'close'>;
 
 /** Of a server without control ports. */
 export const NO_CONTROL: Control = {
   size: 0,
   stats: async () => [],
+  batches: async () => [],
   gc: async () => {},
   time: async () => [],
   broadcast: async () => {

@@ -22,7 +22,8 @@ export async function drain(context: RunContext, reachedBefore: number): Promise
     if (now !== received) lastMs = performance.now();
     received = now;
     // Unexpected copies, such as duplicates, can still arrive.
-    return outstanding() <= 0 && performance.now() - lastMs >= quiet * 1000;
+    // A connection that comes back may get what it missed.
+    return outstanding() <= 0 && link.status.away === 0 && performance.now() - lastMs >= quiet * 1000;
   };
   await until(isDone, deadline * 1000, signal);
 }

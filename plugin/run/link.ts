@@ -8,10 +8,13 @@ import type {
   FleetStatus,
   FreezeOrder,
   FrozenBroadcast,
+  MessageCounts,
+  MessageStage,
   RunMessage,
   Sightings,
   WarmUpOrder,
 } from '../../protocol/link.ts';
+import { sumMessages } from '../../protocol/sum-counts.ts';
 
 /** What an engine and its fleet have counted, and which engine that is. */
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
@@ -36,6 +39,7 @@ export const NO_STATUS: FleetStatus = {
   reached: 0,
   joining: 0,
   upgrading: 0,
+  away: 0,
 };
 
 export class EngineLink {
@@ -124,6 +128,12 @@ export class EngineLink {
   async sight(watch: boolean): Promise<Sightings[]> {
     const replies = await this.#ask((requestId) => ({ type: 'sight', requestId, watch }));
     return replies.flatMap((reply) => (reply.type === 'sighted' ? reply.sightings : []));
+  }
+
+  /** @returns the sum of what all fleets have counted until then */
+  async messages(stage: MessageStage): Promise<MessageCounts> {
+    const replies = await this.#ask((requestId) => ({ type: 'messages', requestId, stage }));
+    return sumMessages(replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : [])));
   }
 
   /** Asks the engines to close everything they hold. Idempotent. */

@@ -2,10 +2,12 @@
 import { basename } from 'node:path';
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../protocol/connection.ts';
+import type { WorkerBatches } from '../../protocol/events.ts';
 import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
 import type { LatencyFrom } from '../../protocol/result/latency.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Thinned } from '../samplers/index.ts';
+import type { Repeated } from '../script/flow.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
@@ -62,7 +64,7 @@ export interface Ramp {
   connections: number;
 }
 
-export type GeneratorWindow = 'ramp' | 'broadcasts';
+export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
 
 /** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
 export interface GeneratorLoop extends EventLoopHealth {
@@ -100,6 +102,15 @@ export interface OwnEventMeasured {
   example: string | undefined;
 }
 
+export interface MessagesMeasured {
+  /** What the flows let their connections send. */
+  readonly steps: Repeated[];
+  /** Of the measured window. */
+  seconds: number;
+  /** In it, as the workers see them; empty where they do not. */
+  workers: WorkerBatches[];
+}
+
 export interface Measurements {
   /** Name of the run's folder. */
   id: string;
@@ -108,6 +119,10 @@ export interface Measurements {
   readonly engine: string;
   /** How connections begin, unless a step says otherwise. */
   readonly transports: TransportsName;
+  /** Whether the connections offer it to the server. */
+  readonly compression: boolean;
+  /** Whether the server grants compression to a client that offers it; null if nobody asked, or could. */
+  serverCompresses: boolean | null;
   target: string;
   profile: 'full' | 'embedded' | 'remote';
   /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
@@ -144,8 +159,8 @@ export interface Measurements {
   uncollected: string[];
   /** Figures that still fell when the baseline was read. */
   fallingAtBaseline: string[];
-  /** `idle` is the hold, in parts. */
-  cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; broadcast: CpuWindow | undefined };
+  /** The hold, in parts: `idle`, or `messages` if connections send some. */
+  cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; messages: CpuWindow[]; broadcast: CpuWindow | undefined };
   /** On the sampler's time. */
   stages: Result['stages'];
   /** In the order of `workersAtStart`. */
@@ -156,6 +171,8 @@ export interface Measurements {
   frozen: FrozenBroadcast[];
   /** If an event of the server's own was counted in place of the contract's broadcasts. */
   ownEvent: OwnEventMeasured | undefined;
+  /** If connections send messages again and again. */
+  messages: MessagesMeasured | undefined;
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
   /** From its join on, just before the broadcasts. */
@@ -191,7 +208,9 @@ export function newMeasurements(
     target,
     load,
     connection,
-  }: Pick<Settings, 'engine' | 'target' | 'load'> & { connection: Pick<Settings['connection'], 'transports'> },
+  }: Pick<Settings, 'engine' | 'target' | 'load'> & {
+    connection: Pick<Settings['connection'], 'transports' | 'compression'>;
+  },
 ): Measurements {
   const startedAt = new Date();
   return {
@@ -200,6 +219,8 @@ export function newMeasurements(
     startedAt,
     engine,
     transports: transportsName(connection.transports),
+    compression: connection.compression ?? false,
+    serverCompresses: null,
     target,
     profile: 'remote',
     control: true,
@@ -222,13 +243,14 @@ export function newMeasurements(
     collectionsCounted: false,
     uncollected: [],
     fallingAtBaseline: [],
-    cpu: { ramps: [], idle: [], broadcast: undefined },
+    cpu: { ramps: [], idle: [], messages: [], broadcast: undefined },
     stages: [],
     clocks: [],
     sent: [],
     unsent: [],
     frozen: [],
     ownEvent: undefined,
+    messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,
     snapshots: [],
     generator: [],
     sentinel: undefined,

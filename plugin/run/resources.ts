@@ -16,6 +16,7 @@ import { type Measurements, newOwnEvent } from './measurements.ts';
 import { tryDelivery } from './own-event/trial.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { AdminUi } from './receivers/admin-ui.ts';
+import { grantsCompression } from './receivers/compression-offer.ts';
 import { knock } from './receivers/official-client.ts';
 import { noProbe, Probe } from './receivers/probe.ts';
 import { Publishers } from './receivers/publishers.ts';
@@ -56,6 +57,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const connection = { ...config.connection, url: new URL(target.url).origin };
   const probe = target.control ? await Probe.connect(connection, signal) : await nobody(connection, signal, log);
   if (probe instanceof Probe) closers.add(() => probe.close());
+  await offerCompression(connection, options);
   const control = target.control ? await ControlClients.connect(target.control.urls, target.control.token) : NO_CONTROL;
   closers.add(() => control.close());
   // A server that refuses the scenario's room ends the run here, before any load.
@@ -99,6 +101,20 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const receivers = { probe, sentinel, publishers, adminUi };
   const measuring = { link, control, sampler, ...receivers, connection, population, redis, metrics, deployment };
   return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
+}
+
+/** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */
+async function offerCompression(
+  connection: ConnectionTarget,
+  { measurements, log, signal }: ResourceOptions,
+): Promise<void> {
+  if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
+  measurements.serverCompresses = await grantsCompression(connection, signal);
+  if (!measurements.serverCompresses || measurements.compression) return;
+  log(
+    'The server compresses for clients that offer it, as browsers do. The connections of this run do not, so its figures are ' +
+      'without compression; COMPRESSION=on measures with it.',
+  );
 }
 
 function whyNotShared({ sharedHost, control }: Measurements): string | undefined {

@@ -68,8 +68,9 @@ export async function openTarget(
     await found.clean();
   }
   const { profile, tls, workers, redisUrl } = config;
+  const { compression } = config.connection;
   log(describeStart(config));
-  const stack = await startStack({ profile, port, tls, connections, workers, redisUrl, stateDir }, signal);
+  const stack = await startStack({ profile, port, tls, compression, connections, workers, redisUrl, stateDir }, signal);
   return ofStack(stack, () => stack.close());
 }
 

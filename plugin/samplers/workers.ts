@@ -8,6 +8,7 @@ import {
   CONTROL_NAMESPACE,
   type ControlReply,
   type ControlToServerEvents,
+  type WorkerBatches,
   type WorkerStats,
 } from '../../protocol/events.ts';
 
@@ -64,6 +65,17 @@ export class ControlClients {
   /** @returns in the order of the URLs */
   stats(): Promise<WorkerStats[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('stats')));
+  }
+
+  /** @returns of the workers that have the request, since it was made before */
+  async batches(): Promise<WorkerBatches[]> {
+    const asked = this.#workers.map((worker) =>
+      worker.request('batches').catch((error) => {
+        if ((error as CapacityError).code === 'UNKNOWN_REQUEST') return undefined;
+        throw error;
+      }),
+    );
+    return (await Promise.all(asked)).filter((one) => one !== undefined);
   }
 
   /** Forces a full collection in every worker, one after the other: together they would stall on few cores. */

@@ -1,6 +1,7 @@
 /** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
 import { z } from 'zod';
 import {
+  type Backoff,
   type ClientKind,
   type ConnectionOptions,
   MAX_PAYLOAD_BYTES,
@@ -12,14 +13,6 @@ import { connectionShape, enginePath } from './connect-options.ts';
 import { timeoutSchema } from './duration.ts';
 import { findParser, folderOf, readTlsFiles } from './files.ts';
 import { ENGINE, type Script } from './script.ts';
-
-export interface Backoff {
-  attempts: number;
-  delayMs: number;
-  maxDelayMs: number;
-  /** Share of the delay, 0 to 1, that is random. */
-  jitter: number;
-}
 
 export interface EngineOptions {
   client: ClientKind;
@@ -61,6 +54,7 @@ export const optionsSchema = z.strictObject({
       error: 'expected false, or a list: the arguments of the answer',
     })
     .default([]),
+  compression: z.boolean().default(false),
   tls: tlsSchema.optional(),
   timeout: timeoutSchema.optional(),
   connectTimeout: timeoutSchema.default(20_000),
@@ -81,6 +75,7 @@ const ELSEWHERE: Record<string, string> = {
   randomizationFactor: 'write reconnection: {jitter: …}',
   rejectUnauthorized: 'write tls: {rejectUnauthorized: …}',
   ackTimeout: 'write timeout: <seconds>',
+  perMessageDeflate: 'write compression: true',
   parser: 'one parser serves all connections: write it in config.engines.socketio-capacity',
   leaveRate: 'write disconnectRate',
   forceNew: 'remove it: every virtual user has its own connection anyway',
@@ -167,6 +162,7 @@ function resolve(
       headers: { ...options.extraHeaders, ...options.headers },
       auth: options.auth,
       tls,
+      compression: options.compression,
       parser,
       acknowledge: options.acknowledge === false ? undefined : options.acknowledge,
       connectTimeoutMs: options.connectTimeout,

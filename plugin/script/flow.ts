@@ -14,6 +14,17 @@ export interface ConnectionsPerUser {
 
 export const ONE_CONNECTION: ConnectionsPerUser = { count: 1, ratePerSec: Number.POSITIVE_INFINITY };
 
+/** What each connection of a flow sends again and again. */
+export interface Repeated {
+  event: string;
+  seconds: number;
+  /** Messages each time. */
+  count: number;
+  /** In each message. */
+  events: number;
+  acknowledge: boolean;
+}
+
 /** What a step declares of itself, for the validation of a script and for the plan of its load. */
 export interface StepDeclaration<Spec = unknown> {
   schema: z.ZodType;
@@ -32,6 +43,8 @@ export interface StepDeclaration<Spec = unknown> {
   functionKeys?: string[];
   /** Default: the one connection of the virtual user. */
   connections?(spec: Spec): ConnectionsPerUser;
+  /** What the step lets its connections send until they end. */
+  repeated?(spec: Spec): Repeated;
   /** Connection options that the step changes, except for values that come from templates. */
   connection?(spec: Spec): Partial<ConnectionOptions>;
 }
@@ -46,12 +59,15 @@ export interface Flow {
   holds: boolean;
   /** Of the step that opens the most. */
   connections: ConnectionsPerUser;
+  repeated: Repeated[];
   /** Options that the first step that opens a connection changes. */
   connection: Partial<ConnectionOptions>;
 }
 
 /** Allowance for all steps that do not wait. */
 const STEPS_SECONDS = 10;
+
+const NOTHING: Flow = { staySeconds: 0, holds: false, connections: ONE_CONNECTION, repeated: [], connection: {} };
 
 /** @param steps of a scenario; lists among them, which YAML references bring in, are flattened */
 export function flowOf(steps: unknown[], table: StepTable): Flow {
@@ -78,6 +94,7 @@ function readSteps(steps: unknown[], table: StepTable): Flow {
     staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
     holds: flows.some(({ holds }) => holds),
     connections: mostConnections(flows.map(({ connections }) => connections)),
+    repeated: flows.flatMap(({ repeated }) => repeated),
     connection: flows.find(({ connection }) => Object.keys(connection).length > 0)?.connection ?? {},
   };
 }
@@ -86,7 +103,7 @@ function readStep(step: unknown, table: StepTable): Flow {
   const kind = table[verbOf(step, table) ?? ''];
   const parsed = kind?.schema.safeParse(step);
   // The validation reports unknown and invalid steps.
-  if (!kind || !parsed?.success) return { staySeconds: 0, holds: false, connections: ONE_CONNECTION, connection: {} };
+  if (!kind || !parsed?.success) return NOTHING;
   const spec = parsed.data;
   const children = kind.childrenKey === undefined ? [] : (step as Record<string, unknown[]>)[kind.childrenKey];
   const inside = readSteps(children ?? [], table);
@@ -94,6 +111,7 @@ function readStep(step: unknown, table: StepTable): Flow {
     staySeconds: kind.staySeconds(spec, inside.staySeconds),
     holds: kind.holds ?? inside.holds,
     connections: mostConnections([kind.connections?.(spec) ?? ONE_CONNECTION, inside.connections]),
+    repeated: [...(kind.repeated ? [kind.repeated(spec)] : []), ...inside.repeated],
     connection: kind.connection?.(spec) ?? inside.connection,
   };
 }

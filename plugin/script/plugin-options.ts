@@ -30,7 +30,7 @@ export const optionsSchema = z.strictObject({
       every: z.number().min(2).optional(),
     })
     .optional(),
-  /** Idle seconds with all connections open, for the CPU cost of idle connections. */
+  /** Idle seconds with all connections open, for the CPU cost of idle connections; or for the messages that they send. */
   hold: seconds.default(10),
   /** Short connections per worker before the baseline, which is then that of a warm server; 0 for none. */
   warmUp: z.number().int().nonnegative().default(1000),
@@ -82,6 +82,8 @@ export const environmentSchema = z.object({
     .enum(Object.keys(TRANSPORTS) as TransportsName[])
     .transform((name): readonly Transport[] => TRANSPORTS[name])
     .optional(),
+  /** In place of the engine's option `compression`. */
+  COMPRESSION: z.stringbool({ error: 'must be on or off' }).optional(),
   /** The stack of the run speaks TLS. */
   TLS: z.stringbool({ error: 'must be on or off' }).optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),

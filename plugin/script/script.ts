@@ -61,10 +61,17 @@ export function usesOurEngine(scenario: Scenario | undefined, script: Script): b
   return scenario !== undefined && (scenario.engine ?? script.config.engine) === ENGINE;
 }
 
-/** @returns the script with the transports as an option of our engine; unchanged if there are none */
-export function withTransports(script: Script, transports: readonly Transport[] | undefined): Script {
-  if (transports === undefined) return script;
+/** Options of our engine that environment variables can set; undefined for those that they do not. */
+export interface GivenOptions {
+  transports: readonly Transport[] | undefined;
+  compression: boolean | undefined;
+}
+
+/** @returns the script with these options of our engine; unchanged if there are none */
+export function withGivenOptions(script: Script, given: GivenOptions): Script {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (set.length === 0) return script;
   const { engines } = script.config;
-  const options = { ...(engines?.[ENGINE] as object | undefined), transports };
+  const options = { ...(engines?.[ENGINE] as object | undefined), ...Object.fromEntries(set) };
   return { ...script, config: { ...script.config, engines: { ...engines, [ENGINE]: options } } };
 }

@@ -3,7 +3,6 @@
  * that the same file serves another target, rate, hold or number of broadcasts.
  */
 import { z } from 'zod';
-import type { Transport } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
 import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
@@ -11,13 +10,13 @@ import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
-import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type StepTable } from './flow.ts';
+import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
 import { usersAtOnce } from './load.ts';
 import { atRate, configuredRatePerSec } from './load-profile.ts';
 import { overTimeProblems, resizedPhases } from './over-time.ts';
 import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
 import { type Environment, environmentSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
-import { ENGINE, PLUGIN, type Script, usesOurEngine, withTransports } from './script.ts';
+import { ENGINE, type GivenOptions, PLUGIN, type Script, usesOurEngine, withGivenOptions } from './script.ts';
 import { validateScript } from './validate.ts';
 import { type WorkerSources, workerSourcesSchema } from './worker-sources.ts';
 
@@ -35,6 +34,8 @@ export interface Load {
   ratePerSec: number | null;
   /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
   perUser: ConnectionsPerUser;
+  /** What connections send again and again; empty if they do not. */
+  messages: Repeated[];
 }
 
 /** The event of the server's own that is counted, and for how long. */
@@ -70,8 +71,7 @@ export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'deli
 }
 
 export interface WorkerSettings extends Pick<Settings, 'target' | 'tls' | 'engine' | 'external'> {
-  /** Undefined if the script's own apply. */
-  transports: readonly Transport[] | undefined;
+  given: GivenOptions;
 }
 
 const NAMES = [
@@ -131,11 +131,12 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     const path = formatPath(['config', 'plugins', PLUGIN, 'workers', 'adminUi']);
     problems.push({ path, message: 'not beside `control`, whose workers count their connections themselves' });
   }
-  const asRun = withTransports(withTarget(script, target, tls), variables?.TRANSPORTS);
+  const asRun = withGivenOptions(withTarget(script, target, tls), givenOptions(variables));
   const read = readEngineOptions(asRun, variables, steps);
-  if (variables?.TRANSPORTS && !read.ours) {
+  for (const name of ['TRANSPORTS', 'COMPRESSION'] as const) {
+    if (variables?.[name] === undefined || read.ours) continue;
     const message = 'it concerns our own engine only; the others have options of their own';
-    problems.push({ path: formatPath(['environment variable', 'TRANSPORTS']), message });
+    problems.push({ path: formatPath(['environment variable', name]), message });
   }
   if (problems.length > 0 || !options || !phases || !variables || !target || !profile) {
     throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
@@ -173,8 +174,13 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
 export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): WorkerSettings {
   const variables = environmentSchema.parse(withoutEmpty(env));
   const target = variables.TARGET ?? String(script.config.target);
-  const { TLS: tls = false, TRANSPORTS: transports } = variables;
-  return { ...engineOf(script, variables), tls, target: tls ? overTls(target) : target, transports };
+  const { TLS: tls = false } = variables;
+  const given = givenOptions(variables);
+  return { ...engineOf(script, variables), tls, target: tls ? overTls(target) : target, given };
+}
+
+function givenOptions(variables: Environment | undefined): GivenOptions {
+  return { transports: variables?.TRANSPORTS, compression: variables?.COMPRESSION };
 }
 
 /** @returns the script with this target, and, if it is a stack over TLS, without a check of its certificate */
@@ -239,6 +245,7 @@ function loadOf(phases: Phase[], flows: Flow[]): Load {
     stays: flows.every(({ holds }) => holds),
     ratePerSec: configuredRatePerSec(phases, perUser),
     perUser,
+    messages: flows.flatMap(({ repeated }) => repeated),
   };
 }
 

@@ -32,7 +32,7 @@ export const VERDICT_REASONS = {
   REDIS_GONE: { invalidates: true, meaning: 'Redis stopped answering during the run' },
   ACCOUNTS_MISMATCH: {
     invalidates: true,
-    meaning: 'an engine and its fleet count a different number of living connections',
+    meaning: 'an engine and its fleet count a different number of living connections, or of returns of dropped ones',
   },
   TRANSPORTS_MISMATCH: {
     invalidates: true,
@@ -63,6 +63,7 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning: 'a worker of Artillery did not answer, so what it counted is not known',
   },
+  CONNECTIONS_DROPPED: { invalidates: false, meaning: 'open connections dropped, and came back' },
   CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections ended before the run released them' },
   NOT_UPGRADED: {
     invalidates: false,
@@ -121,6 +122,19 @@ export const VERDICT_REASONS = {
     meaning:
       'more broadcasts of the event that `delivery` names came than the ledgers have room for (64 MB in each process)',
   },
+  MESSAGES_MISMATCH: {
+    invalidates: true,
+    meaning:
+      'of the messages that connections send again and again, those that were due are not sent + not sent, or those that were sent are not acknowledged + unanswered',
+  },
+  MESSAGES_MISSED: {
+    invalidates: false,
+    meaning: 'the generator did not send messages that were due, because it was behind by more than a period',
+  },
+  MESSAGES_LATE: {
+    invalidates: false,
+    meaning: 'the generator sent messages that were due in the hold more than 50 ms late (p99)',
+  },
   BASELINE_NOT_EMPTY: { invalidates: false, meaning: 'connections existed before the run' },
   CLOCK_UNCERTAIN: {
     invalidates: false,
@@ -133,7 +147,8 @@ export const VERDICT_REASONS = {
   },
   GENERATOR_LAGS: {
     invalidates: false,
-    meaning: 'an event loop of the generator was more than 50 ms late (p99) during a ramp or the broadcasts',
+    meaning:
+      'an event loop of the generator was more than 50 ms late (p99) during a ramp, the messages of the hold, or the broadcasts',
   },
   FLEET_PROCESS_SILENT: {
     invalidates: true,
@@ -155,7 +170,7 @@ export const VERDICT_REASONS = {
   MACHINE_SATURATED: {
     invalidates: false,
     meaning:
-      "less than 10 % of the generator's machine was idle during the ramp or the broadcasts, and a thread of the generator waited for a CPU in more than 20 % of the time it wanted to run",
+      "less than 10 % of the generator's machine was idle during the ramp, the messages of the hold, or the broadcasts, and a thread of the generator waited for a CPU in more than 20 % of the time it wanted to run",
   },
   SWAPPING: {
     invalidates: false,

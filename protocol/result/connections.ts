@@ -23,6 +23,25 @@ export const connectionsSchema = z.strictObject({
   /** Acknowledgements of nothing that was sent, and repeated ones. */
   unknownAcks: count.default(0),
   retries: count,
+  /** Null if no connection that is to come back has dropped. `dropped = returned + gaveUp + left + away`. */
+  reconnection: z
+    .strictObject({
+      /** Each time that a connection drops. */
+      dropped: count,
+      returned: count,
+      /** Of these, those whose session the server restored. */
+      recovered: count,
+      /** After the last attempt. */
+      gaveUp: count,
+      /** Closed by their virtual users while they were away. */
+      left: count,
+      /** At the end. */
+      away: count,
+      /** From the drop to the return. */
+      awayMs: summary,
+    })
+    .nullable()
+    .default(null),
   disconnects: z.record(z.string(), count),
   configuredRatePerSec: z.number().nullable(),
   achievedRatePerSec: z.number().nullable(),
@@ -44,6 +63,18 @@ export const connectionsSchema = z.strictObject({
       polling: count,
       /** Upgrades that failed, by cause. */
       upgradeFailures: z.record(z.string(), count),
+    })
+    .nullable()
+    .default(null),
+  /** permessage-deflate. Null where nobody counts, and in results of older versions, which never asked for it. */
+  compression: z
+    .strictObject({
+      /** The connections offered it to the server. */
+      asked: z.boolean(),
+      /** Of those that opened, how many the server granted it. */
+      granted: count,
+      /** The server grants it to a client that offers it; null if that is not known. */
+      byServer: z.boolean().nullable(),
     })
     .nullable()
     .default(null),

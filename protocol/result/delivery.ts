@@ -20,6 +20,10 @@ const receiptShape = {
   wrongContent: count.default(0),
   /** First receipts before the send; part of `received`, `unexpected` and `notMember`. */
   early: count.default(0),
+  /** Of the expected: members whose copy an absence kept away, and whose session the server restored. */
+  missed: count.default(0),
+  /** Of these, how many got it when they came back; part of `received`. */
+  resent: count.default(0),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */

@@ -8,22 +8,25 @@ export const cpuSchema = z.record(
     rampSecondsPerThousandConnects: z.number().nullable(),
     idlePercent: z.number().nullable(),
     broadcastMicrosecondsPerMessage: z.number().nullable(),
+    /** Of the messages that connections send again and again, with what idle connections cost; null without any. */
+    clientMicrosecondsPerMessage: z.number().nullable().default(null),
     /** Of the figures above; null where nothing is known of the noise, and with a figure that the noise exceeds. */
     intervals: z
       .strictObject({
         rampSecondsPerThousandConnects: interval,
         idlePercent: interval,
         broadcastMicrosecondsPerMessage: interval,
+        clientMicrosecondsPerMessage: interval.default(null),
       })
       .nullable()
       .default(null),
   }),
 );
 
-/** Event loops of the load generator during the ramps and the broadcasts; empty with external engines. */
+/** Event loops of the load generator during the ramps, the hold if messages are sent in it, and the broadcasts; empty with external engines. */
 export const generatorSchema = z.array(
   z.strictObject({
-    window: z.enum(['ramp', 'broadcasts']),
+    window: z.enum(['ramp', 'messages', 'broadcasts']),
     part: z.enum(['fleet', 'artillery']),
     /** Index within its window and part, over all engines. */
     index: count,
@@ -42,7 +45,11 @@ export const generatorSchema = z.array(
 export const machineSchema = z
   .strictObject({
     /** `ramp` is the ramp in which least was idle. */
-    cpuIdlePercent: z.strictObject({ ramp: z.number().nullable(), broadcasts: z.number().nullable() }),
+    cpuIdlePercent: z.strictObject({
+      ramp: z.number().nullable(),
+      messages: z.number().nullable().default(null),
+      broadcasts: z.number().nullable(),
+    }),
     swappedInBytes: count.nullable(),
     swappedOutBytes: count.nullable(),
   })

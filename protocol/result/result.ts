@@ -9,6 +9,7 @@ import { deliverySchema } from './delivery.ts';
 import { latencySchema } from './latency.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine.ts';
 import { memorySchema } from './memory.ts';
+import { messagesSchema } from './messages.ts';
 import { count, reasonSchema } from './parts.ts';
 import { serverSchema } from './server.ts';
 
@@ -40,6 +41,7 @@ export const resultSchema = z.strictObject({
     })
     .default({}),
   connections: connectionsSchema,
+  messages: messagesSchema,
   delivery: deliverySchema,
   latency: latencySchema,
   memory: memorySchema,

@@ -50,8 +50,16 @@ export function roundTripPercentiles({ latency }: Result): Chart | null {
   );
 }
 
+/** Of the messages that connections send. */
+export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'>): Chart | null {
+  const histogram = messages && decoded(messages, 'ackUs');
+  if (!histogram) return null;
+  const curve = { name: 'Every message', color: COLORS.text, histogram };
+  return percentileChart('From the intended send to the acknowledgement, by percentile', [curve]);
+}
+
 /** @returns null if nothing was recorded, or the value is not a histogram */
-function decoded({ histograms }: Result['latency'], key: string): Histogram | null {
+function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: string): Histogram | null {
   const encoded = histograms[key];
   if (encoded === undefined) return null;
   try {

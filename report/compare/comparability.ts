@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../format.ts';
 import { serverName, serverProperties } from '../server.ts';
-import { transportsOf } from '../transports.ts';
+import { compressionOf, transportsOf } from '../transports.ts';
 
 /**
  * `load`: a different load was applied. `machine`: different hardware. `system`: its kernel and limits. `deployment`:
@@ -51,6 +51,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['load', 'engine', run.engine],
     ['load', 'latency counts from', latency.from],
     ['load', 'transports', transportsOf(result) ?? 'unknown'],
+    ['load', 'compression', compressionOf(result) === null ? 'unknown' : compressionOf(result) === 'on' ? 'on' : 'off'],
     ['load', 'garbage collected before memory is read', memory.collected],
     ['deployment', 'target', run.target],
     ['deployment', 'profile', run.profile],

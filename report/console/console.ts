@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import type { Result } from '../../protocol/result/result.ts';
 import { absentHeadline } from '../absent.ts';
+import { messageHeadline } from '../client-messages.ts';
 import { counted, integer, percentOf, wrap } from '../format.ts';
 import { heldOf, heldSeconds, missesSome } from '../held.ts';
 import { oneWayTail } from '../latency-notes.ts';
@@ -13,7 +14,7 @@ import { clientsOf } from '../transports.ts';
 import { generator } from './generator.ts';
 import { perConnection, plateaus } from './memory.ts';
 import { overTime } from './over-time.ts';
-import { capacity, connections, cpu, latency, messages, type Section } from './tables.ts';
+import { capacity, clientMessages, connections, cpu, latency, messages, type Section } from './tables.ts';
 
 export interface ConsoleOptions {
   /** ANSI colours. */
@@ -39,6 +40,7 @@ export function renderConsole(result: Result, { color, width }: ConsoleOptions):
   const sections = [
     connections(result),
     ...memory(result, width),
+    clientMessages(result, width),
     messages(result, width),
     latency(result),
     cpu(result),
@@ -89,6 +91,8 @@ function headline(result: Result): string {
   }
   const tail = oneWayTail(times);
   if (tail !== null) parts.push(tail);
+  const ofClients = result.messages && messageHeadline(result.messages);
+  if (ofClients) parts.push(ofClients);
   const absent = result.memory.overTime ? null : absentHeadline(result);
   if (absent !== null) parts.push(absent);
   return parts.join(DOT);

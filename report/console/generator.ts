@@ -33,9 +33,10 @@ export function generator({ generator: loops, machine, sampling }: Result): Sect
 
 function machineNote(machine: Result['machine']): string[] {
   if (!machine) return [];
-  const { ramp, broadcasts } = machine.cpuIdlePercent;
+  const { ramp, messages, broadcasts } = machine.cpuIdlePercent;
   const idle = [
     ...(ramp === null ? [] : [`${decimals(ramp, 0)} % during the ramp`]),
+    ...(messages === null ? [] : [`${decimals(messages, 0)} % during the messages`]),
     ...(broadcasts === null ? [] : [`${decimals(broadcasts, 0)} % during the broadcasts`]),
   ];
   const swapped = (machine.swappedInBytes ?? 0) + (machine.swappedOutBytes ?? 0);

@@ -5,6 +5,15 @@ import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
 import {
+  messageRows,
+  messageTimes,
+  stepTexts,
+  TIMES_HEAD,
+  WORKER_HEAD,
+  WORKER_NOTE,
+  workerRows,
+} from '../client-messages.ts';
+import {
   decimals,
   integer,
   kilobytes,
@@ -20,6 +29,7 @@ import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
 import { inOrder, layerTitle } from '../layers.ts';
 import { basisOf, noCapacity } from '../memory-text.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { reconnectionNote } from '../reconnection.ts';
 import { fittingTable, table } from '../table.ts';
 import { clientsOf, transportNote } from '../transports.ts';
 
@@ -57,6 +67,8 @@ export function connections(result: Result): Section {
   }
   const clients = clientsOf(result);
   if (clients !== null) rows.push(['Clients', '', [clients, transportNote(result)].filter(Boolean).join('; ')]);
+  const reconnection = reconnectionNote(result);
+  if (reconnection !== null) rows.push(['Reconnection', '', reconnection]);
   const perWorker = Object.values(made.perWorker);
   if (perWorker.length > 0) {
     const [least, most] = [Math.min(...perWorker), Math.max(...perWorker)];
@@ -72,6 +84,21 @@ export function connections(result: Result): Section {
 
 export function notMeasured(title: string, reason: string): Section {
   return { title, lines: [`${INDENT}Not measured: ${reason}.`] };
+}
+
+/** What connections send again and again; null if nothing. */
+export function clientMessages({ messages: found }: Result, width: number): Section | null {
+  if (found === null) return null;
+  const counts = messageRows(found).map(({ title, value, note }) => [title, value, note]);
+  const times = messageTimes(found);
+  const lines = table([], counts, INDENT, ['left', 'right', 'left']);
+  if (times.length > 0) lines.push('', ...fittingTable(TIMES_HEAD, times, INDENT, width));
+  if (found.workers.length > 0) lines.push('', ...fittingTable(WORKER_HEAD, workerRows(found), INDENT, width));
+  return {
+    title: 'Messages of clients',
+    lines,
+    notes: [...stepTexts(found), ...(found.workers.length > 0 ? [WORKER_NOTE] : [])],
+  };
 }
 
 export function messages(result: Result, width: number): Section {
@@ -192,7 +219,10 @@ export function cpu(result: Result): Section | null {
       withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
         decimals(seconds, 3),
       ),
-      withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
+      // With messages, nobody is idle.
+      result.messages
+        ? withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) => decimals(us, 1))
+        : withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
       withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
         decimals(us, 1),
       ),
@@ -200,7 +230,11 @@ export function cpu(result: Result): Section | null {
   });
   return {
     title: 'CPU (100 % is one core)',
-    lines: table(['Layer', 's per 1,000 connects', '% while idle', 'µs per message'], rows, INDENT),
+    lines: table(
+      ['Layer', 's per 1,000 connects', result.messages ? 'µs per client message' : '% while idle', 'µs per message'],
+      rows,
+      INDENT,
+    ),
     notes: result.absent.cpu === undefined ? [] : [`The server's CPU was not measured: ${result.absent.cpu}.`],
   };
 }

@@ -6,6 +6,7 @@ import { connectionsOverTime } from '../charts/over-time.ts';
 import { COLORS } from '../charts/palette.ts';
 import { decimals, integer, percentOf } from '../format.ts';
 import { heldOf } from '../held.ts';
+import { reconnectionNote } from '../reconnection.ts';
 import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { dataTable, figure, measured, section } from './section.ts';
@@ -31,6 +32,9 @@ ${dataTable(
           ['Stayed on polling', integer(made.transports.polling), 'connections'],
           ['Failed upgrades', integer(sumOf(made.transports.upgradeFailures)), 'attempts'],
         ]
+      : []),
+    ...(made.compression?.asked
+      ? [[term('compression', 'Compressed'), integer(made.compression.granted), 'connections']]
       : []),
     [term('connections'), integer(heldOf(made)), 'connections'],
     ['Peak', integer(made.peak), 'connections'],
@@ -75,7 +79,9 @@ export function balance({ connections: { perWorker } }: Result): Html {
   });
 }
 
-export function errors({ connections: { failures, failureExamples, disconnects } }: Result): Html {
+export function errors(result: Result): Html {
+  const { failures, failureExamples, disconnects } = result.connections;
+  const reconnection = reconnectionNote(result);
   const causes = (title: string, counts: Record<string, number>, none: string) => {
     const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
     const table = dataTable(
@@ -91,7 +97,8 @@ export function errors({ connections: { failures, failureExamples, disconnects }
     lead: term('failures', 'Failures and disconnects by cause'),
     body: html`${causes('Failures by cause', failures, 'No virtual user failed.')}
 ${Object.entries(failureExamples).map(([cause, text]) => html`<p class="note">First <code>${cause}</code>: ${text}</p>`)}
-${causes('Disconnects by cause', disconnects, 'No connection ended before the run released it.')}`,
+${causes('Disconnects by cause', disconnects, 'No connection ended before the run released it.')}
+${reconnection !== null && html`<p>Reconnection: ${reconnection}.</p>`}`,
   });
 }
 

@@ -21,7 +21,7 @@ export const DEFINITIONS = {
   stages: {
     term: 'Stages',
     anchor: 'what-a-run-does',
-    text: 'A baseline without connections; ramps of new connections, each followed by a plateau; a hold with all clients connected and nothing sent; broadcasts; drain; disconnect.',
+    text: 'A baseline without connections; ramps of new connections, each followed by a plateau; a hold with all clients connected, in which nothing is sent but the messages of the step `every`; broadcasts; drain; disconnect.',
   },
   connections: {
     term: 'Connections held',
@@ -43,6 +43,11 @@ export const DEFINITIONS = {
     anchor: 'transports',
     text: 'How connections talk to the server: WebSocket from the start, upgraded to it from HTTP long-polling, as socket.io-client does by default, or polling. Every connection that opened is in exactly one of the three.',
   },
+  compression: {
+    term: 'Compression',
+    anchor: 'compression',
+    text: 'permessage-deflate (RFC 7692): browsers offer it with every WebSocket, and the server grants it or not. A server that does keeps a zlib context for each connection, and compresses each message for each of them.',
+  },
   failures: {
     term: 'Failures and disconnects',
     anchor: 'failures',
@@ -62,6 +67,11 @@ export const DEFINITIONS = {
     term: 'Coverage',
     anchor: 'coverage-and-drain',
     text: 'Received ÷ expected, computed after the drain and rounded down: 100 % means all of them.',
+  },
+  clientMessages: {
+    term: 'Messages of clients',
+    anchor: 'messages',
+    text: 'What the step `every` lets each connection send once in a period, on an absolute schedule. Times count from the intended send, so a late generator cannot hide its queue. due = sent + not sent; sent = acknowledged + unanswered.',
   },
   oneWay: {
     term: 'One-way latency',

@@ -7,7 +7,7 @@ import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { dataTable, figure, measured, section } from './section.ts';
 
-const WINDOWS = { ramp: 'during the ramp', broadcasts: 'during the broadcasts' };
+const WINDOWS = { ramp: 'during the ramp', messages: 'during the messages', broadcasts: 'during the broadcasts' };
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
 
 export function cpu(result: Result): Html {
@@ -30,7 +30,12 @@ ${
   layers.length > 0 &&
   dataTable(
     'CPU cost by layer',
-    ['Layer', 'Seconds per 1,000 connects', '% of a core while idle', 'µs per message'],
+    [
+      'Layer',
+      'Seconds per 1,000 connects',
+      result.messages ? 'µs per message of a client' : '% of a core while idle',
+      'µs per message',
+    ],
     layers.map((layer) => {
       const cost = result.cpu[layer] as Result['cpu'][string];
       return [
@@ -38,7 +43,7 @@ ${
         ...(
           [
             ['rampSecondsPerThousandConnects', 3],
-            ['idlePercent', 1],
+            [result.messages ? 'clientMicrosecondsPerMessage' : 'idlePercent', 1],
             ['broadcastMicrosecondsPerMessage', 1],
           ] as const
         ).map(([key, digits]) =>
@@ -86,6 +91,7 @@ function machineTable({ cpuIdlePercent, swappedInBytes, swappedOutBytes }: NonNu
     ['The generator’s machine', ''],
     [
       ['Idle CPU during the ramp', measured(cpuIdlePercent.ramp, percent)],
+      ...(cpuIdlePercent.messages === null ? [] : [['Idle CPU during the messages', percent(cpuIdlePercent.messages)]]),
       ['Idle CPU during the broadcasts', measured(cpuIdlePercent.broadcasts, percent)],
       ['Swapped in', measured(swappedInBytes, bytes)],
       ['Swapped out', measured(swappedOutBytes, bytes)],

@@ -7,6 +7,7 @@ import { environment } from './environment.ts';
 import { type Html, html } from './html.ts';
 import { cpu, generator } from './machine.ts';
 import { capacity, memory } from './memory.ts';
+import { messages } from './messages.ts';
 import { overTime } from './over-time.ts';
 import { page } from './page.ts';
 import { headline, verdict } from './summary.ts';
@@ -15,6 +16,7 @@ const CONTENTS = {
   connections: 'Connections',
   memory: 'Memory',
   cpu: 'CPU',
+  messages: 'Messages of clients',
   latency: 'Latency',
   'round-trip': 'Round trip ÷ 2',
   delivery: 'Delivery',
@@ -33,6 +35,7 @@ export function renderHtml(result: Result): string {
     connections: connections(result),
     memory: result.memory.overTime ? overTime(result) : memory(result),
     cpu: cpu(result),
+    messages: messages(result),
     latency: latency(result),
     'round-trip': roundTrips(result),
     delivery: delivery(result),

@@ -82,14 +82,17 @@ export function cpu(result: Result): string {
       withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
         decimals(seconds, 3),
       ),
-      withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
+      result.messages
+        ? withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) => decimals(us, 1))
+        : withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
       withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
         decimals(us, 1),
       ),
     ];
   });
   if (rows.length === 0) return notMeasured(result.absent.cpu);
-  const table = markdownTable(['Layer', 's per 1,000 connects', '% of a core, idle', 'µs per message'], rows);
+  const held = result.messages ? 'µs per client message' : '% of a core, idle';
+  const table = markdownTable(['Layer', 's per 1,000 connects', held, 'µs per message'], rows);
   const { cpu: absent } = result.absent;
   return absent === undefined ? table : `${table}\n\nThe server’s CPU was not measured: ${escapeMarkdown(absent)}.`;
 }

@@ -1,13 +1,24 @@
 /** The result as Markdown, in the form of the published Socket.IO benchmark report: same headings, same tables. */
 
 import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
+import {
+  messageRows,
+  messageTimes,
+  stepTexts,
+  TIMES_HEAD,
+  WORKER_HEAD,
+  WORKER_NOTE,
+  workerRows,
+} from '../client-messages.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../format.ts';
 import { GRADES, gradeOf } from '../grade.ts';
 import { layerTitle, mainLayers } from '../layers.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
 import { comesAndGoes } from '../over-time-text.ts';
+import { reconnectionNote } from '../reconnection.ts';
 import { serverName, serverProperties } from '../server.ts';
 import { clientsOf, transportNote } from '../transports.ts';
 import { cpu, latency, limits, notMeasured, optional, perConnection } from './figures.ts';
@@ -80,6 +91,7 @@ function performance(result: Result): string[] {
     connections(result),
     gradeRule(),
     ...(result.memory.overTime ? overTime(result) : memory(result)),
+    ...(result.messages ? ['### Messages of Clients', ...clientMessages(result.messages)] : []),
     '### Message Performance',
     ...messages(result),
     '### Latency',
@@ -112,6 +124,7 @@ function connections(result: Result): string {
     ['Memory per Connection (approx)', optional(approximate(result), kilobytes), 'KB'],
     ['Theoretical Max Connections', optional(found.seedTheoreticalMax, integer), 'conn'],
     ['Transport', transportNote(result) ?? clientsOf(result) ?? '–', '-'],
+    ...(reconnectionNote(result) === null ? [] : [['Reconnection', reconnectionNote(result) as string, '-']]),
     ['Grade', gradeOf(result) ?? '–', '-'],
   ];
   return markdownTable(
@@ -144,6 +157,20 @@ function ram(result: Result): string {
   ]);
   const titles = layers.map((layer) => escapeMarkdown(layerTitle(result, layer)));
   return rows.length === 0 ? 'Not measured.' : markdownTable(['Connections', ...titles], rows);
+}
+
+function clientMessages(found: Messages): string[] {
+  const times = messageTimes(found);
+  const workers = workerRows(found).map(([worker = '', ...cells]) => [escapeMarkdown(worker), ...cells]);
+  return [
+    ...stepTexts(found).map(escapeMarkdown),
+    markdownTable(
+      ['', 'Count', ''],
+      messageRows(found).map(({ title, value, note }) => [title, value, note]),
+    ),
+    ...(times.length > 0 ? [markdownTable(TIMES_HEAD, times)] : []),
+    ...(workers.length > 0 ? [markdownTable(WORKER_HEAD, workers), WORKER_NOTE] : []),
+  ];
 }
 
 function messages(result: Result): string[] {

@@ -7,6 +7,8 @@ import type { z } from 'zod';
 export interface AdapterKind {
   /** Whether its workers form one cluster: they count each other's room members and receive each other's broadcasts. */
   clustered: boolean;
+  /** Whether it can restore the session of a connection that has dropped (`connectionStateRecovery`). */
+  recovers: boolean;
   /** The environment variables that it reads. They are parsed, and required, only if the adapter is chosen. */
   environment: z.ZodObject;
   /**
@@ -29,6 +31,7 @@ export interface ConnectedAdapter {
 /** Gives `connect` the type of the settings that `environment` parses. */
 export function defineAdapter<E extends z.ZodObject>(kind: {
   clustered: boolean;
+  recovers: boolean;
   environment: E;
   connect(io: Server, settings: z.output<E>, log: Logger): Promise<ConnectedAdapter>;
 }): AdapterKind {

@@ -4,6 +4,7 @@ import { defineAdapter } from './adapter.ts';
 
 export const inMemory = defineAdapter({
   clustered: false,
+  recovers: true,
   environment: z.object({}),
   connect: async () => ({ errors: () => 0, close: async () => {} }),
 });

@@ -17,7 +17,7 @@ const environment = z.object({
   CAPACITY_REDIS_PREFIX: z.string().default('socket.io'),
 });
 
-export const redis = defineAdapter({ clustered: true, environment, connect });
+export const redis = defineAdapter({ clustered: true, recovers: false, environment, connect });
 
 /**
  * A connection that is lost later is logged, counted and restored; meanwhile broadcasts stay on their worker.

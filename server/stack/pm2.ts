@@ -46,6 +46,7 @@ export interface WorkerSettings {
   workers: { port: number; controlPort: number }[];
   token: string;
   redisUrl: string | undefined;
+  compression: boolean;
   logDir: string;
 }
 
@@ -72,6 +73,7 @@ export async function startWorkers(pm2Home: string, settings: WorkerSettings): P
     STACK_TOKEN: settings.token,
     STACK_REDIS_URL: settings.redisUrl,
     STACK_LOG_DIR: settings.logDir,
+    CAPACITY_PER_MESSAGE_DEFLATE: process.env.CAPACITY_PER_MESSAGE_DEFLATE ?? (settings.compression ? 'on' : undefined),
     // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   });

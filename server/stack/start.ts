@@ -20,6 +20,8 @@ export interface StackOptions {
   port: number;
   /** nginx terminates TLS, with a certificate of its own. Not available when embedded. */
   tls?: boolean;
+  /** The workers compress for clients that offer it, unless the environment says otherwise. */
+  compression?: boolean | undefined;
   /** Connections to plan for: determines the number of workers and nginx's limits. */
   connections: number;
   /** Number of Socket.IO workers; by default it follows from the machine and the target. Ignored when embedded. */
@@ -103,6 +105,7 @@ export async function bringUp(
     workers: workers.map((worker) => ({ port: worker.port, controlPort: Number(new URL(worker.controlUrl).port) })),
     token: state.token,
     redisUrl: state.redisUrl,
+    compression: options.compression ?? false,
     logDir,
   });
   state.pm2Pid = remember(state, processRef(daemonPid(state.pm2Home)));

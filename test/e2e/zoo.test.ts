@@ -21,7 +21,7 @@ const sum = (values: number[]) => values.reduce((total, value) => total + value,
 const compiled = mkdtempSync(join(tmpdir(), 'zoo-'));
 after(() => rmSync(compiled, { recursive: true, force: true }));
 
-function scriptOf({ config, options, room = 'capacity' }: Member, { url, controlUrls }: ZooServer) {
+function scriptOf({ config, options, room = 'capacity', step }: Member, { url, controlUrls }: ZooServer) {
   const ramp = { duration: 1, arrivalRate: CONNECTIONS / 2, rampTo: CONNECTIONS / 2 };
   const script = quickScript(
     { target: url, phases: [ramp, { pause: 2 }, ramp, { pause: 2 }], ...config },
@@ -34,16 +34,21 @@ function scriptOf({ config, options, room = 'capacity' }: Member, { url, control
       ...options,
     },
   );
-  const flow = [{ emit: ['join_room', { clientKey: room }] }, { hold: true }];
+  const flow = [{ emit: ['join_room', { clientKey: room }] }, ...(step ? [step] : []), { hold: true }];
   return { ...script, scenarios: [{ engine: 'socketio-capacity', flow }] };
 }
 
 /** Whatever the server does. */
-function assertIdentities({ connections, delivery }: Result): void {
+function assertIdentities({ connections, delivery, messages }: Result): void {
   const { asked, opened, held, lost, failures } = connections;
   const failed = Object.entries(failures).filter(([cause]) => !cause.startsWith('disconnected_'));
   assert.equal(asked, opened + sum(failed.map(([, count]) => count)), 'asked = opened + failed');
   assert.equal(opened, (held ?? 0) + sum(Object.values(lost)), 'opened = alive + lost');
+  if (messages) {
+    const { due, sent, notSent, unasked, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
+    assert.equal(due, sent + notSent.missed + notSent.disconnected, 'due = sent + not sent');
+    assert.equal(sent, unasked + acknowledged + unansweredConnected + unansweredDisconnected, 'sent = answered or not');
+  }
   assert.ok(delivery);
   assert.equal(delivery.frames, sum(COLUMNS.map((column) => delivery[column])), 'every frame is in one column');
   for (const { seq, expected, received, lostConnected, lostDisconnected } of delivery.batches) {

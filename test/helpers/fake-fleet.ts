@@ -3,7 +3,8 @@ import type { ClientOptions } from '../../plugin/fleet/client.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
-import type { FleetConnection, Keeper, Kept, Opened } from '../../plugin/fleet/remote-connection.ts';
+import type { FleetConnection, Keeper, Kept, Opened, Return } from '../../plugin/fleet/remote-connection.ts';
+import type { RepeatedMessage } from '../../plugin/fleet/repeated-message.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
@@ -38,7 +39,7 @@ export class FakeFleet {
 
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
-    return { connecting: 0, connected, upgrading: 0, joining: 0, joined: 0, received: 0, reached: 0 };
+    return { connecting: 0, connected, upgrading: 0, away: 0, joining: 0, joined: 0, received: 0, reached: 0 };
   }
 
   async reset(): Promise<void> {
@@ -57,6 +58,10 @@ export class FakeFleet {
     return [];
   }
 
+  async messages() {
+    return { sent: 0, unanswered: 0 };
+  }
+
   async close(): Promise<void> {
     this.closed = true;
   }
@@ -65,7 +70,8 @@ export class FakeFleet {
 export class FakeConnection implements FleetConnection {
   readonly #fleet: FakeFleet;
   readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
-  #onDrop: (reason: string, namespace: string | undefined) => void = () => {};
+  #onDrop: (reason: string, namespace: string | undefined, returns: boolean) => void = () => {};
+  #onReturn: (outcome: Return) => void = () => {};
   #onRefused: (error: FleetError) => void = () => {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
@@ -73,6 +79,7 @@ export class FakeConnection implements FleetConnection {
   readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];
+  readonly repeated: RepeatedMessage[] = [];
   closed = false;
 
   constructor(fleet: FakeFleet) {
@@ -101,6 +108,10 @@ export class FakeConnection implements FleetConnection {
     this.#fleet.onEmit(this, namespace, event, args);
   }
 
+  repeat(message: RepeatedMessage): void {
+    this.repeated.push(message);
+  }
+
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     this.emit(namespace, event, args);
     const answer = this.#fleet.onAck(event, args);
@@ -122,8 +133,12 @@ export class FakeConnection implements FleetConnection {
     return { take: () => {}, hold: () => {}, close };
   }
 
-  onDrop(listener: (reason: string, namespace: string | undefined) => void): void {
+  onDrop(listener: (reason: string, namespace: string | undefined, returns: boolean) => void): void {
     this.#onDrop = listener;
+  }
+
+  onReturn(listener: (outcome: Return) => void): void {
+    this.#onReturn = listener;
   }
 
   onRefused(listener: (error: FleetError) => void): void {
@@ -140,9 +155,19 @@ export class FakeConnection implements FleetConnection {
     for (const { key, listener } of [...this.#listeners]) if (key === `${namespace} ${event}`) listener(args);
   }
 
-  drop(reason: string, namespace?: string): void {
+  /** @param returns it is to come back: `comeBack` or `stayAway` must follow */
+  drop(reason: string, namespace?: string, returns = false): void {
     this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
-    this.#onDrop(reason, namespace);
+    this.#onDrop(reason, namespace, returns);
+  }
+
+  comeBack(namespace: string, retries = 0): void {
+    this.namespaces.push(namespace);
+    this.#onReturn({ namespace, lostBy: undefined, retries });
+  }
+
+  stayAway(reason: string, retries = 0): void {
+    this.#onReturn({ namespace: undefined, lostBy: reason, retries });
   }
 
   refuse(cause: FailureCode): void {

@@ -11,7 +11,7 @@ import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
-import type { FleetStatus } from '../../protocol/link.ts';
+import type { FleetStatus, MessageCounts, MessageStage } from '../../protocol/link.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 
 const ROUND_TRIP_US = 2000;
@@ -33,6 +33,8 @@ export class FakeRun {
   readonly status: FleetStatus = { ...NO_STATUS };
   /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
   readonly asked: string[] = [];
+  /** What the fleets have counted of the messages that connections send. */
+  messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0 });
   /** Types of the lines in the run record. */
   readonly recorded: string[] = [];
 
@@ -112,7 +114,14 @@ export class FakeRun {
       snapshots: async () => {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
-        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: this.#ended() };
+        const accounts = {
+          asked: started,
+          pending: 0,
+          alive: connected,
+          failed: {},
+          ended: this.#ended(),
+          returned: 0,
+        };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
         return [snapshot({ opened: started, connected, transports, accounts, receipts })];
@@ -122,6 +131,10 @@ export class FakeRun {
         return orders.map(({ seq }) => frozenBroadcast(seq, Array<number>(this.status.joined).fill(ROUND_TRIP_US / 2)));
       },
       sight: async () => [],
+      messages: async (stage) => {
+        this.asked.push(`messages ${stage}`);
+        return this.messages(stage);
+      },
       tell: ({ type }) => {
         this.asked.push(`tell ${type}`);
         if (type === 'release') this.leave(this.status.connected);
@@ -142,6 +155,10 @@ export class FakeRun {
           const collections = this.collections[index];
           return collections === undefined ? worker : { ...worker, collections };
         });
+      },
+      batches: async () => {
+        this.asked.push('batches');
+        return [];
       },
       gc: async () => {
         this.asked.push('gc');

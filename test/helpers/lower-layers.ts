@@ -1,7 +1,7 @@
 /** The two lower layers of the light client, each with nothing above it but a list of what it reported. */
 import { EventEmitter, once } from 'node:events';
 import { EngineIoConnection } from '../../plugin/fleet/light/engine-io.ts';
-import { encodeFrame, OPCODE } from '../../plugin/fleet/light/frames.ts';
+import { encodeMessage, OPCODE } from '../../plugin/fleet/light/frames.ts';
 import { planUpgrade, type UpgradePlan } from '../../plugin/fleet/light/handshake.ts';
 import { WebSocketConnection } from '../../plugin/fleet/light/websocket.ts';
 
@@ -17,10 +17,10 @@ class Reports {
     this.#reported.emit('report');
   }
 
-  /** Waits for the first report of this name. @returns what came with it */
-  async next(name: string): Promise<unknown[]> {
+  /** Waits for the first report of this name, or a later one. @returns what came with it */
+  async next(name: string, number = 1): Promise<unknown[]> {
     for (;;) {
-      const found = this.all.find(([first]) => first === name);
+      const found = this.all.filter(([first]) => first === name)[number - 1];
       if (found) return found.slice(1);
       await once(this.#reported, 'report');
     }
@@ -63,7 +63,7 @@ function reporting<Base extends Layer>(base: Base) {
 /** Open as soon as the server has agreed to WebSocket. Asks for the URL's own path. */
 export class PlainWebSocket extends reporting(WebSocketConnection) {
   send(message: string | Uint8Array): void {
-    this.write(encodeFrame(typeof message === 'string' ? OPCODE.text : OPCODE.binary, message));
+    this.write(encodeMessage(typeof message === 'string' ? OPCODE.text : OPCODE.binary, message, this.deflate));
   }
 
   protected override plan(): UpgradePlan {

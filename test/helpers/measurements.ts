@@ -5,7 +5,14 @@ import { type Measurements, newMeasurements } from '../../plugin/run/measurement
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES, type FleetSnapshot, type FrozenBroadcast, type ReceiptTotals } from '../../protocol/link.ts';
+import {
+  CONNECT_STAGES,
+  type FleetSnapshot,
+  type FrozenBroadcast,
+  type MessageTimes,
+  type MessageTotals,
+  type ReceiptTotals,
+} from '../../protocol/link.ts';
 import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 
 export function hookConfig(
@@ -71,6 +78,29 @@ export const NO_RECEIPTS: ReceiptTotals = {
   open: 0,
 };
 
+/** Nobody sends any, unless `changes` differ. */
+export function messageTotals(changes: Partial<MessageTotals> = {}): MessageTotals {
+  return {
+    connections: 0,
+    due: 0,
+    sent: 0,
+    notSent: { missed: 0, disconnected: 0 },
+    unasked: 0,
+    acknowledged: 0,
+    unanswered: 0,
+    lost: 0,
+    measured: messageTimes([]),
+    outside: messageTimes([]),
+    ...changes,
+  };
+}
+
+/** All of them acknowledged, and sent on time. */
+export function messageTimes(ackUs: number[], sendDelayUs = ackUs.map(() => 0)): MessageTimes {
+  const { length: sent } = sendDelayUs;
+  return { sent, acknowledged: ackUs.length, ackUs: encoded(ackUs), sendDelayUs: encoded(sendDelayUs) };
+}
+
 export const ENGINE_1 = { host: 'here', engine: '1' };
 
 export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot {
@@ -78,7 +108,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
   return {
     from: ENGINE_1,
     processes: [],
-    accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {} },
+    accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 },
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
     attempts: 0,
     opened: 0,
@@ -86,9 +116,10 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     failures: {},
     failureExamples: {},
     retries: 0,
-    reconnects: 0,
     disconnects: {},
+    returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: encoded([]) },
     transports: { websocket: 0, upgraded: 0, polling: 0 },
+    compressed: 0,
     upgradeFailures: {},
     perWorker: {},
     perSessionPrefix: {},
@@ -96,6 +127,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     connectUs: connectUs as FleetSnapshot['connectUs'],
     openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
     receipts: NO_RECEIPTS,
+    messages: messageTotals(),
     ignoredEvents: 0,
     unknownAcks: 0,
     receivedBytes: 0,

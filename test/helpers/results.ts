@@ -2,6 +2,7 @@ import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { describeLayers } from '../../plugin/samplers/layers/layer.ts';
 import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Messages } from '../../protocol/result/messages.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 
@@ -70,6 +71,43 @@ function slope(bytes: number) {
   return { ...line(bytes), naive: bytes * 1.2 };
 }
 
+/** The same, and each connection sends a batch every second, all of which are acknowledged. */
+export function resultWithMessages(): Result {
+  const result = perfectResult();
+  const ofLayer = { worker: 42.5, nginx: 7.5, redis: null };
+  for (const [layer, clientMicrosecondsPerMessage] of Object.entries(ofLayer)) {
+    Object.assign(result.cpu[layer] ?? {}, { idlePercent: null, clientMicrosecondsPerMessage });
+  }
+  return resultSchema.parse({ ...result, messages: perfectMessages() });
+}
+
+export function perfectMessages(): Messages {
+  return {
+    steps: [{ event: 'event_batch', seconds: 1, count: 1, events: 150, acknowledge: true }],
+    connections: 5000,
+    due: 120_000,
+    sent: 120_000,
+    notSent: { missed: 0, disconnected: 0 },
+    unasked: 0,
+    acknowledged: 120_000,
+    unansweredConnected: 0,
+    unansweredDisconnected: 0,
+    answered: 1,
+    window: { seconds: 10, sent: 50_000, acknowledged: 50_000, sentPerSec: 5000, eventsPerSec: 750_000 },
+    ackMs: summaryOf(50_000, 3.5),
+    sendDelayMs: summaryOf(50_000, 0.5),
+    outsideAckMs: summaryOf(70_000, 5.5),
+    workers: ['worker-0', 'worker-1'].map((worker) => ({
+      worker,
+      batches: 25_000,
+      events: 3_750_000,
+      handlerMs: { p50: 0.012, p95: 0.031, max: 2.4 },
+      queueMs: { p50: 0.1, p99: 4.2, max: 18 },
+    })),
+    histograms: {},
+  };
+}
+
 /** A full run of 5,000 connections in which everything arrived; validated, and safe to modify. */
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
@@ -100,6 +138,7 @@ export function perfectResult(): Result {
       skipped: 0,
       unknownAcks: 0,
       retries: 0,
+      reconnection: null,
       disconnects: {},
       configuredRatePerSec: 500,
       achievedRatePerSec: 499.2,
@@ -108,9 +147,11 @@ export function perfectResult(): Result {
       tlsHandshakes: null,
       stagesMs: { tcp: summaryOf(5000, 0.4) },
       transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
+      compression: { asked: false, granted: 0, byServer: false },
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
       perServer: null,
     },
+    messages: null,
     delivery: {
       source: 'contract',
       event: 'broadcast',
@@ -197,18 +238,21 @@ export function perfectResult(): Result {
         rampSecondsPerThousandConnects: 0.21,
         idlePercent: 0.4,
         broadcastMicrosecondsPerMessage: 3.1,
+        clientMicrosecondsPerMessage: null,
         intervals: null,
       },
       worker: {
         rampSecondsPerThousandConnects: 0.52,
         idlePercent: 2.3,
         broadcastMicrosecondsPerMessage: 11.4,
+        clientMicrosecondsPerMessage: null,
         intervals: null,
       },
       redis: {
         rampSecondsPerThousandConnects: 0.01,
         idlePercent: 0.1,
         broadcastMicrosecondsPerMessage: null,
+        clientMicrosecondsPerMessage: null,
         intervals: null,
       },
     },
@@ -252,7 +296,7 @@ export function perfectResult(): Result {
       lowest: 'workerFileDescriptors',
     },
     machine: {
-      cpuIdlePercent: { ramp: 62.5, broadcasts: 48 },
+      cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },
       swappedInBytes: 0,
       swappedOutBytes: 0,
     },

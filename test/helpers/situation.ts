@@ -34,6 +34,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       ratePerSec: 500,
       broadcasts: { bytes: 1000, intervalSeconds: 2 },
       client: 'light',
+      compression: false,
       local: true,
       sockets: 1,
       socketsLeft: 0,

@@ -21,7 +21,7 @@ const responseSchema = z
   })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
-const emitSchema = z.union(
+export const emitSchema = z.union(
   [
     z.tuple([z.string()], z.unknown()),
     z

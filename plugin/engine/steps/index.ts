@@ -2,6 +2,7 @@
 import { connect } from './connect.ts';
 import { disconnect } from './disconnect.ts';
 import { emit } from './emit.ts';
+import { every } from './every.ts';
 import { fn } from './function.ts';
 import { hold } from './hold.ts';
 import { httpSteps, parallel } from './http.ts';
@@ -14,6 +15,7 @@ import { waitFor } from './wait-for.ts';
 export const STEPS: Record<string, StepKind> = {
   connect,
   emit,
+  every,
   waitFor,
   think,
   loop,

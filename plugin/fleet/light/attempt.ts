@@ -22,7 +22,7 @@ export class Attempt {
     if (plan === undefined) return;
     const challenge = newChallenge();
     this.request = upgradeRequest(plan, challenge.key);
-    this.response = new UpgradeResponse(challenge, budget);
+    this.response = new UpgradeResponse(challenge, plan.compression, budget);
   }
 
   /** The stage before `next` has ended. */

@@ -6,6 +6,7 @@
 import { crc32 } from 'node:zlib';
 import { EVENTS } from '../../../protocol/events.ts';
 import type { BroadcastCopy, Client, ClientSink, InPlaceReader } from '../client.ts';
+import { lastStringStart } from './offset.ts';
 import { headOf, isSame, matches, skipHead } from './packet-head.ts';
 
 const HEAD = Buffer.from('["broadcast",{"seq":');
@@ -13,6 +14,8 @@ const SENT_AT = Buffer.from(',"sentAtUs":');
 const WORKER = Buffer.from(',"worker":"');
 const DATA = Buffer.from('","data":"');
 const TAIL = Buffer.from('"}]');
+/** Before the offset that a server with connection state recovery appends. */
+const BEFORE_OFFSET = Buffer.from('"},');
 /** The contract's integers are exact up to here. */
 const MAX_DIGITS = 15;
 /** Cached names; far more than there are workers, and a bound for a server that sends a new name each time. */
@@ -23,6 +26,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
 
 /** One for all connections of a process: its fields hold what it read last. */
 export class BroadcastReader implements InPlaceReader, BroadcastCopy {
@@ -35,6 +39,7 @@ export class BroadcastReader implements InPlaceReader, BroadcastCopy {
   #jsonStart = 0;
   #dataStart = 0;
   #dataEnd = 0;
+  #jsonEnd = 0;
   #known: { bytes: Uint8Array; name: string }[] = [];
   /** The worker of the previous message: one broadcast reaches many connections in a row. */
   #last: { bytes: Uint8Array; name: string } = { bytes: new Uint8Array(0), name: '' };
@@ -65,12 +70,13 @@ export class BroadcastReader implements InPlaceReader, BroadcastCopy {
       nameEnd++;
     }
     if (nameEnd === end || nameEnd - nameStart > MAX_WORKER_BYTES) return false;
-    const dataEnd = end - TAIL.length;
-    if (!matches(bytes, nameEnd, dataEnd, DATA) || !matches(bytes, dataEnd, end, TAIL)) return false;
+    const dataEnd = endOfData(bytes, nameEnd, end);
+    if (dataEnd < 0 || !matches(bytes, nameEnd, dataEnd, DATA)) return false;
     this.#bytes = bytes;
     this.#jsonStart = json;
     this.#dataStart = nameEnd + DATA.length;
     this.#dataEnd = dataEnd;
+    this.#jsonEnd = end;
     this.seq = seq;
     this.sentAtUs = sentAtUs;
     this.worker = this.#name(bytes, nameStart, nameEnd);
@@ -90,7 +96,7 @@ export class BroadcastReader implements InPlaceReader, BroadcastCopy {
   /** The payload, however it is written. */
   #parsed(): string | undefined {
     try {
-      const [, { data }] = JSON.parse(this.#bytes.toString('utf8', this.#jsonStart, this.#dataEnd + TAIL.length));
+      const [, { data }] = JSON.parse(this.#bytes.toString('utf8', this.#jsonStart, this.#jsonEnd));
       return typeof data === 'string' ? data : undefined;
     } catch {
       return undefined;
@@ -125,4 +131,13 @@ export class BroadcastReader implements InPlaceReader, BroadcastCopy {
     this.#known.push(this.#last);
     return this.#last.name;
   }
+}
+
+/** @returns where the payload ends, -1 if it is not the last of what the contract has */
+function endOfData(bytes: Uint8Array, start: number, end: number): number {
+  const tail = end - TAIL.length;
+  if (matches(bytes, tail, end, TAIL)) return tail;
+  if (bytes[end - 1] !== CLOSE_BRACKET) return -1;
+  const before = lastStringStart(bytes, start, end) - BEFORE_OFFSET.length;
+  return before > start && matches(bytes, before, end, BEFORE_OFFSET) ? before : -1;
 }

@@ -1,8 +1,9 @@
 /** The light clients of a process. */
-import type { Client, ClientOptions, ClientSink, CountedEvent, InPlaceReader } from '../client.ts';
+import type { Client, ClientOptions, ClientSink, CountedEvent, InPlaceReader, RecoverableSession } from '../client.ts';
 import { contractEvent } from '../decoded-broadcast.ts';
 import { BroadcastReader } from './broadcast.ts';
 import { officialCodec, type PacketCodec } from './codec.ts';
+import { OffsetReader } from './offset.ts';
 import { ConnectionPool } from './pool.ts';
 import { SocketIoConnection, type SocketIoShared } from './socket-io.ts';
 
@@ -14,6 +15,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
   readonly codec: PacketCodec;
   readonly counted: CountedEvent;
   readonly inPlace: InPlaceReader;
+  readonly offsets = new OffsetReader();
 
   /**
    * @param openWire as for `ConnectionPool`
@@ -33,8 +35,11 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
     this.inPlace = inPlace;
   }
 
-  /** @param slot dense number: the ledger's index, never reused where that remembers connections that have left */
-  create(slot: number, options: ClientOptions, sink: ClientSink): Client {
-    return new SocketIoConnection(slot, options, sink, this);
+  /**
+   * @param slot dense number: the ledger's index, never reused where that remembers connections that have left
+   * @param sessions of the client before, which the server may restore
+   */
+  create(slot: number, options: ClientOptions, sink: ClientSink, sessions?: readonly RecoverableSession[]): Client {
+    return new SocketIoConnection(slot, options, sink, this, sessions);
   }
 }

@@ -5,8 +5,9 @@
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import type { ClientOptions, TransportState } from '../client.ts';
 import { Attempt } from './attempt.ts';
+import type { PerMessageDeflate } from './deflate/per-message-deflate.ts';
 import { readHandshake, targetOf } from './engine-io-handshake.ts';
-import { encodeFrame, OPCODE } from './frames.ts';
+import { encodeFrame, encodeMessage, OPCODE } from './frames.ts';
 import { planUpgrade, type UpgradePlan, type WebSocketOptions } from './handshake.ts';
 import type { EngineIoPacket } from './polling/payload.ts';
 import { PONG } from './polling/polling.ts';
@@ -62,6 +63,10 @@ export abstract class EngineIoConnection<
     return beginsWithPolling(this.options) ? 'upgraded' : 'websocket';
   }
 
+  get isCompressed(): boolean {
+    return this.deflate !== undefined;
+  }
+
   /** The transport may still change. */
   get isUpgrading(): boolean {
     return this.#polling?.isUpgrading === true;
@@ -92,16 +97,18 @@ export abstract class EngineIoConnection<
     }
   }
 
-  /** @param frames of the messages, if there are any already */
+  /** @param frames of the messages without compression, if there are any already */
   protected sendMessages(messages: readonly EngineIoPacket[], frames?: Uint8Array): void {
     const polling = this.#polling;
-    if (polling === undefined) this.write(frames ?? encodeMessages(messages));
-    else for (const message of messages) polling.send(packetOf(message));
+    if (polling === undefined) {
+      const { deflate } = this;
+      this.write(deflate === undefined && frames !== undefined ? frames : encodeMessages(messages, deflate));
+    } else for (const message of messages) polling.send(packetOf(message));
   }
 
   /** Answers that a server asks for: one that does not read them ends its connection. @throws ProtocolError */
   protected answerWith(messages: readonly EngineIoPacket[]): void {
-    if (this.#polling === undefined) this.answer(encodeMessages(messages));
+    if (this.#polling === undefined) this.answer(encodeMessages(messages, this.deflate));
     else this.sendMessages(messages);
   }
 
@@ -139,7 +146,7 @@ export abstract class EngineIoConnection<
   }
 
   protected override lastFrames(): Uint8Array[] {
-    return this.lastMessages().map((message) => encodeMessages([message]));
+    return this.lastMessages().map((message) => encodeMessages([message], this.deflate));
   }
 
   protected override onUpgraded(): void {
@@ -224,7 +231,7 @@ export abstract class EngineIoConnection<
     this.#polling = undefined;
     this.adopt(probe);
     this.write(UPGRADE);
-    for (const packet of unsent) this.write(frameOf(packet));
+    for (const packet of unsent) this.write(frameOf(packet, this.deflate));
     this.onTransportChanged(tookUs);
     if (closesLater) this.close();
   }
@@ -253,12 +260,12 @@ function packetOf(message: EngineIoPacket): EngineIoPacket {
   return typeof message === 'string' ? `4${message}` : message;
 }
 
-function frameOf(packet: EngineIoPacket): Buffer {
-  return encodeFrame(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet);
+function frameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | undefined): Buffer {
+  return encodeMessage(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet, deflate);
 }
 
 /** @returns a frame for each message, one after the other: text for a string, binary for bytes */
-export function encodeMessages(messages: readonly EngineIoPacket[]): Buffer {
-  const frames = messages.map((message) => frameOf(packetOf(message)));
+export function encodeMessages(messages: readonly EngineIoPacket[], deflate?: PerMessageDeflate): Buffer {
+  const frames = messages.map((message) => frameOf(packetOf(message), deflate));
   return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }

@@ -1,16 +1,21 @@
-/** WebSocket frames (RFC 6455, without extensions): from the server in place, to the server masked. */
+/** WebSocket frames (RFC 6455): from the server in place, to the server masked. */
 import type { BufferBudget } from './buffer-budget.ts';
 import { ByteQueue } from './byte-queue.ts';
-import { ProtocolError, webSocketError } from './protocol-error.ts';
+import { type PerMessageDeflate, THRESHOLD_BYTES } from './deflate/per-message-deflate.ts';
+import { messageTooLarge, webSocketError } from './protocol-error.ts';
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+
+/** RSV1 of a frame's first byte: its message is compressed. The other reserved bits belong to no extension. */
+const COMPRESSED = 0x40;
+const RESERVED = 0x70;
 
 /** The most memory to allocate for a frame before its bytes arrive: until then its length is only a claim. */
 const MAX_TRUSTED_BYTES = 1024 * 1024;
 
 export interface FrameHandler {
   /**
-   * A whole text or binary message (its fragments joined), or a control frame. `bytes[start, end)` is the payload and
+   * A whole text or binary message (its fragments joined, and inflated), or a control frame. `bytes[start, end)` is the payload and
    * valid only during the call.
    * @returns false to stop reading
    */
@@ -23,7 +28,10 @@ export class FrameDecoder {
   #partial: ByteQueue | undefined = undefined;
   /** The fragments so far of a message that is not finished. */
   #message: ByteQueue | undefined = undefined;
+  /** With RSV1. */
   #messageOpcode = 0;
+  /** If the server has granted compression. */
+  deflate: PerMessageDeflate | undefined = undefined;
   readonly #budget: BufferBudget;
 
   /** @param budget for what waits for its end */
@@ -34,7 +42,7 @@ export class FrameDecoder {
   /**
    * Reads `bytes[start, end)`, which may begin and end anywhere in a frame.
    * @param maxBytes of a message
-   * @throws ProtocolError if the server breaks RFC 6455, sends a larger message, or the budget is used up; only `discard`
+   * @throws ProtocolError if the server breaks RFC 6455 or 7692, sends a larger message, or the budget is used up; only `discard`
    *   may be called afterwards
    */
   decode(bytes: Buffer, start: number, end: number, handler: FrameHandler, maxBytes: number): void {
@@ -44,7 +52,7 @@ export class FrameDecoder {
       if (at < 0) return;
     }
     while (at < end) {
-      const size = frameSize(bytes, at, end, maxBytes);
+      const size = frameSize(bytes, at, end, maxBytes, this.deflate !== undefined);
       if (size === 0 || size > end - at) {
         this.#partial = new ByteQueue(Math.max(14, Math.min(size, MAX_TRUSTED_BYTES)), this.#budget);
         this.#partial.append(bytes, at, end);
@@ -66,7 +74,7 @@ export class FrameDecoder {
   ): number {
     let at = start;
     for (;;) {
-      const size = frameSize(partial.bytes, 0, partial.length, maxBytes);
+      const size = frameSize(partial.bytes, 0, partial.length, maxBytes, this.deflate !== undefined);
       if (size === partial.length) break;
       const wanted = size === 0 ? 1 : size - partial.length;
       const taken = Math.min(wanted, end - at);
@@ -90,27 +98,44 @@ export class FrameDecoder {
     const message = this.#message;
     if (opcode === OPCODE.continuation) {
       if (message === undefined) throw webSocketError('a continuation frame without a message to continue');
-      if (message.length + end - payloadStart > maxBytes) throw tooLarge(maxBytes);
+      if (message.length + end - payloadStart > maxBytes) throw messageTooLarge(maxBytes);
       message.append(bytes, payloadStart, end);
       if (!isFinal) return true;
       this.#message = undefined;
       message.release();
-      return handler.onFrame(this.#messageOpcode, message.bytes, 0, message.length);
+      return this.#deliver(this.#messageOpcode, message.bytes, 0, message.length, handler, maxBytes);
     }
     if (message !== undefined) throw webSocketError('a new message inside a fragmented one');
-    if (isFinal) return handler.onFrame(opcode, bytes, payloadStart, end);
-    this.#messageOpcode = opcode;
+    if (isFinal && (first & COMPRESSED) === 0) return handler.onFrame(opcode, bytes, payloadStart, end);
+    if (isFinal) return this.#deliver(first & (COMPRESSED | 0x0f), bytes, payloadStart, end, handler, maxBytes);
+    this.#messageOpcode = first & (COMPRESSED | 0x0f);
     this.#message = new ByteQueue(end - payloadStart, this.#budget);
     this.#message.append(bytes, payloadStart, end);
     return true;
   }
 
-  /** Nothing more is read: forgets what waited for its end. Idempotent. */
+  /** @param opcode with RSV1 */
+  #deliver(
+    opcode: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    handler: FrameHandler,
+    maxBytes: number,
+  ): boolean {
+    if (opcode < COMPRESSED) return handler.onFrame(opcode, bytes, start, end);
+    const inflated = (this.deflate as PerMessageDeflate).inflate(bytes, start, end, maxBytes);
+    return handler.onFrame(opcode & 0x0f, inflated, 0, inflated.length);
+  }
+
+  /** Nothing more is read: forgets what waited for its end, and earlier messages. Idempotent. */
   discard(): void {
     this.#partial?.release();
     this.#message?.release();
     this.#partial = undefined;
     this.#message = undefined;
+    this.deflate?.close();
+    this.deflate = undefined;
   }
 }
 
@@ -118,13 +143,13 @@ export class FrameDecoder {
  * Checks the part of a frame's header that has arrived.
  * @returns bytes of the whole frame, header included; 0 while the header is incomplete
  */
-function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: number): number {
+function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: number, mayCompress: boolean): number {
   const available = end - start;
   if (available < 2) return 0;
   const first = byteAt(bytes, start);
   const second = byteAt(bytes, start + 1);
   const opcode = first & 0x0f;
-  if ((first & 0x70) !== 0) throw webSocketError('reserved bits are set, but no extension was agreed on');
+  if ((first & RESERVED) !== 0) checkReserved(first, mayCompress);
   if ((second & 0x80) !== 0) throw webSocketError('a masked frame from the server');
   if (opcode > OPCODE.pong || (opcode > OPCODE.binary && opcode < OPCODE.close)) {
     throw webSocketError(`unknown opcode ${opcode}`);
@@ -139,7 +164,7 @@ function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: numb
     size = 0;
     for (let at = start + 2; at < start + payloadStart; at++) size = size * 256 + byteAt(bytes, at);
   }
-  if (size > maxBytes && opcode < OPCODE.close) throw tooLarge(maxBytes);
+  if (size > maxBytes && opcode < OPCODE.close) throw messageTooLarge(maxBytes);
   return payloadStart + size;
 }
 
@@ -148,8 +173,18 @@ function headerSize(second: number): number {
   return second === 126 ? 4 : 10;
 }
 
-function tooLarge(maxBytes: number): ProtocolError {
-  return new ProtocolError('message_too_large', 'message too large', `a message of more than ${maxBytes} bytes`);
+function checkReserved(first: number, mayCompress: boolean): void {
+  if (!mayCompress || (first & RESERVED) !== COMPRESSED) {
+    throw webSocketError('reserved bits are set, but no extension was agreed on');
+  }
+  const opcode = first & 0x0f;
+  if (opcode !== OPCODE.text && opcode !== OPCODE.binary) {
+    throw webSocketError('RSV1 is set on a frame that begins no message');
+  }
+}
+
+function sizeOf(payload: string | Uint8Array): number {
+  return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
 }
 
 /** For indices known to be in range. */
@@ -162,7 +197,7 @@ function byteAt(bytes: Uint8Array, index: number): number {
  * hostile script inside a browser; here the sender chooses its own bytes. The server unmasks just the same.
  */
 export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffer {
-  const size = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
+  const size = sizeOf(payload);
   const lengthBytes = size < 126 ? 0 : size < 65_536 ? 2 : 8;
   const payloadStart = 2 + lengthBytes + 4;
   const frame = Buffer.allocUnsafe(payloadStart + size);
@@ -174,6 +209,17 @@ export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffe
   if (typeof payload === 'string') frame.write(payload, payloadStart);
   else frame.set(payload, payloadStart);
   return frame;
+}
+
+/** @param deflate if the server has granted compression: messages above the threshold are then compressed */
+export function encodeMessage(
+  opcode: number,
+  message: string | Uint8Array,
+  deflate: PerMessageDeflate | undefined,
+): Buffer {
+  if (deflate === undefined || sizeOf(message) < THRESHOLD_BYTES) return encodeFrame(opcode, message);
+  const bytes = typeof message === 'string' ? Buffer.from(message) : message;
+  return encodeFrame(COMPRESSED | opcode, deflate.deflate(bytes));
 }
 
 /** @param code undefined sends none, as socket.io-client does */

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import type { ClientOptions } from '../client.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { ByteQueue } from './byte-queue.ts';
+import { DEFLATE_OFFER, type DeflateGrant, readGrant } from './deflate/grant.ts';
 import { webSocketError } from './protocol-error.ts';
 import { headerPattern, Refusal } from './refusal.ts';
 
@@ -13,7 +14,7 @@ const KEY_BYTES = 16;
 const MAX_HEAD_BYTES = 16 * 1024;
 const UPGRADE = headerPattern('upgrade');
 const ACCEPT = headerPattern('sec-websocket-accept');
-const EXTENSIONS = headerPattern('sec-websocket-extensions');
+const EXTENSIONS = /\r\nsec-websocket-extensions:[ \t]*([^\r\n]*)/gi;
 /** What the handshake itself sets; every other header is the user's to set, `Host` included. */
 const OWN_HEADERS = new Set([
   'upgrade',
@@ -26,7 +27,7 @@ const OWN_HEADERS = new Set([
 /** The options of a connection that concern WebSocket. */
 export type WebSocketOptions = Pick<
   ClientOptions,
-  'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'maxPayloadBytes' | 'localAddress' | 'localPort'
+  'url' | 'headers' | 'tls' | 'compression' | 'connectTimeoutMs' | 'maxPayloadBytes' | 'localAddress' | 'localPort'
 >;
 
 interface Endpoint {
@@ -84,6 +85,8 @@ export interface Destination {
 export interface UpgradePlan extends Destination {
   /** The upgrade request up to its key. */
   requestHead: string;
+  /** The request offers compression. */
+  compression: boolean;
 }
 
 /**
@@ -91,7 +94,12 @@ export interface UpgradePlan extends Destination {
  * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
  */
 export function planUpgrade(options: WebSocketOptions, target: string): UpgradePlan {
-  return { ...destinationOf(options), requestHead: upgradeHead(target, headerLines(options)) };
+  const compression = options.compression ?? false;
+  return {
+    ...destinationOf(options),
+    requestHead: upgradeHead(target, headerLines(options), compression),
+    compression,
+  };
 }
 
 /** @throws TypeError for an impossible URL */
@@ -101,10 +109,11 @@ export function destinationOf({ url, localAddress }: WebSocketOptions): Destinat
 }
 
 /** @param lines as `headerLines` returns them */
-export function upgradeHead(target: string, lines: string): string {
+export function upgradeHead(target: string, lines: string, compression: boolean): string {
+  const offer = compression ? `\r\nSec-WebSocket-Extensions: ${DEFLATE_OFFER}` : '';
   return (
     `GET ${target} HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13` +
-    `${lines}\r\nSec-WebSocket-Key: `
+    `${lines}${offer}\r\nSec-WebSocket-Key: `
   );
 }
 
@@ -135,18 +144,24 @@ export function headerLines({ headers, url }: WebSocketOptions, except: string[]
 
 /** The text before and after the accept key in the last valid head: nearly all heads differ only in that key. */
 let rightHead = ['', ''];
+/** What that head grants. */
+let rightGrant: DeflateGrant | undefined;
 
 /** Reads the answer's head in place, or collects it if it arrives in pieces. */
 export class UpgradeResponse {
+  /** What the server has granted of the compression that was offered; undefined for none. */
+  grant: DeflateGrant | undefined = undefined;
   /** The server has refused, and what it says of that is still to come. */
   refusal: Refusal | undefined = undefined;
   #head: ByteQueue | undefined = undefined;
   readonly #accept: string;
+  readonly #offersCompression: boolean;
   readonly #budget: BufferBudget;
 
   /** @param budget for a head that is not complete */
-  constructor({ accept }: Challenge, budget: BufferBudget) {
+  constructor({ accept }: Challenge, offersCompression: boolean, budget: BufferBudget) {
     this.#accept = accept;
+    this.#offersCompression = offersCompression;
     this.#budget = budget;
   }
 
@@ -202,14 +217,33 @@ export class UpgradeResponse {
   /** @returns the status of a valid head */
   #check(head: string): number {
     const around = head.split(this.#accept);
-    if (around.length === 2 && around[0] === rightHead[0] && around[1] === rightHead[1]) return 101;
+    const isRight = around.length === 2 && around[0] === rightHead[0] && around[1] === rightHead[1];
+    if (isRight && (rightGrant === undefined || this.#offersCompression)) {
+      this.grant = rightGrant;
+      return 101;
+    }
     const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
     if (Number.isNaN(status)) throw webSocketError('the answer is not HTTP');
     if (status !== 101) return status;
     if (UPGRADE.exec(head)?.[1]?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
     if (ACCEPT.exec(head)?.[1] !== this.#accept) throw webSocketError('wrong Sec-WebSocket-Accept');
-    if (EXTENSIONS.exec(head)?.[1]) throw webSocketError('an extension that was not asked for');
+    this.grant = this.#granted(head);
     rightHead = around;
+    rightGrant = this.grant;
     return status;
   }
+
+  #granted(head: string): DeflateGrant | undefined {
+    const extensions = extensionsOf(head);
+    if (extensions === '') return undefined;
+    if (!this.#offersCompression) throw webSocketError('an extension that was not asked for');
+    return readGrant(extensions);
+  }
+}
+
+function extensionsOf(head: string): string {
+  return [...head.matchAll(EXTENSIONS)]
+    .map(([, value]) => value)
+    .filter(Boolean)
+    .join(', ');
 }

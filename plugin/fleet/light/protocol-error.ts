@@ -28,6 +28,11 @@ export function webSocketError(message: string): ProtocolError {
   return new ProtocolError('not_websocket', 'transport error', message);
 }
 
+/** @param maxBytes that a message may have */
+export function messageTooLarge(maxBytes: number): ProtocolError {
+  return new ProtocolError('message_too_large', 'message too large', `a message of more than ${maxBytes} bytes`);
+}
+
 export function httpError(message: string): ProtocolError {
   return new ProtocolError('not_http', 'transport error', message);
 }

@@ -1,15 +1,27 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { Client, ClientOptions, ClientSink, ConnectTimings, CountedEvent, InPlaceReader } from '../client.ts';
+import {
+  type Client,
+  type ClientOptions,
+  type ClientSink,
+  type ConnectTimings,
+  type CountedEvent,
+  type InPlaceReader,
+  NO_SESSIONS,
+  type RecoverableSession,
+} from '../client.ts';
 import { nestsDeeper } from '../nesting.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../repeated-message.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import type { Attempt } from './attempt.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import { EngineIoConnection, encodeMessages } from './engine-io.ts';
 import { decodeText } from './engine-io-handshake.ts';
-import { ackRequest, eventName, mayBe } from './packet-head.ts';
+import type { OffsetReader } from './offset.ts';
+import { ackRequest, endsAsList, eventName, mayBe, namespaceOf } from './packet-head.ts';
 import type { EngineIoPacket } from './polling/payload.ts';
+import { PreparedMessage } from './prepared-message.ts';
 import { ProtocolError } from './protocol-error.ts';
 import type { Shared } from './shared.ts';
 
@@ -17,6 +29,7 @@ export interface SocketIoShared extends Shared {
   readonly counted: CountedEvent;
   readonly inPlace: InPlaceReader;
   readonly codec: PacketCodec;
+  readonly offsets: OffsetReader;
 }
 
 /** A packet whose attachments have not all arrived. */
@@ -28,27 +41,39 @@ interface UnfinishedPacket {
 /** Of a refusal: it travels between processes, once for each connection. */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
+const NO_MESSAGES: readonly EngineIoPacket[] = [];
+const NO_ARGUMENTS: unknown[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
+const ACK = 0x30 + PacketType.ACK;
 
 export class SocketIoConnection extends EngineIoConnection<ClientOptions, SocketIoShared> implements Client {
-  readonly slot: number;
+  slot: number;
   interest: Set<string> | undefined = undefined;
+  // Replaced, never pushed to, like the arrays below.
+  sessions: readonly RecoverableSession[];
   readonly #sink: ClientSink;
-  // Replaced, never pushed to: V8 allocates room for 16 when an array grows.
+  // Replaced by `concat`: pushing or spreading makes V8 allocate room for 16.
   #connected = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
   #unfinished: UnfinishedPacket | undefined = undefined;
 
-  constructor(slot: number, options: ClientOptions, sink: ClientSink, shared: SocketIoShared) {
+  constructor(
+    slot: number,
+    options: ClientOptions,
+    sink: ClientSink,
+    shared: SocketIoShared,
+    sessions: readonly RecoverableSession[] = NO_SESSIONS,
+  ) {
     super(options, shared);
     this.slot = slot;
+    this.sessions = sessions;
     this.#sink = sink;
   }
 
   connect(namespace: string): void {
     if (this.state !== 'idle' && this.state !== 'connecting' && this.state !== 'open') return;
     if (this.#connected.includes(namespace) || this.#pending.includes(namespace)) return;
-    this.#pending = [...this.#pending, namespace];
+    this.#pending = this.#pending.concat(namespace);
     if (this.state === 'idle') this.dial();
     else if (this.sessionId !== '') this.#request(namespace);
     if (this.state === 'open') this.setDeadline(this.options.connectTimeoutMs);
@@ -60,6 +85,15 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.sendMessages(
       this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
     );
+  }
+
+  repeat(message: RepeatedMessage, ackId?: number): boolean {
+    if (this.state !== 'open' || !this.#connected.includes(message.namespace)) return false;
+    const prepared = preparedOf(this.shared.codec, message);
+    // Compressed bytes differ from connection to connection.
+    if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
+    else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
+    return true;
   }
 
   protected override lastMessages(): EngineIoPacket[] {
@@ -104,14 +138,42 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
     const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
     const { codec, counted, inPlace, receivedAtUs } = this.shared;
+    if (this.#isPlainAck(bytes, start, end)) return;
     if (!isEvent || !codec.hasPlainEvents) this.#decode(decodeText(bytes, start, end));
     else if (inPlace.report(this.#sink, this, bytes, start + 1, end, receivedAtUs)) {
       const isWanted = this.interest?.has(counted.name) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
-      else this.#acknowledge(ackRequest(bytes, start + 1, end));
+      else this.#leaveUndecoded(bytes, start + 1, end);
     } else if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
     else if (this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end));
-    else this.#acknowledge(ackRequest(bytes, start + 1, end));
+    else this.#leaveUndecoded(bytes, start + 1, end);
+  }
+
+  /** An event that only needs its answer. */
+  #leaveUndecoded(bytes: Buffer, start: number, end: number): void {
+    const request = ackRequest(bytes, start, end);
+    if (request !== undefined) this.#acknowledge(request);
+    else if (this.sessions.length > 0) {
+      const session = this.#sessionOf(this.sessions.length === 1 ? undefined : namespaceOf(bytes, start, end));
+      if (session) session.offset = this.shared.offsets.read(bytes, start, end) ?? session.offset;
+    }
+  }
+
+  /** @param namespace undefined where there is only one */
+  #sessionOf(namespace: string | undefined): RecoverableSession | undefined {
+    for (const one of this.sessions) if (namespace === undefined || one.namespace === namespace) return one;
+    return undefined;
+  }
+
+  /** Reports the acknowledgement of a repeated message, of which only the id matters, without decoding it. */
+  #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
+    if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
+    if (!this.shared.codec.hasPlainEvents) return false;
+    const answered = ackRequest(bytes, start + 1, end);
+    if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID || !endsAsList(bytes, start + 1, end))
+      return false;
+    this.#sink.onAck(this, answered.namespace, answered.id, NO_ARGUMENTS);
+    return true;
   }
 
   protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
@@ -174,7 +236,15 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   }
 
   #request(nsp: string): void {
-    const { messages, frames } = encodeRequest(this.shared.codec, nsp, this.options.auth);
+    const { codec } = this.shared;
+    const { auth } = this.options;
+    const session = this.#sessionOf(nsp);
+    if (session) {
+      const { pid, offset } = session;
+      this.sendMessages(codec.encode({ type: PacketType.CONNECT, nsp, data: { pid, offset, ...auth } }));
+      return;
+    }
+    const { messages, frames } = encodeRequest(codec, nsp, auth);
     this.sendMessages(messages, frames);
   }
 
@@ -185,10 +255,17 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
       if (type === PacketType.EVENT) {
         this.#onEvent(nsp, String(data[0]), data.slice(1), isReported);
         if (id !== undefined) this.#acknowledge({ namespace: nsp, id });
+        else if (this.sessions.length > 0) this.#keepOffset(nsp, data.at(-1));
       } else if (id !== undefined) this.#sink.onAck(this, nsp, id, data);
     } else if (type === PacketType.CONNECT) this.#onConnected(nsp, data);
     else if (type === PacketType.CONNECT_ERROR) this.#onRefused(nsp, data);
     else if (this.#connected.includes(nsp)) this.#onDisconnected(nsp);
+  }
+
+  /** As in socket.io-client, the last argument of any event is its offset, if it is a string. */
+  #keepOffset(namespace: string, last: unknown): void {
+    const session = this.#sessionOf(namespace);
+    if (session && typeof last === 'string') session.offset = last;
   }
 
   #onEvent(namespace: string, event: string, args: unknown[], isReported: boolean): void {
@@ -210,14 +287,29 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     }
   }
 
-  #onConnected(namespace: string, data: { sid?: unknown } | undefined): void {
+  #onConnected(namespace: string, data: { sid?: unknown; pid?: unknown } | undefined): void {
     if (!this.#pending.includes(namespace)) return;
     if (typeof data?.sid !== 'string') throw socketIoError(SOCKET_IO_2);
     this.#settle(namespace);
-    this.#connected = [...this.#connected, namespace];
+    this.#connected = this.#connected.concat(namespace);
     const timings = this.attempt && timingsOf(this.attempt);
     this.opened();
-    this.#sink.onOpen(this, namespace, this.sessionId, timings);
+    const isRecovered = this.#keepSession(namespace, data.pid);
+    this.#sink.onOpen(this, namespace, this.sessionId, timings, isRecovered);
+  }
+
+  /** @returns whether it is the session that was asked for */
+  #keepSession(namespace: string, pid: unknown): boolean {
+    if (this.options.keepsSessions !== true) return false;
+    const session = this.#sessionOf(namespace);
+    if (typeof pid !== 'string') {
+      if (session) this.sessions = this.sessions.filter((one) => one !== session);
+    } else if (session) {
+      if (session.pid === pid) return true;
+      // The offset stays, as in socket.io-client.
+      session.pid = pid;
+    } else this.sessions = this.sessions.concat({ namespace, pid, offset: undefined });
+    return false;
   }
 
   /** A connection that has no namespace left is closed. */
@@ -245,6 +337,18 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     this.#pending = this.#pending.length === 1 ? NO_NAMESPACES : this.#pending.filter((other) => other !== namespace);
     if (this.#pending.length === 0) this.deadlineMs = 0;
   }
+}
+
+/** Of each message one for the process, whose connections all have the same parser. */
+const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
+
+function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {
+  let found = prepared.get(message);
+  if (found === undefined) {
+    found = new PreparedMessage(codec, message);
+    prepared.set(message, found);
+  }
+  return found;
 }
 
 /** The last request for a namespace: the next one is nearly always the same. */

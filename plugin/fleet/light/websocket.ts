@@ -11,6 +11,7 @@ import { networkCause } from '../cause.ts';
 import { BODY_TIMEOUT_MS } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
 import { Attempt } from './attempt.ts';
+import { PerMessageDeflate } from './deflate/per-message-deflate.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
 import { ProtocolError, unreadable, webSocketError } from './protocol-error.ts';
@@ -168,6 +169,8 @@ export abstract class WebSocketConnection<
           return;
         }
         this.attempt.response.discard();
+        const { grant } = this.attempt.response;
+        if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
         this.onUpgraded();
       }
       if (this.isReading) this.#frames.decode(bytes, at, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
@@ -191,6 +194,11 @@ export abstract class WebSocketConnection<
     other.#wire = undefined;
     other.destroy();
     if (this.#wire !== undefined) this.#wire.listener = this;
+  }
+
+  /** If the server has granted compression. */
+  protected get deflate(): PerMessageDeflate | undefined {
+    return this.#frames.deflate;
   }
 
   protected get isReading(): boolean {

@@ -7,11 +7,20 @@ import { Manager, type Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { networkCause } from '../cause.ts';
-import type { Client, ClientOptions, ClientSink, CountedEvent, TransportState } from '../client.ts';
+import {
+  type Client,
+  type ClientOptions,
+  type ClientSink,
+  type CountedEvent,
+  NO_SESSIONS,
+  type RecoverableSession,
+  type TransportState,
+} from '../client.ts';
 import { contractEvent } from '../decoded-broadcast.ts';
 import type { Failure } from '../http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../limits.ts';
 import { nestsDeeper } from '../nesting.ts';
+import type { RepeatedMessage } from '../repeated-message.ts';
 import { SOCKET_IO_2 } from '../socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
@@ -21,19 +30,27 @@ import { sizeOf, Unsent } from './unsent.ts';
 /**
  * @param slot dense number: the ledger's index, never reused where that remembers connections that have left
  * @param counted the event that the ledger counts
+ * @param sessions of the client before, which the server may restore
  */
 export function createOfficialClient(
   slot: number,
   options: ClientOptions,
   sink: ClientSink,
   counted: CountedEvent = contractEvent,
+  sessions: readonly RecoverableSession[] = NO_SESSIONS,
 ): Client {
-  return new OfficialClient(slot, options, sink, counted);
+  return new OfficialClient(slot, options, sink, counted, sessions);
+}
+
+/** Parts of a socket of socket.io-client that are not public: what it asks the server to restore. */
+interface SocketPrivates {
+  _pid?: string | undefined;
+  _lastOffset?: string | undefined;
 }
 
 interface WebSocketTransport {
   /** The WebSocket of `ws`; other transports have none. */
-  ws?: { terminate(): void } & EventEmitter;
+  ws?: { terminate(): void; extensions: string } & EventEmitter;
 }
 
 /** Parts of engine.io-client that are not public. */
@@ -44,11 +61,13 @@ interface EnginePrivates {
 }
 
 class OfficialClient implements Client {
-  readonly slot: number;
+  slot: number;
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
   readonly #counted: CountedEvent;
+  /** Of the client before. */
+  readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
   #webSocket: WebSocketTransport['ws'];
@@ -58,14 +77,30 @@ class OfficialClient implements Client {
   #openUs: number | undefined;
   transport: TransportState = 'websocket';
   isUpgrading = false;
+  isCompressed = false;
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
-  constructor(slot: number, options: ClientOptions, sink: ClientSink, counted: CountedEvent) {
+  constructor(
+    slot: number,
+    options: ClientOptions,
+    sink: ClientSink,
+    counted: CountedEvent,
+    former: readonly RecoverableSession[],
+  ) {
+    this.#former = former;
     this.slot = slot;
     this.#options = options;
     this.#sink = sink;
     this.#counted = counted;
+  }
+
+  get sessions(): readonly RecoverableSession[] {
+    if (!this.#options.keepsSessions) return NO_SESSIONS;
+    return [...this.#connected, ...this.#pending].flatMap(([namespace, socket]) => {
+      const { _pid: pid, _lastOffset: offset } = socket as unknown as SocketPrivates;
+      return pid === undefined ? [] : [{ namespace, pid, offset }];
+    });
   }
 
   connect(namespace: string): void {
@@ -75,6 +110,7 @@ class OfficialClient implements Client {
       const manager = this.#manager ?? this.#start();
       const socket = manager.socket(namespace, { auth: this.#options.auth });
       this.#pending.set(namespace, socket);
+      this.#resume(namespace, socket);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
       openIsolated(
         () => socket.connect(),
@@ -88,12 +124,25 @@ class OfficialClient implements Client {
     if (this.#state === 'idle') this.#state = 'connecting';
   }
 
+  /** As if it were the socket of the client before, which the library would have kept. */
+  #resume(namespace: string, socket: Socket): void {
+    const session = this.#former.find((one) => one.namespace === namespace);
+    const privates: SocketPrivates = { _pid: session?.pid, _lastOffset: session?.offset };
+    if (session) Object.assign(socket, privates);
+  }
+
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     const socket = this.#connected.get(namespace);
     if (socket === undefined || this.#state !== 'open') return;
     if (this.#isFull()) return;
     if (ackId === undefined) socket.emit(event, ...args);
     else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
+  }
+
+  repeat({ namespace, event, args }: RepeatedMessage, ackId?: number): boolean {
+    if (!this.#connected.has(namespace) || this.#state !== 'open') return false;
+    this.emit(namespace, event, args, ackId);
+    return true;
   }
 
   /** Ends the connection if the server does not read. */
@@ -138,6 +187,7 @@ class OfficialClient implements Client {
 
   #onManagerOpen({ engine }: Manager): void {
     this.#openUs = monotonicUs() - this.#startedAtUs;
+    this.isCompressed = hasExtensions(engine.transport);
     if (engine.transport.name !== 'polling') return;
     const { _upgrades, createTransport } = engine as unknown as EnginePrivates;
     this.transport = 'polling';
@@ -155,6 +205,7 @@ class OfficialClient implements Client {
       if (this.#state === 'gone') return;
       this.transport = 'upgraded';
       this.isUpgrading = false;
+      this.isCompressed = hasExtensions(engine.transport);
       this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
     });
     engine.once('upgradeError', () => {
@@ -201,7 +252,7 @@ class OfficialClient implements Client {
     const isFirst = this.#state === 'connecting';
     this.#state = 'open';
     const timings = isFirst ? { openUs: this.#openUs, namespaceUs: monotonicUs() - this.#startedAtUs } : undefined;
-    this.#sink.onOpen(this, namespace, this.#manager?.engine.id ?? '', timings);
+    this.#sink.onOpen(this, namespace, this.#manager?.engine.id ?? '', timings, Boolean(socket.recovered));
   }
 
   #onRefused(namespace: string, message: string, data: unknown): void {
@@ -304,4 +355,9 @@ class OfficialClient implements Client {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
+}
+
+/** Compression is the only one that is ever asked for. */
+function hasExtensions(transport: object): boolean {
+  return ((transport as WebSocketTransport).ws?.extensions ?? '') !== '';
 }

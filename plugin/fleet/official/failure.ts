@@ -82,7 +82,8 @@ function socketFailure(error: NodeJS.ErrnoException): Failure {
   // Of a failed upgrade, `ws` reports no more than this.
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
-  const isNotWebSocket = /^Invalid (Upgrade|Sec-WebSocket)|^Server sent/.test(message) || /^(HPE|WS)_/.test(code ?? '');
+  const isNotWebSocket =
+    /^Invalid (Upgrade|Sec-WebSocket)|^Server (sent|indicated)/.test(message) || /^(HPE|WS|Z)_/.test(code ?? '');
   if (isNotWebSocket) return { cause: 'not_websocket', message };
   // Node's http reports a connection that closes without an answer as a reset.
   if (message === 'socket hang up') return { cause: 'closed', message };

@@ -7,6 +7,9 @@ import type { ManagerOptions } from 'socket.io-client';
 import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
 import { loadParser } from '../parser.ts';
 
+/** The library's default; `ws` itself would compress messages of any size. */
+const COMPRESSION = { threshold: 1024 };
+
 /**
  * engine.io-client swallows errors that its transports throw synchronously, and would wait for ever.
  * @throws the error that they would throw
@@ -44,7 +47,7 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
     ...(options.parser !== undefined && { parser: loadParser(options.parser) }),
     ...tls,
     ...({
-      perMessageDeflate: false,
+      perMessageDeflate: options.compression ? COMPRESSION : false,
       maxPayload: options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES,
       ...(needsAgent ? { agent } : {}),
     } as object),

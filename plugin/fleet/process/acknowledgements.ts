@@ -69,6 +69,11 @@ export class Acknowledgements {
     this.#joins.connected(slot);
   }
 
+  /** The connection is back, and the server has restored its session. */
+  recovered({ slot }: Client): void {
+    this.#joins.recovered(slot);
+  }
+
   /** The connection has ended. */
   left({ slot }: Client): void {
     this.#awaited.delete(slot);

@@ -4,9 +4,11 @@
  */
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { EVENTS } from '../../../protocol/events.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
 import type { Pacer } from '../pacer.ts';
+import { FIRST_REPEATED_ACK_ID } from '../repeated-message.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ClientFactory, type CreateClient } from './client-factory.ts';
 import type { ConnectTimes } from './connect-times.ts';
@@ -15,15 +17,19 @@ import {
   type EmitCommand,
   findPending,
   NONE_PENDING,
+  namespacesToOpen,
   takePending,
   workerOf,
 } from './connection-state.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { Counts } from './counts.ts';
+import { withJoin, withNamespace, without } from './home.ts';
 import { KeptEvents } from './kept-events.ts';
 import type { Ledger } from './ledger.ts';
 import type { ConnectionCommand } from './open-schedule.ts';
 import type { OpenSeries } from './open-series.ts';
+import type { RepeatedMessages } from './repeated-messages.ts';
+import { Returns } from './returns.ts';
 import type { Sightings } from './sightings.ts';
 
 export interface ConnectionManagerDependencies {
@@ -35,6 +41,7 @@ export interface ConnectionManagerDependencies {
   sightings: Sightings;
   connectTimes: ConnectTimes;
   openSeries: OpenSeries;
+  messages: RepeatedMessages;
   pacer: Pacer;
   answer: (answer: FleetAnswer) => void;
 }
@@ -43,15 +50,31 @@ export class ConnectionManager implements ClientSink {
   readonly counts = new Counts();
   readonly #dependencies: ConnectionManagerDependencies;
   readonly #table: ConnectionTable;
+  readonly #reusesSlots: boolean;
   readonly #acknowledgements: Acknowledgements;
   readonly #clients: ClientFactory;
+  readonly returns: Returns;
+  /** Sent again by a connection that comes back. */
+  readonly #joinEvent: string | undefined;
 
   constructor(dependencies: ConnectionManagerDependencies) {
     this.#dependencies = dependencies;
     const { ledger, settings, answer } = dependencies;
-    this.#table = new ConnectionTable(!ledger.remembers);
     this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
     this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
+    const reconnects = settings.reconnection !== undefined;
+    // Those that come back have the slots that they had.
+    this.#reusesSlots = !ledger.remembers && !reconnects;
+    this.#table = new ConnectionTable({ reconnects, reusesSlots: this.#reusesSlots });
+    this.#joinEvent = settings.ownEvent ? settings.ownEvent.join : EVENTS.joinRoom;
+    this.returns = new Returns({
+      backoff: settings.reconnection,
+      table: this.#table,
+      acknowledgements: this.#acknowledgements,
+      answer,
+      attempt: (connection) => this.#attempt(connection),
+      emit: (command) => this.#emit(command),
+    });
   }
 
   get joining(): number {
@@ -65,6 +88,7 @@ export class ConnectionManager implements ClientSink {
   run(command: ConnectionCommand): void {
     if (command.op === 'open') this.#open(command);
     else if (command.op === 'emit') this.#emit(command);
+    else if (command.op === 'repeat') this.#repeat(command);
     else if (command.op === 'interest') this.#interest(command);
     else if (command.op === 'keep') this.#keep(command);
     else if (command.op === 'close') this.#close(command.id, command.requestId);
@@ -75,7 +99,8 @@ export class ConnectionManager implements ClientSink {
     const { namespace, requestId, options } = command;
     const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
     connection.pending = connection.pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
-    if (!connection.client) {
+    // One that is away opens it when it comes back.
+    if (!connection.client && !connection.home?.away) {
       this.counts.attempts++;
       this.counts.connecting++;
       if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
@@ -86,7 +111,21 @@ export class ConnectionManager implements ClientSink {
       if (command.interest) connection.client.interest = new Set(command.interest);
       for (const name of command.keep ?? []) keptOf(connection).hold(name);
     }
-    connection.client.connect(namespace);
+    connection.client?.connect(namespace);
+  }
+
+  /** Of a connection that is away. */
+  #attempt(connection: ConnectionState): void {
+    const { away } = connection.home ?? {};
+    if (!away) return;
+    this.counts.attempts++;
+    this.counts.connecting++;
+    connection.portTries = 0;
+    const slot =
+      away.sessions.length > 0 ? this.#table.keepSlot(connection, away.slot) : this.#table.assignSlot(connection);
+    connection.client = this.#clients.create(slot, connection);
+    connection.client.interest = away.interest;
+    for (const namespace of namespacesToOpen(connection)) connection.client.connect(namespace);
   }
 
   #emit(command: EmitCommand): void {
@@ -99,16 +138,29 @@ export class ConnectionManager implements ClientSink {
       pending.emits = [...(pending.emits ?? []), command];
       return;
     }
+    const { home } = connection;
+    if (home && event === this.#joinEvent && command.isRepeat !== true) home.joins = withJoin(home.joins, command);
     client.emit(namespace, event, args, this.#acknowledgements.request(client, command));
   }
 
+  #repeat({ id, key, message }: Extract<FleetCommand, { op: 'repeat' }>): void {
+    const connection = this.#table.find(id);
+    const { messages } = this.#dependencies;
+    if (message) messages.define(key, message);
+    // Its end can have been reported already; one that comes back sends then.
+    if (connection) messages.start(connection, key);
+  }
+
   #interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {
-    const client = this.#table.find(id)?.client;
-    if (!client) return;
-    if (wanted) {
-      client.interest ??= new Set();
-      client.interest.add(event);
-    } else if (client.interest?.delete(event) && client.interest.size === 0) client.interest = undefined;
+    const connection = this.#table.find(id);
+    // The next client gets it, or the one that is about to bring the connection back.
+    for (const holder of [connection?.home?.away, connection?.client]) {
+      if (!holder) continue;
+      if (wanted) {
+        holder.interest ??= new Set();
+        holder.interest.add(event);
+      } else if (holder.interest?.delete(event) && holder.interest.size === 0) holder.interest = undefined;
+    }
   }
 
   #keep({ id, namespace, event, mode }: Extract<FleetCommand, { op: 'keep' }>): void {
@@ -131,8 +183,11 @@ export class ConnectionManager implements ClientSink {
 
   #close(id: number, requestId: number): void {
     const connection = this.#table.find(id);
+    if (connection) this.#dependencies.messages.end(connection);
     if (!connection?.client) {
       this.#displaced(id, connection?.kept?.displaced ?? 0);
+      if (connection) this.returns.cancel(connection);
+      if (connection) this.#failPending(connection, 'closed', 'closed by the virtual user');
       this.#table.delete(id);
       this.#dependencies.answer({ op: 'left', requestId });
       return;
@@ -149,28 +204,45 @@ export class ConnectionManager implements ClientSink {
     });
   }
 
-  onOpen(client: Client, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void {
+  onOpen(
+    client: Client,
+    namespace: string,
+    sessionId: string,
+    timings: ConnectTimings | undefined,
+    isRecovered = false,
+  ): void {
     const connection = this.#table.ofClient(client);
     if (!connection) return;
     const nowUs = monotonicUs();
+    const { home } = connection;
     if (timings) {
       this.counts.opened++;
-      if (timings.tlsResumed) this.counts.tlsResumed++;
       this.counts.connected++;
       this.counts.connecting--;
       connection.open = true;
-      this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
-      this.#dependencies.openSeries.record(nowUs);
-      connection.attemptingSinceUs = 0;
       this.counts.carry(connection, client);
       this.counts.assign(connection, workerOf(sessionId), false);
-      this.#acknowledgements.connected(client);
+      if (home?.away) this.returns.isBack(home.away);
+      else this.#firstOpen(connection, client, timings, nowUs);
     }
     const pending = takePending(connection, namespace);
-    if (pending === undefined) return;
+    if (pending === undefined) {
+      this.returns.opened(connection, client, namespace, isRecovered);
+      return;
+    }
+    if (home) home.namespaces = withNamespace(home.namespaces, namespace);
     const { requestId, begunAtUs, emits } = pending;
     this.#dependencies.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
     for (const emit of emits ?? []) this.#emit(emit);
+  }
+
+  /** Since the connection was asked for: the time of one that comes back is that of its absence. */
+  #firstOpen(connection: ConnectionState, client: Client, timings: ConnectTimings, nowUs: number): void {
+    if (timings.tlsResumed) this.counts.tlsResumed++;
+    this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
+    this.#dependencies.openSeries.record(nowUs);
+    connection.attemptingSinceUs = 0;
+    this.#acknowledgements.connected(client);
   }
 
   onUpgraded(client: Client, tookUs: number): void {
@@ -196,12 +268,18 @@ export class ConnectionManager implements ClientSink {
     if (requestId !== undefined) {
       this.#dependencies.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
     }
-    if (!connection.open) {
+    if (connection.open) this.returns.refused(connection, client, namespace);
+    else {
       this.counts.connecting--;
       client.destroy();
       this.#drop(connection);
-      if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+      this.#endAttempt(connection);
     }
+  }
+
+  #endAttempt(connection: ConnectionState, retryAfterMs?: number): void {
+    if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+    else this.returns.failed(connection, retryAfterMs);
   }
 
   onFailed(client: Client, cause: FailureCode, message: string, retryAfterMs?: number): void {
@@ -212,7 +290,7 @@ export class ConnectionManager implements ClientSink {
     this.counts.connecting--;
     this.#failPending(connection, cause, message, retryAfterMs);
     this.#drop(connection);
-    if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+    this.#endAttempt(connection, retryAfterMs);
   }
 
   onBroadcast(
@@ -247,7 +325,9 @@ export class ConnectionManager implements ClientSink {
   }
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
-    this.#acknowledgements.received(client, this.#table.ofClient(client), ackId, args);
+    const connection = this.#table.ofClient(client);
+    if (ackId < FIRST_REPEATED_ACK_ID) this.#acknowledgements.received(client, connection, ackId, args);
+    else if (!connection || !this.#dependencies.messages.acknowledged(connection, ackId)) this.counts.unknownAcks++;
   }
 
   onUnknownAck(): void {
@@ -258,6 +338,7 @@ export class ConnectionManager implements ClientSink {
     const connection = this.#table.ofClient(client);
     if (!connection) return;
     if (namespace !== undefined) {
+      if (connection.home) connection.home.namespaces = without(connection.home.namespaces, namespace);
       this.#dependencies.answer({ op: 'closed', id: connection.id, reason, namespace });
       return;
     }
@@ -268,8 +349,9 @@ export class ConnectionManager implements ClientSink {
       this.#forget(connection);
       return;
     }
+    const returns = this.returns.begin(connection, client, reason);
     this.#drop(connection);
-    this.#dependencies.answer({ op: 'closed', id: connection.id, reason });
+    this.#dependencies.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns }) });
   }
 
   onTraffic(receivedBytes: number, sentBytes: number): void {
@@ -289,7 +371,9 @@ export class ConnectionManager implements ClientSink {
     const { client } = connection;
     if (!client) return;
     this.#acknowledgements.left(client);
+    this.#dependencies.messages.disconnected(connection);
     this.#table.releaseSlot(client);
+    if (this.#reusesSlots) this.#dependencies.ledger.forget(client.slot);
     this.counts.assign(connection, '', false);
     this.counts.dropped(connection);
     connection.client = undefined;
@@ -302,6 +386,7 @@ export class ConnectionManager implements ClientSink {
   }
 
   #confirmClose(connection: ConnectionState): void {
+    this.returns.cancel(connection);
     this.#table.delete(connection.id);
     this.#displaced(connection.id, connection.kept?.displaced ?? 0);
     if (connection.closeRequestId === undefined) return;
@@ -311,6 +396,7 @@ export class ConnectionManager implements ClientSink {
 
   /** Drops all connections at once, without reports. */
   destroy(): void {
+    this.returns.close();
     this.#table.destroy();
   }
 }

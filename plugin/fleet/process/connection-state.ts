@@ -1,7 +1,9 @@
 /** What a fleet process knows of one connection of the engine. A reconnect gives it a new client with a new slot. */
 import type { Client, ClientOptions, TransportState } from '../client.ts';
 import type { FleetCommand } from '../messages.ts';
+import type { Home } from './home.ts';
 import type { KeptEvents } from './kept-events.ts';
+import { NO_SENDERS, type SendingConnection } from './sender.ts';
 
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
 
@@ -26,6 +28,8 @@ export interface ConnectionState {
   /** Now, or when it was last open; undefined until it has opened. */
   transport: TransportState | undefined;
   isUpgrading: boolean;
+  /** As `transport`: now, or when it was last open. */
+  isCompressed: boolean;
   /** Start of the first attempt since the connection was last open; 0 while it is open. */
   attemptingSinceUs: number;
   /** Replaced, never pushed to: there is nearly always one, and V8 allocates room for 16 when an array grows. */
@@ -34,14 +38,18 @@ export interface ConnectionState {
   closeRequestId: number | undefined;
   portTries: number;
   overrides: Partial<ClientOptions> | undefined;
+  /** What it sends again and again. Replaced, never pushed to. */
+  senders: SendingConnection['senders'];
   /** Undefined if no step of the flow waits for an event. */
   kept: KeptEvents | undefined;
+  /** Undefined unless the run reconnects. */
+  home: Home | undefined;
 }
 
 export const NONE_PENDING: readonly PendingNamespace[] = [];
 
 /** Sets all keys at once, so that all connections have the same shape in V8. */
-export function newConnectionState(id: number): ConnectionState {
+export function newConnectionState(id: number, home: Home | undefined): ConnectionState {
   return {
     id,
     client: undefined,
@@ -50,18 +58,26 @@ export function newConnectionState(id: number): ConnectionState {
     open: false,
     transport: undefined,
     isUpgrading: false,
+    isCompressed: false,
     attemptingSinceUs: 0,
     pending: NONE_PENDING,
     closeRequestId: undefined,
     portTries: 0,
     overrides: undefined,
+    senders: NO_SENDERS,
     kept: undefined,
+    home,
   };
 }
 
 /** @returns the worker's id that our own servers put in front of a session id, `w0-…`; `''` for any other server */
 export function workerOf(sessionId: string): string {
   return /^([a-z0-9]+)-/.exec(sessionId)?.[1] ?? '';
+}
+
+/** Those that the connection's client is to open. */
+export function namespacesToOpen({ pending, home }: ConnectionState): string[] {
+  return [...(home?.away?.waiting ?? []), ...pending.map(({ namespace }) => namespace)];
 }
 
 export function findPending({ pending }: ConnectionState, namespace: string): PendingNamespace | undefined {

@@ -1,15 +1,21 @@
 /** The connections of a fleet process, found by the engine's id or by the slot of their client. */
 import type { Client } from '../client.ts';
 import { type ConnectionState, newConnectionState } from './connection-state.ts';
+import { newHome } from './home.ts';
 
 export class ConnectionTable {
   readonly #reusesSlots: boolean;
   readonly #byId = new Map<number, ConnectionState>();
   readonly #bySlot: (ConnectionState | undefined)[] = [];
   readonly #free: number[] = [];
+  readonly #reconnects: boolean;
 
-  /** @param reusesSlots nobody asks for connections that have left, so that only those that exist take memory */
-  constructor(reusesSlots: boolean) {
+  /**
+   * @param reconnects whether connections are to keep what they need to come back
+   * @param reusesSlots nobody asks for connections that have left, so that only those that exist take memory
+   */
+  constructor({ reconnects, reusesSlots }: { reconnects: boolean; reusesSlots: boolean }) {
+    this.#reconnects = reconnects;
     this.#reusesSlots = reusesSlots;
   }
 
@@ -20,7 +26,7 @@ export class ConnectionTable {
   findOrAdd(id: number): ConnectionState {
     let connection = this.#byId.get(id);
     if (!connection) {
-      connection = newConnectionState(id);
+      connection = newConnectionState(id, this.#reconnects ? newHome() : undefined);
       this.#byId.set(id, connection);
     }
     return connection;
@@ -36,6 +42,12 @@ export class ConnectionTable {
   /** @returns the slot of the connection's next client */
   assignSlot(connection: ConnectionState): number {
     const slot = this.#free.pop() ?? this.#bySlot.length;
+    this.#bySlot[slot] = connection;
+    return slot;
+  }
+
+  /** The connection's next client has the slot that it had before. */
+  keepSlot(connection: ConnectionState, slot: number): number {
     this.#bySlot[slot] = connection;
     return slot;
   }

@@ -25,6 +25,8 @@ export class Counts {
   readonly disconnects: Record<string, number> = {};
   /** Every connection that has ever opened, by the transport that it has now or had last. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
+  /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */
+  compressed = 0;
   /** Connected by polling now, and about to change to WebSocket. */
   upgrading = 0;
   /** Polling connections that stayed on polling, although the server offers WebSocket, by cause. */
@@ -46,11 +48,13 @@ export class Counts {
     add(this.upgradeFailures, cause, 1);
   }
 
-  /** Takes over the client's transport for an open connection. */
-  carry(connection: ConnectionState, { transport, isUpgrading }: Client): void {
+  /** Takes over the client's transport, and whether it is compressed, for an open connection. */
+  carry(connection: ConnectionState, { transport, isUpgrading, isCompressed }: Client): void {
     if (connection.transport !== undefined) this.transports[connection.transport]--;
     this.transports[transport]++;
     connection.transport = transport;
+    if (connection.isCompressed !== isCompressed) this.compressed += isCompressed ? 1 : -1;
+    connection.isCompressed = isCompressed;
     this.#countUpgrading(connection, isUpgrading);
   }
 

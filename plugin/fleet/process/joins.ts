@@ -115,6 +115,11 @@ export class Joins {
     this.#members.add(slot);
   }
 
+  /** It is in its rooms again, and has been to the server all the time. */
+  recovered(slot: number): void {
+    if (this.#ledger.recovered(slot, monotonicUs())) this.#members.add(slot);
+  }
+
   /** The connection has ended. */
   left(slot: number): void {
     this.#ledger.left(slot, monotonicUs());

@@ -26,6 +26,11 @@ interface Row {
   checksum: number;
 }
 
+interface Absence {
+  fromUs: number;
+  untilUs: number;
+}
+
 /** A row is memory: without a plan, numbers up to here may have one. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
 /** Of a broadcast, one copy in so many is compared with the process's first one, by checksum. */
@@ -48,6 +53,8 @@ export class Ledger {
   /** Room → slot → when the join's acknowledgement arrived. */
   readonly #joinedAtUs = new Map<string, Map<number, number>>();
   readonly #leftAtUs = new Map<number, number>();
+  /** Slot → when the connection was away, and the server kept its session. */
+  readonly #absences = new Map<number, Absence[]>();
   readonly #workers = new Map<number, string>();
   /** Slot → highest sequence number received. */
   #highestSeq: Uint32Array = new Uint32Array(64);
@@ -114,15 +121,32 @@ export class Ledger {
     this.#slots = Math.max(this.#slots, slot + 1);
   }
 
-  /** The connection has ended; it stays in the rows of the broadcasts sent before, if there are any. */
+  /** The connection has ended; it stays in the rows of the broadcasts sent before. */
   left(slot: number, atUs: number): void {
-    if (!this.remembers) this.#forget(slot);
-    else if (this.#workers.has(slot)) this.#leftAtUs.set(slot, atUs);
+    // An attempt to come back that fails ends nothing.
+    if (this.#workers.has(slot) && !this.#leftAtUs.has(slot)) this.#leftAtUs.set(slot, atUs);
   }
 
-  #forget(slot: number): void {
+  /**
+   * The server has restored the session of a connection that had ended: it was a member all the time, and has got what was
+   * sent again.
+   * @returns whether it is a member
+   */
+  recovered(slot: number, atUs: number): boolean {
+    const fromUs = this.#leftAtUs.get(slot);
+    if (fromUs === undefined) return this.#workers.has(slot);
+    this.#leftAtUs.delete(slot);
+    const before = this.#absences.get(slot) ?? [];
+    this.#absences.set(slot, [...before, { fromUs, untilUs: atUs }]);
+    return true;
+  }
+
+  /** As if the connection had never been: its slot is free for another one. */
+  forget(slot: number): void {
     for (const members of this.#joinedAtUs.values()) members.delete(slot);
     this.#workers.delete(slot);
+    this.#leftAtUs.delete(slot);
+    this.#absences.delete(slot);
     if (slot < this.#joining.length) this.#joining[slot] = 0;
   }
 
@@ -190,6 +214,8 @@ export class Ledger {
     const cross = createHistogram();
     const members = this.#joinedAtUs.get(order.room);
     const counts = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0, notMember: 0 };
+    let missed = 0;
+    let resent = 0;
     // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
     const fromUs = order.latencyFromAtUs ?? Math.min(order.sentAtUs, order.intendedAtUs);
     const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
@@ -214,6 +240,18 @@ export class Ledger {
       if (joinedAtUs >= order.sentAtUs || leftAtUs < order.sentAtUs) continue;
       counts.expected++;
       const stored = sinceFirstUs[slot] ?? 0;
+      const absences = this.#absences.get(slot);
+      if (absences !== undefined) {
+        const receivedAtUs = stored === 0 ? undefined : (row?.firstAtUs ?? 0) + stored - 1;
+        if (keptAway(absences, order.sentAtUs, receivedAtUs)) {
+          missed++;
+          if (stored > 0) resent++;
+          else {
+            counts.lostDisconnected++;
+            continue;
+          }
+        }
+      }
       if (stored === 0) {
         // A later broadcast that arrived shows that this one was lost before the connection ended.
         if (leftAtUs === NEVER || (this.#highestSeq[slot] ?? 0) > order.seq) counts.lostConnected++;
@@ -236,6 +274,8 @@ export class Ledger {
       wrongContent: row?.wrongContent ?? 0,
       early,
       earlyByUs,
+      missed,
+      resent,
       latencyUs: { local: encodeHistogram(local), cross: encodeHistogram(cross) },
       firstUs: counts.received > 0 ? firstUs : 0,
       lastUs,
@@ -263,6 +303,15 @@ export class Ledger {
     this.#lastRow = row;
     return row;
   }
+}
+
+/**
+ * Whether an absence kept the copy away: it came with the return, or was sent while the connection was away and never came.
+ * @param receivedAtUs undefined if it never came
+ */
+function keptAway(absences: Absence[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
+  const atUs = receivedAtUs ?? sentAtUs;
+  return absences.some(({ fromUs, untilUs }) => fromUs <= atUs && atUs <= untilUs);
 }
 
 function grown<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {

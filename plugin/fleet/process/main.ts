@@ -47,6 +47,9 @@ process.on('message', (commands: FleetCommand[]) => {
     } else if (command.op === 'sight') {
       state.sightings.watch(command.watch);
       answer({ op: 'sighted', requestId: command.requestId, sightings: state.sightings.report() });
+    } else if (command.op === 'messages') {
+      const { requestId, stage } = command;
+      answer({ op: 'messages', requestId, counts: state.messages.enter(stage) });
     } else if (command.op === 'reset') {
       state.close();
       state = newState();
@@ -80,8 +83,8 @@ async function loadClients({ client, ownEvent: plan, defaults: { parser } }: Fle
     const { createOfficialClient } = await import('../official/client.ts');
     const { isolateExceptions } = await import('../official/isolate.ts');
     isolateExceptions();
-    const create: ConnectionManagerDependencies['createClient'] = (slot, options, sink) =>
-      createOfficialClient(slot, options, sink, counted);
+    const create: ConnectionManagerDependencies['createClient'] = (slot, options, sink, sessions) =>
+      createOfficialClient(slot, options, sink, counted, sessions);
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');

@@ -8,6 +8,7 @@ import { ConnectionManager, type ConnectionManagerDependencies } from './connect
 import { Ledger } from './ledger.ts';
 import { type ConnectionCommand, OpenSchedule } from './open-schedule.ts';
 import { OpenSeries } from './open-series.ts';
+import { RepeatedMessages } from './repeated-messages.ts';
 import { Sightings } from './sightings.ts';
 
 /** The process itself numbers the broadcasts of an own event. */
@@ -19,22 +20,28 @@ export class ProcessState {
   readonly ledger: Ledger;
   readonly sightings: Sightings;
   readonly connections: ConnectionManager;
+  readonly messages: RepeatedMessages;
   readonly #connectTimes = new ConnectTimes();
   readonly #openSeries = new OpenSeries(monotonicUs());
   readonly #schedule: OpenSchedule;
 
   constructor(
-    dependencies: Omit<ConnectionManagerDependencies, 'ledger' | 'sightings' | 'connectTimes' | 'openSeries'>,
+    dependencies: Omit<
+      ConnectionManagerDependencies,
+      'ledger' | 'sightings' | 'messages' | 'connectTimes' | 'openSeries'
+    >,
   ) {
     const { ownEvent, broadcasts } = dependencies.settings;
     const ledger = new Ledger(ownEvent ? { ...OWN_PLAN, bytes: ownEvent.bytes } : broadcasts);
     const sightings = new Sightings(ledger);
     this.ledger = ledger;
     this.sightings = sightings;
+    this.messages = new RepeatedMessages(dependencies.share);
     this.connections = new ConnectionManager({
       ...dependencies,
       ledger,
       sightings,
+      messages: this.messages,
       connectTimes: this.#connectTimes,
       openSeries: this.#openSeries,
     });
@@ -56,23 +63,27 @@ export class ProcessState {
     const { counts, joining, joined } = this.connections;
     const { connecting, connected, upgrading } = counts;
     const { received, reached } = this.ledger;
-    return { op: 'status', connecting, connected, upgrading, joining, joined, received, reached };
+    const { away } = this.connections.returns;
+    return { op: 'status', connecting, connected, upgrading, away, joining, joined, received, reached };
   }
 
   snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {
     const { connecting: _, upgrading: __, ...counted } = this.connections.counts;
     return {
       ...counted,
+      returns: this.connections.returns.snapshot(),
       health: processHealth(counted.connected, eventLoop),
       connectUs: this.#connectTimes.snapshot(),
       openings: this.#openSeries.snapshot(),
       receipts: this.ledger.totals(),
+      messages: this.messages.snapshot(),
     };
   }
 
   /** Drops all remaining connections, without reports. */
   close(): void {
     this.#schedule.close();
+    this.messages.close();
     this.connections.destroy();
   }
 }

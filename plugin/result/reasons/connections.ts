@@ -25,6 +25,7 @@ export function* connectionProblems(measurements: Measurements, result: Measured
     };
   }
   if (sum(Object.values(lost)) > 0) yield lostConnections(result);
+  yield* cameBack(connections);
   yield* missing(measurements, connections);
   yield* accounts(measurements);
   yield* notUpgraded(connections);
@@ -76,6 +77,19 @@ function lostConnections({ connections: { opened, held, lost }, stages, samples 
   };
 }
 
+function* cameBack({ reconnection }: Measured['connections']): Generator<Reason> {
+  if (!reconnection?.awayMs) return;
+  const { returned, recovered, awayMs } = reconnection;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const p99 = awayMs.p99 === null ? '' : `, 99 %: ${seconds(awayMs.p99)}`;
+  const sessions = `the server restored the sessions of ${recovered}, and ${returned - recovered} have new ones`;
+  yield {
+    code: 'CONNECTIONS_DROPPED',
+    message: `${returned} times a dropped connection came back, after ${seconds(awayMs.p50)} (median${p99}, longest: ${seconds(awayMs.max)}); ${sessions}`,
+    fix: 'see the logs of the workers and of the proxy at that time',
+  };
+}
+
 /** @returns the sample before which most connections had gone, until they were released */
 function steepestFall(
   stages: Measured['stages'],
@@ -104,11 +118,16 @@ function* missing(
 
 /** The engines' accounts against what the fleet's processes count themselves. */
 function* accounts({ snapshots }: Measurements): Generator<Reason> {
-  for (const { accounts: account, connected, transports, processes, from } of snapshots) {
+  for (const { accounts: account, connected, transports, processes, returns, from } of snapshots) {
     if (!processes.every(({ answers }) => answers)) continue;
     const fix = 'a bug: please report it with the folder of the run';
     if (account.alive !== connected) {
       const message = `engine ${from.engine} counts ${account.alive} living connections, but its fleet counts ${connected}`;
+      yield { code: 'ACCOUNTS_MISMATCH', message, fix };
+    }
+    const { dropped, returned, gaveUp, left, away } = returns;
+    if (account.returned !== returned || dropped !== returned + gaveUp + left + away) {
+      const message = `engine ${from.engine} counts ${account.returned} returns of dropped connections; its fleet counts ${dropped} drops, ${returned} returns, ${gaveUp} given up, ${left} left and ${away} away`;
       yield { code: 'ACCOUNTS_MISMATCH', message, fix };
     }
     const opened = account.alive + sum(Object.values(account.ended));

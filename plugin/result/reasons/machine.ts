@@ -42,7 +42,9 @@ export function saturationIn({ machine, generator }: Measured, window: Window): 
 
 /** Of the windows that are saturated, the one in which least was idle. */
 function* saturation(result: Measured): Generator<Reason> {
-  const saturated = (['ramp', 'broadcasts'] as const).flatMap((window) => saturationIn(result, window) ?? []);
+  const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
+    (window) => saturationIn(result, window) ?? [],
+  );
   const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
   if (!worst) return;
   const waited = Math.max(...worst.waits);

@@ -16,6 +16,8 @@ export interface Member {
   config?: object;
   options?: object;
   room?: string;
+  /** A step of the flow, before the `hold`. */
+  step?: object;
   /** What happens while the run lasts. */
   during?: (run: StartedRun, zoo: ZooServer) => Promise<void>;
   /** All reasons of the verdict; none: the run is VALID. */

@@ -34,6 +34,8 @@ export interface Habits {
   stamp?(nowUs: number): number;
   /** What is reported of a broadcast. */
   sent?(truth: BroadcastSent): BroadcastSent;
+  /** In place of one acknowledgement at once. `n` counts the batches of the load, from 1. */
+  batch?(ack: () => void, n: number, socket: Socket): void;
   /** @param control the control port that answers, from 0 */
   stats?(truth: WorkerStats, control: number): WorkerStats;
   /** Before a collection is confirmed. */
@@ -71,6 +73,7 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
   });
   const load: Socket[] = [];
   let connected = 0;
+  let batches = 0;
   io.on('connection', (socket) => {
     const n = ++connected - RECEIVERS;
     socket.on(EVENTS.joinRoom, async ({ clientKey: room }: { clientKey: string }, ack) => {
@@ -81,6 +84,11 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
       ack?.({ seq, roundTripUs: monotonicUs() - sentAtUs }),
     );
     if (n <= 0) return;
+    socket.on(EVENTS.eventBatch, (_events: unknown, ack: () => void) => {
+      batches++;
+      if (habits.batch) habits.batch(ack, batches, socket);
+      else ack();
+    });
     load.push(socket);
     socket.on('disconnect', () => void load.splice(load.indexOf(socket), 1));
     habits.connected?.(socket, n);
@@ -140,6 +148,7 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
           return { worker: WORKER, durationMs: 0 };
         },
         stats: () => habits.stats?.(truth(), index) ?? truth(),
+        batches: () => ({ worker: WORKER, batches: 0, events: 0, handlerMs: null, eventLoop: IDLE_LOOP }),
         time: () => ({ monotonicUs: monotonicUs() }),
       };
       serveControl(

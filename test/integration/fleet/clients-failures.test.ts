@@ -7,6 +7,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
 import { Server } from 'socket.io';
 import type { ClientOptions } from '../../../plugin/fleet/client.ts';
 import { OPEN_PACKET, serverFrame, text } from '../../helpers/fake-wire.ts';
@@ -257,6 +258,27 @@ for (const kind of KINDS) {
         assert.equal((await sink.next('closed')).reason, reason);
         assert.equal(sink.reports.length, 2);
       }
+    });
+
+    test('compression that was not agreed on, or not kept to', async () => {
+      const granting = (grant: string, ...frames: Buffer[]) =>
+        rawServer((socket, request) => {
+          socket.write(upgrade(request).replace('\r\n\r\n', `\r\nSec-WebSocket-Extensions: ${grant}\r\n\r\n`));
+          for (const frame of frames) socket.write(frame);
+        });
+      const compression = true;
+      assert.equal(await causeOf(await granting('permessage-deflate')), 'not_websocket');
+      assert.equal(await causeOf(await granting('x-deflate'), { compression }), 'not_websocket');
+      assert.equal(
+        await causeOf(await granting('permessage-deflate; server_max_window_bits=16'), { compression }),
+        'not_websocket',
+      );
+      const bad = serverFrame(0x41, Buffer.alloc(100, 0xff));
+      assert.equal(await causeOf(await granting('permessage-deflate', bad), { compression }), 'not_websocket');
+      const control = serverFrame(0x49, '');
+      assert.equal(await causeOf(await granting('permessage-deflate', control), { compression }), 'not_websocket');
+      const bomb = serverFrame(0x41, deflateRawSync(Buffer.alloc(20_000_000)));
+      assert.equal(await causeOf(await granting('permessage-deflate', bomb), { compression }), 'message_too_large');
     });
 
     test('pings that stop coming', async () => {

@@ -45,7 +45,8 @@ class ServerLog extends EventEmitter {
 
 const log = new ServerLog();
 const http = createServer();
-const io = new Server(http, { pingInterval: 100, pingTimeout: 5000, maxHttpBufferSize: 1e7 });
+// Compresses what goes to clients that ask for it.
+const io = new Server(http, { pingInterval: 100, pingTimeout: 5000, maxHttpBufferSize: 1e7, perMessageDeflate: true });
 let url = '';
 
 function record(namespace: string) {
@@ -96,9 +97,10 @@ beforeEach(() => {
 });
 
 /** The whole story of one client, told to server and sink. */
-async function story(kind: ClientKindUnderTest) {
+async function story(kind: ClientKindUnderTest, compression: boolean) {
   const sink = new RecordingSink();
-  const options = { url, transports: kind.transports, query: { token: 'a b&c' }, headers: { 'X-Id': '7' } };
+  const { transports } = kind;
+  const options = { url, transports, compression, query: { token: 'a b&c' }, headers: { 'X-Id': '7' } };
   const asked = { auth: { password: 'open sesame' }, acknowledge: ['yes', { n: 1 }] };
   const client = kind.create(3, clientOptions({ ...options, ...asked }), sink);
   client.interest = new Set(['plain', 'blob', 'question']);
@@ -136,8 +138,9 @@ async function story(kind: ClientKindUnderTest) {
   client.emit('/chat', 'kick me', [false]);
   await sink.next('closed');
   client.emit('/chat', 'not connected any more', []);
-  client.emit('/', 'still here', [], 9);
+  client.emit('/', 'still here', ['z'.repeat(2000)], 9);
   await sink.next('ack', 3);
+  assert.equal(client.isCompressed, compression && transports.includes('websocket'), kind.name);
   client.close();
   await sink.next('closed', 2);
   await log.until('disconnect', 3);
@@ -160,13 +163,15 @@ function comparable(sink: RecordingSink): unknown[] {
   );
 }
 
-test('all clients tell the server the same, and report the same', async () => {
-  const light = await story(lightClient);
-  for (const kind of OTHERS) {
-    log.entries = [];
-    const other = await story(kind);
-    assert.deepEqual(other.log, light.log, kind.name);
-    assert.deepEqual(other.reports, light.reports, kind.name);
+test('all clients tell the server the same, and report the same, with compression as without', async () => {
+  const light = await story(lightClient, false);
+  for (const compression of [false, true]) {
+    for (const kind of compression ? [lightClient, ...OTHERS] : OTHERS) {
+      log.entries = [];
+      const other = await story(kind, compression);
+      assert.deepEqual(other.log, light.log, kind.name);
+      assert.deepEqual(other.reports, light.reports, kind.name);
+    }
   }
   assert.deepEqual(
     light.log.filter(([kind]) => kind === 'answered'),

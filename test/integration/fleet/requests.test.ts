@@ -42,11 +42,15 @@ async function polled(kind: ClientKindUnderTest): Promise<RecordedSession> {
   return server;
 }
 
-async function upgraded(kind: ClientKindUnderTest): Promise<RecordedSession> {
+async function upgraded(kind: ClientKindUnderTest, compression: boolean): Promise<RecordedSession> {
   const server = new RecordedSession(['websocket']);
   const sink = new RecordingSink();
   const url = await server.listen();
-  const client = kind.create(0, clientOptions({ ...OPTIONS, url, transports: ['polling', 'websocket'] }), sink);
+  const client = kind.create(
+    0,
+    clientOptions({ ...OPTIONS, url, compression, transports: ['polling', 'websocket'] }),
+    sink,
+  );
   client.connect('/');
   await sink.next('open');
   assert.equal((await sink.next('upgraded')).transport, 'upgraded');
@@ -73,13 +77,18 @@ suite('what a server receives', () => {
     assert.equal(light.posts.at(-1)?.headers.cookie, 'route=a');
   });
 
-  test('while upgrading', async () => {
-    const [light, official] = [await upgraded(lightUpgradingClient), await upgraded(upgradingClient)];
-    assert.deepEqual(light.posts, official.posts);
-    assert.deepEqual(light.polls, official.polls);
-    assert.deepEqual(light.upgrades, official.upgrades);
-    assert.deepEqual(light.frames, official.frames);
-    assert.deepEqual(light.order, official.order);
-    assert.deepEqual(light.order, ['GET', 'POST 40', 'upgrade', 'GET', 'GET']);
-  });
+  for (const compression of [false, true]) {
+    test(`while upgrading, with compression ${compression ? 'on' : 'off'}`, async () => {
+      const light = await upgraded(lightUpgradingClient, compression);
+      const official = await upgraded(upgradingClient, compression);
+      assert.deepEqual(light.posts, official.posts);
+      assert.deepEqual(light.polls, official.polls);
+      assert.deepEqual(light.upgrades, official.upgrades);
+      assert.deepEqual(light.frames, official.frames);
+      assert.deepEqual(light.order, official.order);
+      assert.deepEqual(light.order, ['GET', 'POST 40', 'upgrade', 'GET', 'GET']);
+      const offer = light.upgrades[0]?.headers['sec-websocket-extensions'];
+      assert.equal(offer, compression ? 'permessage-deflate; client_max_window_bits' : undefined);
+    });
+  }
 });

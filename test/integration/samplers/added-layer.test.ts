@@ -55,7 +55,7 @@ describe('a layer that was added to the table', linux, () => {
     const measured = measurements({
       plateaus,
       peakConnections: 200,
-      cpu: { ramps: [window], idle: [], broadcast: window },
+      cpu: { ramps: [window], idle: [], messages: [], broadcast: window },
     });
     result = resultSchema.parse({
       ...perfectResult(),

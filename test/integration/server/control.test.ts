@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import type { WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerBatches, WorkerStats } from '../../../protocol/events.ts';
 import { ask, connectClient, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
 
 async function setUp(t: TestContext) {
@@ -31,6 +31,22 @@ test('the measured port has no control namespace, and control connections are no
   });
   await connectClient(app.url);
   assert.equal((await ask<WorkerStats>(control, 'stats')).connections, 1);
+});
+
+test('batches are those since the previous request, with the time that their handler took', async (t) => {
+  const { app, control } = await setUp(t);
+  const client = await connectClient(app.url);
+  const before = await ask<WorkerBatches>(control, 'batches');
+  assert.deepEqual([before.worker, before.batches, before.events, before.handlerMs], ['w0', 0, 0, null]);
+  assert.deepEqual(await client.emitWithAck('event_batch', [{ n: 1 }, { n: 2 }, { n: 3 }]), { events: 3 });
+  assert.deepEqual(await client.emitWithAck('event_batch', { n: 4 }), { events: 1 });
+  client.emit('event_batch', [1]);
+  await client.emitWithAck('event_batch', []);
+  const { batches, events, handlerMs, eventLoop } = await ask<WorkerBatches>(control, 'batches');
+  assert.deepEqual([batches, events], [4, 5]);
+  assert.ok(handlerMs && handlerMs.p50 > 0 && handlerMs.p95 >= handlerMs.p50 && handlerMs.max < 1000);
+  assert.ok(eventLoop.utilization > 0);
+  assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
 test('stats report the state of the worker', async (t) => {

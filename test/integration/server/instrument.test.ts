@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server } from 'socket.io';
-import type { Broadcast, BroadcastSent, WorkerStats } from '../../../protocol/events.ts';
+import type { Broadcast, BroadcastSent, WorkerBatches, WorkerStats } from '../../../protocol/events.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
 import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
 
@@ -12,6 +12,7 @@ import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers
 interface Incoming {
   subscribe: (topic: string, ack: (ok: boolean) => void) => void;
   join_room: (room: { clientKey: string }, ack?: (answer: string) => void) => void;
+  event_batch: (events: unknown[], ack: (answer: string) => void) => void;
 }
 
 /**
@@ -66,6 +67,14 @@ test('one line gives any Socket.IO server the whole contract', async (t) => {
   assert.equal((await ask<WorkerStats>(control, 'stats')).worker, 'chat1');
   const metrics = await (await fetch(`http://127.0.0.1:${instrumentation.controlPort}/metrics`)).text();
   assert.match(metrics, /capacity_connections\{worker="chat1"\} 1/);
+});
+
+test('the server’s own handler of event_batch decides, and its acknowledgement is the only one', async (t) => {
+  const { io, url, login, control } = await setUp(t);
+  io.on('connection', (socket) => void socket.on('event_batch', (_events, ack) => ack('stored')));
+  const client = await connectClient(url, login);
+  assert.equal(await client.emitWithAck('event_batch', [1, 2]), 'stored');
+  assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
 test('the server’s own join_room handler decides, and instrument acknowledges if it does not', async (t) => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Server, type Socket } from 'socket.io';
+import { Server, type ServerOptions, type Socket } from 'socket.io';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
@@ -16,9 +16,13 @@ import { connectionTo } from '../../helpers/connection.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 
 /** Every client is in the room of the user as whom it logged in, as in a chat. */
-async function startChat(t: TestContext, options: InstrumentOptions = { token: TOKEN }) {
+async function startChat(
+  t: TestContext,
+  options: InstrumentOptions = { token: TOKEN },
+  serverOptions: Partial<ServerOptions> = {},
+) {
   const http = createServer();
-  const io = new Server(http);
+  const io = new Server(http, serverOptions);
   io.on('connection', (socket) => {
     const { user } = socket.handshake.auth;
     if (user) socket.join(`user:${user}`);
@@ -33,8 +37,8 @@ async function startChat(t: TestContext, options: InstrumentOptions = { token: T
     await instrumentation.close();
     await io.close();
   });
-  const connect = async (user?: string) => {
-    const client = await connectClient(url, { auth: { user } });
+  const connect = async (user?: string, reconnection = false) => {
+    const client = await connectClient(url, { auth: { user }, reconnection, reconnectionDelay: 1 });
     clients.push(client);
     return client;
   };
@@ -178,4 +182,19 @@ test('after the end no connection keeps the handlers', async (t) => {
   await instrumentation.close();
   const socket = socketOf(client);
   assert.deepEqual([socket.listenerCount('join_room'), socket.listenerCount('broadcast_echo')], [0, 0]);
+});
+
+test('a room stays one for measurements when the server restores the sessions of its members', async (t) => {
+  const { io, connect, socketOf } = await startChat(t, undefined, { connectionStateRecovery: {} });
+  const member = await connect(undefined, true);
+  await member.emitWithAck('join_room', 'capacity');
+  const heard = onceOf(member, 'news');
+  io.to('capacity').emit('news');
+  await heard;
+  const back = onceOf(member, 'connect');
+  socketOf(member).conn.close();
+  await back;
+  assert.equal(member.recovered, true);
+  const other = await connect();
+  assert.equal((await other.emitWithAck('join_room', 'capacity')).members, 2);
 });

@@ -5,7 +5,7 @@ import { PUBLISHED_SIZES, TECHRACERS } from '../../../docs/studies/published.ts'
 import { deliveryByItsOwnFigures, slopeOf } from '../../../docs/studies/published-report.ts';
 import { studies } from '../../../docs/studies/studies.data.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import { waves } from '../../helpers/waves.ts';
 
 function report(connections: number): Report {
@@ -66,7 +66,6 @@ describe('the page on the studies', () => {
   it('has a column or a row for each of our runs elsewhere', () => {
     const page = studies([report(5000), report(32_000)]);
     assert.deepEqual(cells(page.techracers)[0], ['', 'The study', 'us, 5,000', 'us, 32,000']);
-    assert.equal(cells(page.raccoon).filter(([first]) => first === 'us').length, 2);
     assert.equal(cells(page.linearity).length, 3);
   });
 
@@ -90,6 +89,21 @@ describe('the page on the studies', () => {
       /collected after each[\s\S]*garbage not collected[\s\S]*leaks 20\.0 KB[\s\S]*grows by 20\.0 KB per connection/,
     );
     assert.equal(cells(page.linearity).length, 2);
+  });
+
+  it('puts runs whose connections send batches below Raccoon’s, and nowhere else', () => {
+    const result = resultWithMessages();
+    result.connections.target = 10_000;
+    const sending = describeReport('10k', result);
+    assert.equal(sending.title, '10,000 connections, messages of clients');
+    const page = studies([report(5000), sending]);
+    const [own, ...others] = cells(page.raccoon).filter(([first]) => first?.startsWith('us'));
+    assert.deepEqual(others, []);
+    const events = ['us: VALID', '10 s', '5,000', '2', '7,500,000', '0.03 ms', '2.40 ms', '–', '–'];
+    assert.deepEqual(own, [...events, '4.20 ms (18.0 ms)', '8.75 ms (28.0 ms)', '111', '45.3', '0.11']);
+    assert.ok(cells(page.raccoon).every((row) => row.length === own?.length));
+    assert.match(page.sideBySide, /10,000<\/th>\s*<td[^>]*>us: no report yet/);
+    assert.match(studies([report(5000)]).raccoon, /us: no report yet/);
   });
 
   it('fills itself from nothing, and takes no INVALID run', () => {

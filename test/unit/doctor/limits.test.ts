@@ -172,6 +172,9 @@ it('memory: a local stack’s connection takes several times a remote one’s', 
   const official = maxOf('machineMemory', remote({ machine, load: { client: 'official' } })) ?? 0;
   const light = maxOf('machineMemory', remote({ machine })) ?? 0;
   assert.ok(light > 3 * local && official < light / 2, `${light} ${official}`);
+  const compressed = maxOf('machineMemory', situation({ machine, load: { compression: true } })) ?? 0;
+  assert.ok(compressed > 15_000 && compressed < local / 4, String(compressed));
+  assert.ok((maxOf('machineMemory', remote({ machine, load: { compression: true } })) ?? 0) < light / 4);
 });
 
 it('connection tracking: two entries through the stack, one otherwise; none where it does not track', () => {

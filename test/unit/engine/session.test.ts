@@ -4,9 +4,6 @@ import { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench, type Outcome } from '../../helpers/virtual-user.ts';
 
-/** Attempts one, three and five seconds after the drop. */
-const RECONNECTION = { attempts: 3, delay: 1, maxDelay: 2, jitter: 0 };
-
 /** A virtual user in virtual time, on a connection that the test drops. */
 class Play {
   readonly time: VirtualTime;
@@ -69,16 +66,6 @@ describe('a dropped connection', () => {
     });
   }
 
-  it('that ended at once comes back where it is asked to', async () => {
-    const bench = new Bench({ reconnection: { attempts: 3, delay: 0.001, maxDelay: 0.002 } });
-    let opens = 0;
-    bench.fleet.onOpen = (connection) => ++opens <= 2 && connection.drop('transport close');
-    const outcome = await bench.play([{ connect: true }, { emit: ['at last'] }]);
-    assert.equal(outcome.error, null);
-    assert.equal(opens, 3);
-    assert.deepEqual(bench.fleet.sent, [['/', 'at last']]);
-  });
-
   it('counts as failed when it is lost, not when its step ends; and once', async (t) => {
     const play = new Play(t);
     const { tally, signals } = play.bench.engine;
@@ -128,14 +115,17 @@ describe('a dropped connection', () => {
   });
 });
 
-describe('a connection that is to be restored', () => {
-  it('comes back with all its namespaces, and what is sent meanwhile waits for it', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    const { bench, time } = play;
-    play.after(100, () => {
-      bench.fleet.failures.push('ECONNREFUSED');
-      play.connection.drop('transport close');
-    });
+describe('a connection that its process brings back', () => {
+  /** Dropped after `ms`, with all its namespaces. */
+  const dropAfter = (play: Play, ms: number) =>
+    play.after(ms, () => play.connection.drop('transport close', undefined, true));
+
+  it('carries all its namespaces again, and what is sent meanwhile waits for it', async (t) => {
+    const play = new Play(t, { reconnection: true });
+    const { bench } = play;
+    dropAfter(play, 100);
+    play.after(1000, () => play.connection.comeBack('/', 1));
+    play.after(2000, () => play.connection.comeBack('/chat'));
     const outcome = await play.flow(
       { connect: true },
       { emit: ['a'], namespace: '/chat' },
@@ -151,121 +141,72 @@ describe('a connection that is to be restored', () => {
       ['/chat', 'c'],
       ['/new', 'd'],
     ]);
-    assert.ok(time.nowMs >= 3000, 'one of the two had a second attempt');
-    assert.equal(bench.engine.tally.reconnects, 2);
+    assert.ok(play.time.nowMs >= 2000);
     assert.equal(bench.counters['socketio.reconnect'], 2);
-    assert.equal(bench.engine.tally.retries, 1);
     assert.equal(bench.counters['socketio.retry'], 1);
-    assert.equal(bench.counters['socketio.connects'], 3, 'reconnections not included');
+    assert.equal(bench.counters['socketio.connects'], 3, 'returns not included');
   });
 
   it('holds up a namespace that is opened on it meanwhile', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('transport close'));
+    const play = new Play(t, { reconnection: true });
+    dropAfter(play, 100);
+    play.after(1100, () => play.connection.comeBack('/'));
     const opened: [string, number][] = [];
     play.bench.fleet.onOpen = (_, namespace) => opened.push([namespace, Math.round(play.time.nowMs / 100) * 100]);
     await play.flow({ connect: true }, { think: 0.5 }, { emit: ['d'], namespace: '/new' });
     assert.deepEqual(opened, [
       ['/', 0],
-      ['/', 1100],
       ['/new', 1100],
     ]);
   });
 
-  it('is opened as it was the first time', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('transport close'));
-    await play.flow({ connect: { auth: { token: 'x' } } }, { think: 5 });
-    assert.deepEqual(play.connection.overrides, [{ auth: { token: 'x' } }, { auth: { token: 'x' } }]);
-  });
-
-  it('comes back alone when only one of its namespaces was lost', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('parse error', '/chat'));
-    const opened: string[] = [];
-    play.bench.fleet.onOpen = (_, namespace) => opened.push(namespace);
-    await play.flow({ connect: true }, { emit: ['a'], namespace: '/chat' }, { think: 5 });
-    assert.deepEqual(opened, ['/', '/chat', '/chat']);
-  });
-
-  it('leaves other connections of the virtual user alone', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.bench.fleet.connections[1]?.drop('transport close'));
-    await play.flow({ connect: '/a' }, { connect: '/b' }, { think: 5 });
-    assert.deepEqual(play.opens, [1, 2]);
-  });
-
-  it('is restored once, however often it is reported as dropped meanwhile', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('transport close'));
-    play.after(200, () => play.connection.drop('transport close'));
-    const outcome = await play.flow({ connect: true }, { think: 10 });
+  it('can drop and come back in the same breath as it opens', async () => {
+    const bench = new Bench({ reconnection: true });
+    bench.fleet.onOpen = (connection) => {
+      connection.drop('transport close', undefined, true);
+      connection.comeBack('/');
+    };
+    const outcome = await bench.play([{ connect: true }, { emit: ['at last'] }]);
     assert.equal(outcome.error, null);
-    assert.deepEqual(play.opens, [2]);
-    assert.equal(play.bench.engine.tally.reconnects, 1);
+    assert.deepEqual(bench.fleet.sent, [['/', 'at last']]);
   });
 
-  it('is restored again when it drops again afterwards', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('transport close'));
-    play.after(3000, () => play.connection.drop('transport close'));
-    await play.flow({ connect: true }, { think: 10 });
-    assert.deepEqual(play.opens, [3]);
-    assert.equal(play.bench.engine.tally.reconnects, 2);
-    assert.equal(play.bench.engine.tally.retries, 0);
+  it('can come back later than that', async (t) => {
+    const play = new Play(t, { reconnection: true });
+    play.bench.fleet.onOpen = (connection) => connection.drop('transport close', undefined, true);
+    play.after(1000, () => play.connection.comeBack('/'));
+    const outcome = await play.flow({ connect: true }, { emit: ['at last'] });
+    assert.equal(outcome.error, null);
+    assert.ok(play.time.nowMs >= 1000);
   });
 
-  it('is given up after the last attempt, with the reason of the drop', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
+  it('is lost when its process gives it up, with the reason of the drop', async (t) => {
+    const play = new Play(t, { reconnection: true });
     const { bench } = play;
-    play.after(100, () => {
-      bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED', 'ECONNREFUSED');
-      play.connection.drop('transport close');
-    });
+    dropAfter(play, 100);
+    play.after(5000, () => play.connection.stayAway('transport close', 2));
     const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
     assert.equal(outcome.error?.code, 'disconnected_transport_close');
-    assert.deepEqual(play.opens, [1 + 3]);
-    assert.deepEqual([bench.engine.tally.retries, bench.engine.tally.reconnects], [2, 0]);
+    assert.equal(bench.counters['socketio.retry'], 2);
     assert.deepEqual(bench.fleet.sent, []);
   });
 
-  it('stays away when the server sent it away', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('io server disconnect', '/'));
-    const outcome = await play.flow({ connect: true }, { think: 10 });
-    assert.equal(outcome.error?.code, 'disconnected_io_server_disconnect');
-    assert.deepEqual(play.opens, [1]);
+  it('is lost with its process', async (t) => {
+    const play = new Play(t, { reconnection: true });
+    dropAfter(play, 100);
+    play.after(5000, () => play.connection.drop('fleet process died'));
+    const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
+    assert.equal(outcome.error?.code, 'disconnected_fleet_process_died');
   });
 
-  it('is not opened for a virtual user that has left meanwhile', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('transport close'));
-    const outcome = await play.flow({ connect: true }, { think: 0.5 });
-    assert.equal(outcome.error, null);
-    await play.time.pass(60_000);
-    assert.deepEqual(play.opens, [1]);
-    assert.equal(play.bench.engine.tally.reconnects, 0);
-  });
-
-  it('is not opened beside the one that the flow has made in its place', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => play.connection.drop('transport close'));
+  it('does not keep the virtual user from leaving, or from making another', async (t) => {
+    const play = new Play(t, { reconnection: true });
+    dropAfter(play, 100);
     const outcome = await play.flow({ connect: true }, { think: 0.5 }, { connect: '/' }, { think: 60 });
     assert.equal(outcome.error, null);
     assert.deepEqual(play.opens, [1, 1]);
-  });
-
-  it('is not missed when the flow replaces it during the last attempt', async (t) => {
-    const play = new Play(t, { reconnection: { ...RECONNECTION, attempts: 1 } });
-    play.after(100, () => {
-      const { connection } = play;
-      const closed = Promise.withResolvers<never>();
-      connection.open = () => closed.promise;
-      connection.close = async () => closed.reject(new Error('closed by the virtual user'));
-      connection.drop('transport close');
-    });
-    const outcome = await play.flow({ connect: true }, { think: 5 }, { connect: '/' }, { think: 1 });
-    assert.equal(outcome.error, null);
+    play.bench.fleet.connections[0]?.stayAway('transport close');
+    assert.equal(play.bench.engine.tally.failed, 0);
   });
 });
 
@@ -365,17 +306,6 @@ describe('what the server said', () => {
     assert.equal(error, null);
     assert.ok(play.time.nowMs >= 30_000, String(play.time.nowMs));
     assert.match(String(play.bench.engine.tally.examples.http_429), /429/);
-  });
-
-  it('is obeyed by reconnections, too', async (t) => {
-    const play = new Play(t, { reconnection: RECONNECTION });
-    play.after(100, () => {
-      play.bench.fleet.failures.push(refused(20_000));
-      play.connection.drop('transport close');
-    });
-    const { error } = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'], acknowledge: false });
-    assert.equal(error, null);
-    assert.ok(play.time.nowMs >= 20_000, String(play.time.nowMs));
   });
 
   it('ends the retries if it is to stay away for longer than a run can wait', async (t) => {

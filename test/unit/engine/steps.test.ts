@@ -64,6 +64,37 @@ describe('connect', () => {
   });
 });
 
+describe('every', () => {
+  const spec = { seconds: 10, emit: { channel: 'batch', data: { n: 1 } } };
+
+  it('starts on the connection that it needs, and ends at once', async () => {
+    const bench = new Bench({}, {}, 'http://127.0.0.1:1/tenant');
+    const outcome = await bench.play([{ every: { ...spec, acknowledge: true }, namespace: 'chat' }]);
+    assert.equal(outcome.error, null);
+    const connection = bench.fleet.only;
+    assert.deepEqual(connection.overrides.length, 1);
+    const message = { namespace: '/tenant/chat', event: 'batch', args: [{ n: 1 }] };
+    assert.deepEqual(connection.repeated, [{ ...message, periodUs: 10_000_000, count: 1, acknowledge: true }]);
+    assert.deepEqual(connection.sent, []);
+  });
+
+  it('puts as many copies of its data in a message as it is to have events', async () => {
+    const bench = new Bench();
+    await bench.play([{ every: { ...spec, emit: ['batch', 'e'], events: 3, count: 2 } }]);
+    const [message] = bench.fleet.only.repeated;
+    assert.deepEqual([message?.args, message?.count, message?.acknowledge], [[['e', 'e', 'e']], 2, false]);
+  });
+
+  it('starts on every connection of a virtual user with many, with one message for all virtual users', async () => {
+    const bench = new Bench();
+    const flow = [{ connect: { count: 3, ratePerSec: 1000 } }, { every: spec }];
+    await bench.play(flow);
+    const sent = bench.fleet.connections.map(({ repeated }) => repeated[0]);
+    assert.equal(sent.length, 3);
+    assert.equal(new Set(sent).size, 1);
+  });
+});
+
 describe('emit', () => {
   it('opens the connection it needs and sends a list, or channel and data', async () => {
     const bench = new Bench();

@@ -17,6 +17,7 @@ test('a connection is in one state at a time, whatever is reported of it in what
     (one: Account) => accounts.failed(one, 'ECONNREFUSED'),
     (one: Account) => accounts.ended(one, 'transport close'),
     (one: Account) => accounts.ended(one, 'io client disconnect'),
+    (one: Account) => accounts.returned(one),
   ];
   for (const account of all) accounts.begin(account);
   // Every sequence of three reports, and some more of a simple generator.
@@ -35,20 +36,20 @@ test('follows a connection that is tried again, lost, restored and closed', () =
   const account = fresh();
   const read = () => accounts.read();
   accounts.begin(account);
-  assert.deepEqual(read(), { asked: 1, pending: 1, alive: 0, failed: {}, ended: {} });
+  assert.deepEqual(read(), { asked: 1, pending: 1, alive: 0, failed: {}, ended: {}, returned: 0 });
   accounts.failed(account, 'EMFILE');
-  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: { EMFILE: 1 }, ended: {} });
+  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: { EMFILE: 1 }, ended: {}, returned: 0 });
   accounts.begin(account);
   accounts.opened(account);
-  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 1, failed: {}, ended: {} });
+  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 1, failed: {}, ended: {}, returned: 0 });
   accounts.ended(account, 'transport close');
-  accounts.begin(account);
-  accounts.failed(account, 'ECONNREFUSED');
-  assert.deepEqual(read().ended, { 'transport close': 1 });
-  accounts.begin(account);
-  accounts.opened(account);
+  assert.deepEqual([read().ended, read().returned], [{ 'transport close': 1 }, 0]);
+  accounts.returned(account);
+  accounts.returned(account);
+  assert.deepEqual([read().alive, read().ended, read().returned], [1, {}, 1]);
   accounts.ended(account, 'io client disconnect');
-  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: {}, ended: { 'io client disconnect': 1 } });
+  const ended = { 'io client disconnect': 1 };
+  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: {}, ended, returned: 1 });
 });
 
 test('one that is closed before it opens has failed; one that never began was not asked for', () => {
@@ -59,5 +60,5 @@ test('one that is closed before it opens has failed; one that never began was no
   assert.equal(accounts.read().pending, 1, 'until its opening is answered');
   accounts.failed(begun, 'closed');
   accounts.ended(never, 'closed');
-  assert.deepEqual(accounts.read(), { asked: 1, pending: 0, alive: 0, failed: { closed: 1 }, ended: {} });
+  assert.deepEqual(accounts.read(), { asked: 1, pending: 0, alive: 0, failed: { closed: 1 }, ended: {}, returned: 0 });
 });

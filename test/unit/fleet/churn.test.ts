@@ -14,7 +14,7 @@ const ROOM = 'capacity';
 const NO_BROADCASTS = { count: 0, bytes: 1000 };
 
 it('take the slots of those before them, whose clients are strangers from then on', () => {
-  const table = new ConnectionTable(true);
+  const table = new ConnectionTable({ reconnects: false, reusesSlots: true });
   let before: Client | undefined;
   for (let id = 0; id < 1000; id++) {
     const connection = table.findOrAdd(id);
@@ -34,8 +34,9 @@ it('are members only while they last', () => {
   assert.equal(ledger.remembers, false);
   for (let index = 0; index < 1000; index++) {
     ledger.joined(index % 10, ROOM, 'w0', index);
-    if (index >= 10) ledger.left(index % 10, index);
-    else ledger.joining(index);
+    ledger.joining(index % 10);
+    ledger.left(index % 10, index);
+    ledger.forget(index % 10);
   }
   assert.equal(ledger.slots, 10);
   const { expected, unexpected } = ledger.freeze({ seq: 1, room: ROOM, sentAtUs: 5000, intendedAtUs: 5000 });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Client, ClientSink } from '../../../plugin/fleet/client.ts';
+import { type Client, type ClientSink, NO_SESSIONS } from '../../../plugin/fleet/client.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
 import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
 import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
+import { RepeatedMessages } from '../../../plugin/fleet/process/repeated-messages.ts';
 import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 
@@ -17,8 +18,15 @@ function idleConnections() {
   const clients: Client[] = [];
   const nothing = () => {};
   const createClient = (slot: number) => {
-    const calls = { connect: nothing, emit: nothing, close: nothing, destroy: nothing };
-    const client: Client = { slot, interest: undefined, transport: 'websocket', isUpgrading: false, ...calls };
+    const calls = { connect: nothing, emit: nothing, repeat: () => false, close: nothing, destroy: nothing };
+    const idle = {
+      interest: undefined,
+      sessions: NO_SESSIONS,
+      transport: 'websocket',
+      isUpgrading: false,
+      isCompressed: false,
+    } as const;
+    const client: Client = { slot, ...idle, ...calls };
     clients.push(client);
     return client;
   };
@@ -37,6 +45,7 @@ function idleConnections() {
     sightings: new Sightings(new Ledger()),
     connectTimes: new ConnectTimes(),
     openSeries: new OpenSeries(0),
+    messages: new RepeatedMessages({ index: 0, of: 1 }),
     pacer: { add: (leave: () => void) => void leaves.push(leave) } as Pacer,
     answer: (answer) => void answers.push(answer),
   });

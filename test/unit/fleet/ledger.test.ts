@@ -121,3 +121,21 @@ test('a receipt from before the send shows the clocks as apart', () => {
   const row = ledger.freeze(order(1));
   assert.deepEqual([row.received, row.firstUs, row.early, row.earlyByUs], [1, 0, 1, 100]);
 });
+
+test('a restored session has been a member all the time; what kept a copy away is known', () => {
+  const ledger = ledgerOf(4);
+  for (let slot = 0; slot < 4; slot++) ledger.left(slot, 2000);
+  ledger.left(0, 2500); // an attempt to come back that failed
+  // Sent at 2100 while all were away: two get it again when they come back.
+  for (const slot of [0, 1]) ledger.receive(slot, 2, 'w0', 2900);
+  for (const slot of [0, 1, 2]) assert.equal(ledger.recovered(slot, 3000), true);
+  for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 'w0', 3200);
+  const meanwhile = ledger.freeze(order(2, 2100));
+  assert.deepEqual([meanwhile.expected, meanwhile.received, meanwhile.missed, meanwhile.resent], [3, 2, 3, 2]);
+  assert.deepEqual([meanwhile.lostConnected, meanwhile.lostDisconnected, meanwhile.firstUs], [0, 1, 800]);
+  const after = ledger.freeze(order(3, 3100));
+  assert.deepEqual([after.expected, after.received, after.missed, after.resent], [3, 3, 0, 0]);
+  const before = ledger.freeze(order(1, 1900));
+  assert.deepEqual([before.expected, before.lostConnected, before.lostDisconnected, before.missed], [4, 3, 1, 0]);
+  assert.equal(ledger.recovered(9, 3000), false, 'no member');
+});

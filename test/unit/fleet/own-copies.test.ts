@@ -5,6 +5,7 @@ import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
 import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
+import { RepeatedMessages } from '../../../plugin/fleet/process/repeated-messages.ts';
 import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { AUDIENCE } from '../../../protocol/link.ts';
@@ -26,6 +27,7 @@ test('one frame of each kind stands in its column, and the columns add up', () =
     sightings,
     connectTimes: new ConnectTimes(),
     openSeries: new OpenSeries(0),
+    messages: new RepeatedMessages({ index: 0, of: 1 }),
     pacer: { add: () => {}, close: () => {} } as never,
     answer: () => {},
   });

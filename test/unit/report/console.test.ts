@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { renderConsole } from '../../../report/console/console.ts';
-import { perfectBatch, perfectResult } from '../../helpers/results.ts';
+import { perfectBatch, perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
 function render(result: Result, width = 100): string {
   return renderConsole(resultSchema.parse(result), { color: false, width });
@@ -168,8 +168,22 @@ test('colour only when asked for, and then the same text', () => {
   assert.equal(stripVTControlCharacters(colored), plain);
 });
 
+test('messages of clients have a table of their own, and their cost is in the place of the idle CPU', () => {
+  const text = render(resultWithMessages());
+  assert.match(text, /· all messages of clients acknowledged, p95 8\.75 ms/);
+  const section = text.slice(text.indexOf('Messages of clients\n'), text.indexOf('Message performance'));
+  assert.match(section, /Due +120,000 {2}on 5,000 connections/);
+  assert.match(section, /Rate in the hold +5,000\.0 {2}messages\/s, 750,000 events\/s, over 10 s/);
+  assert.match(section, /To acknowledgement +50,000 +3\.85 +3\.50 +8\.75/);
+  assert.match(section, /worker-1 +25,000 +0\.012 +0\.031 +2\.40 +0\.10 +4\.20 +18\.0/);
+  assert.match(section, /Every 1 s, each connection sends "event_batch" of 150 events, to be acknowledged\./);
+  assert.match(text, /µs per client message +µs per message\n +Workers +0\.520 +42\.5 +11\.4/);
+  assert.ok(!render(perfectResult()).includes('Messages of clients'));
+});
+
 test('a narrow terminal gets fewer columns and wrapped sentences', () => {
-  for (const line of render(imperfectResult(), 72).split('\n').slice(1)) {
+  const narrow = [imperfectResult(), resultWithMessages()].flatMap((one) => render(one, 72).split('\n').slice(1));
+  for (const line of narrow) {
     // Two-column measurements are not wrapped; they are short of themselves.
     assert.ok(line.length <= 80, `${line.length}: ${line}`);
   }

@@ -5,7 +5,7 @@ import { html } from '../../../report/html/html.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { readResult } from '../../../report/read.ts';
 import { page, sections } from '../../helpers/pages.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import { sample } from '../../helpers/zod-sample.ts';
 
 const measured = readResult('docs/reports/5k/result.json');
@@ -155,6 +155,14 @@ describe('renderHtml', () => {
     const markup = renderHtml(result);
     assert.match(textOf(markup), /ECONNREFUSED\s+12\s+timeout_open\s+3/);
     assert.ok(markup.includes('First <code>timeout_open</code>: &lt;script&gt;alert(1)&lt;/script&gt; &amp; more'));
+  });
+
+  it('has a section on the messages of clients only where there are some', () => {
+    const withMessages = renderHtml(resultWithMessages());
+    assert.match(withMessages, /<section id="messages"/);
+    assert.match(withMessages, /<th scope="row">To acknowledgement<\/th>/);
+    assert.match(withMessages, /µs per message of a client/);
+    assert.doesNotMatch(renderHtml(perfectResult()), /id="messages"/);
   });
 
   it('links every figure to a definition that is there, and every definition to a heading of the method', () => {

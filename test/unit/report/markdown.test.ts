@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradeOf } from '../../../report/grade.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
-import { perfectBatch, perfectResult, summaryOf } from '../../helpers/results.ts';
+import { perfectBatch, perfectResult, resultWithMessages, summaryOf } from '../../helpers/results.ts';
 
 const MARKUP = '<script>alert(1)</script> | [x](javascript:alert(1)) `a` **b**\n# c';
 
@@ -31,6 +31,13 @@ describe('report.md', () => {
     // 215 MB of 5,000 connections, as the published report reckons.
     assert.match(text, /^\| \*\*Memory per Connection \(approx\)\*\* \| 44\.0 \| KB \|$/m);
     assert.match(text, /^\| Message Delivery Rate \| \*\*100 %\*\* \|$/m);
+  });
+
+  it('has the messages of clients where there are some', () => {
+    const text = renderMarkdown(resultWithMessages());
+    assert.match(text, /### Messages of Clients\n\nEvery 1 s, each connection sends "event/);
+    assert.match(text, /\| To acknowledgement \| +50,000 \|/);
+    assert.ok(!renderMarkdown(perfectResult()).includes('Messages of Clients'));
   });
 
   it('keeps every table straight, also with markup in every text from outside', () => {

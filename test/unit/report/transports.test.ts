@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { mismatches } from '../../../report/compare/comparability.ts';
+import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { clientsOf, transportNote } from '../../../report/transports.ts';
@@ -34,6 +35,39 @@ describe('the transports', () => {
     assert.match(html, /made at 499 per second.*; default clients: polling, then WebSocket/);
     assert.match(html, /Stayed on polling<\/th><td[^>]*>10</);
     assert.match(renderMarkdown(resultOf(null)), /WebSocket-only clients/);
+  });
+
+  it('and compression are named in the same places, wherever there was any', () => {
+    const cases: [Result['connections']['compression'], RegExp][] = [
+      [null, /^WebSocket-only clients$/],
+      [{ asked: false, granted: 0, byServer: null }, /^WebSocket-only clients$/],
+      [{ asked: false, granted: 0, byServer: false }, /^WebSocket-only clients$/],
+      [{ asked: false, granted: 0, byServer: true }, /, without the compression that this server gives to browsers$/],
+      [{ asked: true, granted: 5000, byServer: true }, /, compressed$/],
+      [{ asked: true, granted: 0, byServer: false }, /, which asked for compression in vain$/],
+    ];
+    for (const [compression, text] of cases) {
+      const result = perfectResult();
+      result.connections.compression = compression;
+      assert.match(clientsOf(result) ?? '', text);
+      const clients = (clientsOf(result) ?? '').replaceAll(',', '\\,?');
+      for (const report of [renderMarkdown(result), renderHtml(result)]) assert.match(report, new RegExp(clients));
+      assert.match(renderConsole(result, { color: false, width: 400 }), new RegExp(`held .*\\(${clients}\\)`));
+    }
+    const partly = perfectResult();
+    partly.connections.compression = { asked: true, granted: 4000, byServer: true };
+    assert.equal(transportNote(partly), 'the server granted compression to 4,000 of 5,000 WebSockets');
+    assert.match(renderHtml(partly), /Compressed<\/a><\/th><td[^>]*>4,000</);
+  });
+
+  it('and compression are a different load where two results differ in them', () => {
+    const [older, plain, compressed] = [perfectResult(), perfectResult(), perfectResult()];
+    older.connections.compression = null;
+    plain.connections.compression = { asked: false, granted: 0, byServer: true };
+    compressed.connections.compression = { asked: true, granted: 5000, byServer: true };
+    const named = (other: Result) => mismatches([[older], [other]]).filter(({ name }) => name.includes('compression'));
+    assert.deepEqual(named(plain), []);
+    assert.deepEqual(named(compressed), [{ aspect: 'load', name: 'compression', values: ['off', 'on'] }]);
   });
 
   it('of older results follow from their options; those of another engine are not known', () => {

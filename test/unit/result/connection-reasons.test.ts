@@ -6,10 +6,10 @@ import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { ConnectionAccounts } from '../../../protocol/link.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { measurements, snapshot } from '../../helpers/measurements.ts';
+import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {} };
+const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {}, returned: 0 };
 const PROCESS = { pid: 1, index: 0, alive: true, answers: true, connections: 600, rssBytes: 0, cpuUs: 0 };
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
@@ -91,6 +91,35 @@ describe('connections that are lost', () => {
     assert.deepEqual(codes, ['CONNECTIONS_FAILED', 'CONNECTIONS_LOST', 'TARGET_NOT_REACHED']);
     assert.match(messages[0] ?? '', /^10 of 600 connections failed: http_502 10$/);
     assert.match(messages[2] ?? '', /^at most 590 of 600/);
+  });
+});
+
+describe('connections that come back', () => {
+  const returns = { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0, retries: 12 };
+  const awayUs = encoded([...Array<number>(300).fill(1_000_000), ...Array<number>(5).fill(4_000_000)]);
+
+  it('are named with the time that they were away and their sessions; those that stay away are lost', () => {
+    const ended = { 'transport close': 5 };
+    const changes = { returns: { ...returns, awayUs } };
+    const { connections, codes, messages } = evaluated({ alive: 595, ended, returned: 305 }, {}, {}, 595, {}, changes);
+    assert.deepEqual(codes, ['CONNECTIONS_LOST', 'CONNECTIONS_DROPPED']);
+    assert.match(messages[1] ?? '', /^305 times .* after 1\.0 s \(median, 99 %: 4\.0 s, longest: 4\.0 s\)/);
+    assert.match(messages[1] ?? '', /restored the sessions of 205, and 100 have new ones$/);
+    const { awayMs, ...counts } = connections.reconnection ?? {};
+    assert.deepEqual(counts, { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0 });
+    assert.equal(awayMs?.count, 305);
+    assert.equal(connections.opened, 600, 'a connection that comes back is no other one');
+    assert.equal(evaluated({}).connections.reconnection, null);
+  });
+
+  it('invalidate the run where the counts do not foot', () => {
+    const foots = { returns: { ...returns, awayUs } };
+    const misses = { returns: { ...returns, gaveUp: 4, awayUs } };
+    const codesOf = (returned: number, changes: Partial<EngineSnapshot>) =>
+      evaluated({ returned }, {}, {}, 600, {}, changes).codes;
+    assert.deepEqual(codesOf(305, foots), ['CONNECTIONS_DROPPED']);
+    assert.deepEqual(codesOf(304, foots), ['CONNECTIONS_DROPPED', 'ACCOUNTS_MISMATCH']);
+    assert.deepEqual(codesOf(305, misses), ['CONNECTIONS_DROPPED', 'ACCOUNTS_MISMATCH']);
   });
 });
 

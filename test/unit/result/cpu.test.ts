@@ -19,7 +19,10 @@ const STEADY = Array.from({ length: 10 }, () => window(1, 0, 100_000));
 const RESTLESS = STEADY.map((_, index) => window(1, 0, index % 2 === 0 ? 0 : 200_000));
 
 function workerOf(cpu: Partial<Measurements['cpu']>) {
-  const { worker } = cpuFigures(measurements({ cpu: { ramps: [], idle: [], broadcast: undefined, ...cpu } }), LAYERS);
+  const { worker } = cpuFigures(
+    measurements({ cpu: { ramps: [], idle: [], messages: [], broadcast: undefined, ...cpu } }),
+    LAYERS,
+  );
   assert.ok(worker);
   return worker;
 }
@@ -38,6 +41,7 @@ describe('CPU per connect, per message and of those who wait', () => {
       rampSecondsPerThousandConnects: 0.3,
       idlePercent: 10,
       broadcastMicrosecondsPerMessage: 25,
+      clientMicrosecondsPerMessage: null,
     });
   });
 
@@ -77,13 +81,37 @@ describe('CPU per connect, per message and of those who wait', () => {
       rampSecondsPerThousandConnects: 2,
       idlePercent: null,
       broadcastMicrosecondsPerMessage: 2000,
-      intervals: { rampSecondsPerThousandConnects: null, idlePercent: null, broadcastMicrosecondsPerMessage: null },
+      clientMicrosecondsPerMessage: null,
+      intervals: {
+        rampSecondsPerThousandConnects: null,
+        idlePercent: null,
+        broadcastMicrosecondsPerMessage: null,
+        clientMicrosecondsPerMessage: null,
+      },
     });
   });
 
   it('is unknown where nothing happened', () => {
     const { intervals: _, ...unknown } = workerOf({ ramps: [window(4, 0, 1)], broadcast: window(4, 0, 1) });
-    assert.deepEqual(Object.values(unknown), [null, null, null]);
+    assert.deepEqual(Object.values(unknown), [null, null, null, null]);
+  });
+});
+
+describe('CPU per message of a client', () => {
+  const parts = (...us: number[]) => us.map((workerUs) => window(1, 1000, workerUs));
+
+  it('is all CPU of the hold by the messages, with the spread of its parts, and nobody is idle', () => {
+    const { idlePercent, clientMicrosecondsPerMessage, intervals } = workerOf({
+      messages: parts(90_000, 100_000, 110_000, 100_000),
+    });
+    assert.deepEqual([idlePercent, clientMicrosecondsPerMessage], [null, 100]);
+    // t(3) = 3.182, deviation 8.165 µs.
+    near(intervals?.clientMicrosecondsPerMessage, 100 - 13.2306, 100 + 13.2306);
+  });
+
+  it('is subtracted from the broadcasts, during which the messages go on', () => {
+    const cpu = { messages: parts(100_000, 100_000, 100_000), broadcast: window(5, 10_000, 750_000) };
+    assert.equal(workerOf(cpu).broadcastMicrosecondsPerMessage, 25);
   });
 });
 
@@ -91,7 +119,7 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
   const ramps = [{ seconds: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 }];
   const layers = (sharedHost: boolean) =>
     Object.keys(
-      cpuFigures(measurements({ cpu: { ramps, idle: [], broadcast: undefined }, sharedHost }), LAYERS),
+      cpuFigures(measurements({ cpu: { ramps, idle: [], messages: [], broadcast: undefined }, sharedHost }), LAYERS),
     ).toSorted();
   assert.deepEqual(layers(false), ['worker']);
   assert.deepEqual(layers(true), ['system', 'worker']);
@@ -99,7 +127,7 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
 
 it('the machine is as idle as in the ramp that left least, not as in all of them', () => {
   const ramps = [1_200_000, 1_960_000, 1_000_000].map((system) => ({ seconds: 1, cpuUs: { system }, units: 100 }));
-  const cpu = { ramps, idle: [], broadcast: undefined };
+  const cpu = { ramps, idle: [], messages: [], broadcast: undefined };
   const { cpuIdlePercent } = machineFigures(measurements({ cpu }), { swapped: () => undefined }, 2);
   assert.equal(Math.round((cpuIdlePercent.ramp ?? 0) * 10) / 10, 2);
 });

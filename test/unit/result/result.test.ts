@@ -134,10 +134,11 @@ describe('machine', () => {
     const cpu = {
       ramps: [{ seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 }],
       idle: [],
+      messages: [],
       broadcast: { seconds: 1, cpuUs: {}, units: 0 },
     };
     assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
-      cpuIdlePercent: { ramp: 25, broadcasts: null },
+      cpuIdlePercent: { ramp: 25, messages: null, broadcasts: null },
       swappedInBytes: 0,
       swappedOutBytes: 4096,
     });

@@ -28,6 +28,28 @@ describe('a whole run', () => {
     );
   });
 
+  it('measures messages in the hold, lets them go on through the broadcasts, and ends them before it counts', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.measurements.messages = { steps: [], seconds: 0, workers: [] };
+    await conducted.whole();
+    const { asked, measurements } = run;
+    assert.deepEqual([measurements.cpu.messages.length, measurements.cpu.idle.length], [10, 0]);
+    const last = (what: string) => asked.lastIndexOf(what);
+    const order = ['messages measure', 'messages rest', 'freeze 1,2,3', 'messages stop', 'tell release'];
+    assert.deepEqual(
+      order.toSorted((a, b) => last(a) - last(b)),
+      order,
+    );
+    assert.ok(asked.slice(last('messages stop')).includes('snapshots'), 'counted after the end');
+  });
+
+  it('asks nobody for messages where connections send none', async (t) => {
+    const conducted = new ConductedRun(t);
+    await conducted.whole();
+    assert.ok(!conducted.run.asked.some((one) => one.startsWith('messages') || one === 'batches'));
+  });
+
   it('reads memory at zero, in each pause, after the broadcasts and when all have left', async (t) => {
     const conducted = new ConductedRun(t);
     await conducted.whole();

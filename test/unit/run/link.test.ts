@@ -19,6 +19,7 @@ const STATUS: FleetStatus = {
   reached: 7,
   joining: 0,
   upgrading: 0,
+  away: 0,
 };
 
 /** The other end, as an engine of an Artillery worker. */
@@ -141,4 +142,23 @@ test('waiting for engines ends with the run', async () => {
   stop.abort(new Error('stopped'));
   await assert.rejects(ready, /stopped/);
   await link.close();
+});
+
+test('messages are told to all engines, and what they have counted is added up', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(runId));
+  t.after(() => link.close());
+  const answer = (message: RunMessage): EngineReport | undefined => {
+    if (message.type === 'close') return { type: 'closed', requestId: message.requestId };
+    if (message.type !== 'messages') return undefined;
+    return { type: 'messages', requestId: message.requestId, counts: { sent: 5, unanswered: 2 } };
+  };
+  const engines = ['1', '2'].map((id) => new FakeEngine(t, runId, id, answer));
+  for (const engine of engines) engine.ready();
+  await link.ready(new AbortController().signal);
+  await eventually('both engines', async () => (await link.messages('stop')).sent === 10);
+  assert.deepEqual(await link.messages('stop'), { sent: 10, unanswered: 4 });
+  for (const { heard } of engines) {
+    assert.ok(heard.some((message) => message.type === 'messages' && message.stage === 'stop'));
+  }
 });

@@ -18,6 +18,7 @@ it('has defaults that suit Artillery', () => {
     [10_000, 'light', undefined, undefined, ''],
   );
   assert.deepEqual(connection.transports, ['websocket']);
+  assert.equal(connection.compression, false);
   assert.equal(connection.url, 'http://127.0.0.1:3000');
 });
 

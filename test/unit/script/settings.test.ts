@@ -6,7 +6,7 @@ import { tellMemory } from '../../../plugin/script/worker-sources.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
-const STOCK = { tls: false, external: true, transports: undefined };
+const STOCK = { tls: false, external: true, given: { transports: undefined, compression: undefined } };
 
 describe('settings of the hook', () => {
   it('have defaults', () => {
@@ -90,10 +90,20 @@ describe('settings of the hook', () => {
     assert.deepEqual(chosen(''), ['websocket']);
     assert.deepEqual(chosen('', ['polling']), ['polling']);
     assert.deepEqual(chosen('default', ['polling']), ['polling', 'websocket']);
-    assert.deepEqual(readWorkerSettings({ config: {} }, { TRANSPORTS: 'polling' }).transports, ['polling']);
+    assert.deepEqual(readWorkerSettings({ config: {} }, { TRANSPORTS: 'polling' }).given.transports, ['polling']);
     assert.throws(() => chosen('webtransport'), /TRANSPORTS/);
     const stock = { _environment: 'stock' };
     assert.throws(() => hookConfig({}, {}, { TRANSPORTS: 'default' }, stock), /TRANSPORTS: it concerns our own engine/);
+  });
+
+  it('choose compression: that of the option, or of the environment', () => {
+    const chosen = (COMPRESSION: string, compression?: boolean) =>
+      hookConfig({}, { engines: { 'socketio-capacity': { compression } } }, { COMPRESSION }).connection.compression;
+    assert.deepEqual([chosen(''), chosen('', true), chosen('on'), chosen('off', true)], [false, true, true, false]);
+    assert.equal(readWorkerSettings({ config: {} }, { COMPRESSION: 'off' }).given.compression, false);
+    assert.throws(() => chosen('gzip'), /COMPRESSION: must be on or off/);
+    const stock = { _environment: 'stock' };
+    assert.throws(() => hookConfig({}, {}, { COMPRESSION: 'on' }, stock), /COMPRESSION: it concerns our own engine/);
   });
 
   it('run at another rate', () => {

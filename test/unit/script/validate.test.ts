@@ -26,6 +26,11 @@ describe('steps', () => {
       { loop: [{ loop: [{ think: 1 }], over: 'list' }], count: '1-5', loopValue: 'i' },
       { function: 'f' },
       { log: 'x' },
+      {
+        every: { seconds: 10, emit: { channel: 'a', data: 1 }, events: 150, count: 2, acknowledge: true },
+        namespace: '/x',
+      },
+      { every: { seconds: 0.5, emit: ['a', 1, 2] } },
       { hold: true },
       { disconnect: true },
       [{ think: 1 }],
@@ -34,6 +39,27 @@ describe('steps', () => {
       { emit: ['a'], beforeRequest: 'f', response: { on: 'b', data: 'part', concat: true } },
     ];
     assert.deepEqual(problems(flow, { processor: './p.js' }), []);
+  });
+
+  it('refuses what a message of `every` connection cannot be', () => {
+    const flow = [
+      { every: { seconds: 0, emit: ['a'] } },
+      { every: { seconds: 10, emit: { channel: 'a', data: '{{ name }}' } } },
+      { every: { seconds: 10, emit: ['a', 1, 2], events: 10 } },
+      { every: { seconds: 10, emit: ['a'], events: 10 } },
+      { every: 10, emit: ['a'] },
+    ];
+    const oneArgument = 'repeats the one argument of the event: write it as `data`';
+    assert.deepEqual(
+      problems(flow).map((problem) => problem.replace('scenarios[0].flow', '')),
+      [
+        '[0].every.seconds: Too small: expected number to be >=0.01',
+        '[1].every: every connection sends the same bytes, so that a message costs no virtual user: write the values; templates are for `emit`',
+        `[2].every.events: ${oneArgument}`,
+        `[3].every.events: ${oneArgument}`,
+        '[4]: a step cannot be both every and emit: write a list item for each',
+      ],
+    );
   });
 
   it('reports all mistakes at once, each with its place', () => {

@@ -18,6 +18,7 @@ test('only the token has to be set', () => {
     drainMs: 5000,
     pingIntervalMs: 25_000,
     pingTimeoutMs: 20_000,
+    recoverySeconds: 0,
     transports: ['websocket', 'polling'],
     tunings: {
       dropRequest: true,
@@ -47,6 +48,7 @@ test('every variable is read', () => {
     CAPACITY_DRAIN_MS: '1000',
     CAPACITY_PING_INTERVAL_MS: '2000',
     CAPACITY_PING_TIMEOUT_MS: '3000',
+    CAPACITY_RECOVERY_SECONDS: '0',
     CAPACITY_TRANSPORTS: 'polling, websocket',
     CAPACITY_DROP_REQUEST: 'off',
     CAPACITY_DROP_HANDSHAKE: 'off',
@@ -72,6 +74,7 @@ test('every variable is read', () => {
     drainMs: 1000,
     pingIntervalMs: 2000,
     pingTimeoutMs: 3000,
+    recoverySeconds: 0,
     transports: ['polling', 'websocket'],
     tunings: {
       dropRequest: false,
@@ -138,4 +141,11 @@ test('all problems are reported at once, and secrets are not shown', () => {
 
 test('a missing token is reported as missing', () => {
   assert.throws(() => parseConfig({}), { code: 'CONFIG_INVALID', message: /CAPACITY_TOKEN is not set/ });
+});
+
+test('sessions can be kept only where the adapter restores them', () => {
+  const asked = { CAPACITY_TOKEN, CAPACITY_RECOVERY_SECONDS: '120' };
+  assert.equal(parseConfig(asked).recoverySeconds, 120);
+  const redis = { ...asked, REDIS_URL: 'redis://127.0.0.1:6390' };
+  assert.throws(() => parseConfig(redis), /CAPACITY_RECOVERY_SECONDS: the adapter redis cannot restore sessions/);
 });

@@ -2,7 +2,7 @@
 import type { ClientOptions } from '../../client.ts';
 import { type Destination, destinationOf, headerLines, type UpgradePlan, upgradeHead } from '../handshake.ts';
 
-type Options = Pick<ClientOptions, 'url' | 'headers' | 'tls' | 'connectTimeoutMs' | 'localAddress'>;
+type Options = Pick<ClientOptions, 'url' | 'headers' | 'tls' | 'compression' | 'connectTimeoutMs' | 'localAddress'>;
 
 /** The same for all connections with the same options, so the caller should keep it for the next one. */
 export interface PollingPlan extends Destination {
@@ -12,6 +12,8 @@ export interface PollingPlan extends Destination {
   headers: string;
   /** The user's own; '' for none. */
   cookie: string;
+  /** The upgrade offers compression. */
+  compression: boolean;
 }
 
 /** These follow from the request. */
@@ -32,6 +34,7 @@ export function planPolling(options: Options, targets: { polling: string; websoc
     upgradeTarget: targets.websocket,
     headers: headerLines(options, OF_THE_REQUEST),
     cookie,
+    compression: options.compression ?? false,
   };
 }
 
@@ -55,9 +58,9 @@ export function encodeRequest(plan: PollingPlan, sessionId: string, cookieLine: 
 
 /** The upgrade of a polling session to WebSocket. */
 export function planProbe(plan: PollingPlan, sessionId: string, cookieLine: string): UpgradePlan {
-  const { endpoint, areAddresses, headers } = plan;
-  const requestHead = upgradeHead(plan.upgradeTarget + sidOf(sessionId), headers + cookieLine);
-  return { endpoint, areAddresses, requestHead };
+  const { endpoint, areAddresses, headers, compression } = plan;
+  const requestHead = upgradeHead(plan.upgradeTarget + sidOf(sessionId), headers + cookieLine, compression);
+  return { endpoint, areAddresses, requestHead, compression };
 }
 
 /** Whatever a server calls a session, it cannot change the request. */

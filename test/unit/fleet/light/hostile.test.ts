@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { deflateRawSync } from 'node:zlib';
 import { BUFFERED_BYTES } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import {
   BINARY,
+  CONNECT_PACKET,
   fakeConnection,
   OPEN_PACKET,
   openConnection,
@@ -53,6 +55,21 @@ test('a message over the limit, at once or in fragments', () => {
     for (const frame of frames) feed(frame);
     assert.deepEqual(sink.reports, [{ on: 'closed', reason: 'message too large', namespace: undefined }]);
   }
+});
+
+test('a compressed message that becomes larger than the limit ends its own connection', () => {
+  const bomb = serverFrame(0x41, deflateRawSync(Buffer.alloc(50_000_000)));
+  const granted = (upgrade: Buffer) =>
+    Buffer.from(String(upgrade).replace('\r\n\r\n', '\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n'));
+  const { sink, upgrade, feed, wire, buffers } = fakeConnection(['/'], { compression: true });
+  feed(Buffer.concat([granted(upgrade), text(OPEN_PACKET), text(CONNECT_PACKET)]));
+  feed(bomb);
+  assert.deepEqual(
+    sink.reports.map((report) => (report.on === 'closed' ? report.reason : report.on)),
+    ['open', 'message too large'],
+  );
+  assert.equal(wire.state, 'ended');
+  assert.equal(buffers.usedBytes, 0);
 });
 
 test('pings without end by a server that reads no answer', () => {

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import type { RepeatedMessage } from '../../fleet/repeated-message.ts';
+import { namespaceSchema } from '../../script/connect-options.ts';
+import { isTemplate } from '../../script/is-template.ts';
+import { openOptions } from '../connection-changes.ts';
+import { emitSchema } from './emit.ts';
+import { defineStep } from './step.ts';
+
+const DAY_SECONDS = 86_400;
+const STATIC =
+  'every connection sends the same bytes, so that a message costs no virtual user: write the values; templates are for `emit`';
+
+const everySchema = z
+  .strictObject({
+    /** Between two intended sends of a connection. */
+    seconds: z.number().min(0.01).max(DAY_SECONDS),
+    emit: emitSchema,
+    /** The argument is then a list of so many copies of `data`. */
+    events: z.int().positive().optional(),
+    /** Messages each time, back to back. */
+    count: z.int().positive().default(1),
+    acknowledge: z.boolean().default(false),
+  })
+  .refine(({ emit: [, ...args], events }) => events === undefined || args.length === 1, {
+    path: ['events'],
+    error: 'repeats the one argument of the event: write it as `data`',
+  });
+
+/**
+ * `every: {seconds: 10, emit: {channel: batch, data: …}, acknowledge: true}`: the connection sends the message once in each period
+ * from now on, until it ends. The fleet does this by itself.
+ */
+export const every = defineStep({
+  schema: z
+    .strictObject({ every: everySchema, namespace: namespaceSchema.default('') })
+    .refine((step) => !isTemplate(step), { path: ['every'], error: STATIC }),
+  staySeconds: () => 0,
+  repeated: ({ every: { emit, seconds, count, events = 1, acknowledge } }) => ({
+    event: String(emit[0]),
+    ...{ seconds, count, events, acknowledge },
+  }),
+  compile({ every: spec, namespace: name }, build) {
+    const message = messageOf(spec, build.namespace(name));
+    return async (user) => {
+      const { session } = user;
+      const { namespace } = message;
+      const connection =
+        session.ready(namespace) ?? (await session.use(namespace, openOptions(build.connectionChanges(user.context))));
+      connection.repeat(message);
+      session.group?.repeat(message);
+    };
+  },
+});
+
+function messageOf(spec: z.output<typeof everySchema>, namespace: string): RepeatedMessage {
+  const { seconds, emit, events, count, acknowledge } = spec;
+  const [event, ...args] = emit;
+  const sent = events === undefined ? args : [Array<unknown>(events).fill(args[0])];
+  return { namespace, event: String(event), args: sent, periodUs: Math.round(seconds * 1e6), count, acknowledge };
+}

@@ -1,0 +1,96 @@
+/** Servers that answer the messages of clients late, not at all, or too often. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'socket.io';
+import { PacketType } from 'socket.io-parser';
+import { FIRST_REPEATED_ACK_ID } from '../../../plugin/fleet/repeated-message.ts';
+import { CONNECTIONS, type Member } from './member.ts';
+
+const ROW = 'messages of clients are acknowledged late, or never';
+const LATE_MS = 300;
+const step = {
+  every: { seconds: 0.5, emit: { channel: 'event_batch', data: 1 }, acknowledge: true },
+};
+const options = { hold: 2, drain: { quiet: 0.1, deadline: 1 } };
+
+/** Its members that never sent it anything. */
+function acknowledgeNothing(socket: Socket): void {
+  const client = socket as unknown as { packet(packet: object): void };
+  client.packet({ type: PacketType.ACK, nsp: '/', id: FIRST_REPEATED_ACK_ID + 1e12, data: [] });
+}
+
+/** Of the connections that send next. */
+let toClose = 0;
+
+export const messages: Member[] = [
+  {
+    name: 'acknowledges messages of clients after 300 ms',
+    rows: [ROW],
+    habits: () => ({ batch: (ack) => void setTimeout(ack, LATE_MS) }),
+    ...{ step, options },
+    reasons: [],
+    check({ messages: found }) {
+      assert.ok(found?.ackMs && found.ackMs.min >= LATE_MS, `${found?.ackMs?.min} ms`);
+      assert.deepEqual([found.answered, found.notSent], [1, { missed: 0, disconnected: 0 }]);
+      // Four in two seconds from each, although none was answered before the next but one was due.
+      const sent = found.window?.sent ?? 0;
+      assert.ok(Math.abs(sent - 4 * CONNECTIONS) <= CONNECTIONS, `${sent} messages in the hold`);
+    },
+  },
+  {
+    name: 'never acknowledges every fifth message of clients',
+    rows: [ROW],
+    habits: () => ({ batch: (ack, n) => void (n % 5 > 0 && ack()) }),
+    ...{ step, options },
+    reasons: [],
+    check({ messages: found }) {
+      assert.ok(found);
+      assert.equal(found.unansweredConnected, Math.floor(found.sent / 5));
+      assert.equal(found.unansweredDisconnected, 0);
+    },
+  },
+  {
+    name: 'acknowledges three messages of clients that nobody sent',
+    rows: ['the server acknowledges what nobody sent, or twice'],
+    habits: () => ({
+      batch(ack, n, socket) {
+        ack();
+        if (n <= 3) acknowledgeNothing(socket);
+      },
+    }),
+    ...{ step, options },
+    reasons: ['UNKNOWN_ACKS'],
+    connections: { unknownAcks: 3 },
+    check: ({ messages: found }) => assert.equal(found?.acknowledged, found?.sent),
+  },
+  {
+    name: 'closes three connections in place of acknowledging their messages',
+    rows: [ROW, 'the server or a proxy closes connections, right after connecting or hours later'],
+    habits: () => ({
+      batch(ack, _n, socket) {
+        if (toClose-- > 0) socket.disconnect(true);
+        else ack();
+      },
+    }),
+    during: async (run) => {
+      await run.reached('hold');
+      toClose = 3;
+    },
+    ...{ step, options: { ...options, hold: 4 } },
+    reasons: ['CONNECTIONS_LOST'],
+    connections: {
+      held: CONNECTIONS - 3,
+      failed: 3,
+      failures: { disconnected_io_server_disconnect: 3 },
+      lost: { 'io server disconnect': 3 },
+    },
+    delivery: {
+      expected: (CONNECTIONS - 3) * 3,
+      received: (CONNECTIONS - 3) * 3,
+      frames: (CONNECTIONS - 3) * 3,
+    },
+    check({ messages: found }) {
+      assert.equal(found?.unansweredDisconnected, 3);
+      assert.ok((found?.notSent.disconnected ?? 0) > 0);
+    },
+  },
+];

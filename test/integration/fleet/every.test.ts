@@ -1,0 +1,128 @@
+/** What connections send again and again, with real processes and a real server. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import { Server } from 'socket.io';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import type { RepeatedMessage } from '../../../plugin/fleet/repeated-message.ts';
+import type { ClientKind, Transport } from '../../../protocol/connection.ts';
+import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { fleetSettings } from '../../helpers/fleet.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+type Answer = (...args: unknown[]) => void;
+
+const DATA = [{ type: 'click', text: 'grüße 🎉' }, { type: 'click' }];
+const http = createServer();
+const io = new Server(http, { serveClient: false });
+let url = '';
+let seen: { namespace: string; args: unknown[] }[] = [];
+/** What the server does with a message. */
+let answer: (reply: Answer, n: number) => void = (reply) => reply();
+
+before(async () => {
+  for (const namespace of ['/', '/chat']) {
+    io.of(namespace).on('connection', (socket) => {
+      socket.onAny((_event, ...args) => {
+        const reply = typeof args.at(-1) === 'function' ? (args.pop() as Answer) : () => {};
+        seen.push({ namespace, args });
+        answer(reply, seen.length);
+      });
+    });
+  }
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+});
+after(() => io.close());
+beforeEach(() => {
+  seen = [];
+  answer = (reply) => reply({ received: 2 });
+});
+
+async function sending(
+  client: ClientKind,
+  transports: Transport[],
+  changes: Partial<RepeatedMessage> = {},
+  connections = 10,
+) {
+  const { defaults, ...settings } = fleetSettings(url, client);
+  const fleet = await Fleet.start({ ...settings, defaults: { ...defaults, transports } }, 2);
+  const message = { namespace: '/', event: 'batch', args: [DATA], periodUs: 200_000, count: 1, acknowledge: true };
+  const repeated = { ...message, ...changes };
+  await fleet.messages('measure');
+  for (let index = 0; index < connections; index++) {
+    const connection = fleet.connection();
+    await connection.open(repeated.namespace);
+    connection.repeat(repeated);
+  }
+  return fleet;
+}
+
+/** @returns what there was at the end, when all is answered that ever will be */
+async function end(fleet: Fleet, unanswered: (count: number) => boolean = (count) => count === 0) {
+  await fleet.messages('stop');
+  await eventually('the last acknowledgements', async () => unanswered((await fleet.messages('stop')).unanswered));
+  const { messages, unknownAcks } = await fleet.snapshot();
+  await fleet.close();
+  const { due, sent, notSent, unasked, acknowledged, lost } = messages;
+  assert.equal(due, sent + notSent.missed + notSent.disconnected, 'due = sent + not sent');
+  assert.equal(sent, unasked + acknowledged + messages.unanswered + lost, 'sent = acknowledged + unanswered + lost');
+  return { ...messages, unknownAcks };
+}
+
+for (const [client, transports] of [
+  ['light', ['websocket']],
+  ['light', ['polling']],
+  ['official', ['websocket']],
+] as [ClientKind, Transport[]][]) {
+  suite(`the ${client} client over ${transports}`, () => {
+    test('sends the message from every connection, and times every acknowledgement', async () => {
+      const fleet = await sending(client, transports);
+      await eventually('60 messages', () => seen.length >= 60);
+      const { connections, sent, acknowledged, measured } = await end(fleet);
+      assert.equal(connections, 10);
+      assert.deepEqual([sent, acknowledged], [seen.length, seen.length]);
+      for (const one of seen) assert.deepEqual(one, { namespace: '/', args: [DATA] });
+      const ack = decodeHistogram(measured.ackUs);
+      assert.equal(ack.totalCount, acknowledged);
+      assert.ok(ack.minNonZeroValue > 100 && ack.maxValue < 1_000_000, `${ack.minNonZeroValue} to ${ack.maxValue} µs`);
+    });
+
+    test('counts acknowledgements that never come', async () => {
+      answer = (reply, n) => void (n % 5 > 0 && reply());
+      const fleet = await sending(client, transports, { namespace: '/chat', count: 2 });
+      await eventually('50 messages', () => seen.length >= 50);
+      await fleet.messages('stop');
+      const never = Math.floor(seen.length / 5);
+      const { sent, acknowledged, unanswered, lost } = await end(fleet, (count) => count === never);
+      assert.deepEqual([sent, acknowledged, unanswered, lost], [seen.length, seen.length - never, never, 0]);
+      assert.equal(seen[0]?.namespace, '/chat');
+    });
+
+    test('asks for no acknowledgement unless it is to', async () => {
+      const fleet = await sending(client, transports, { acknowledge: false });
+      await eventually('30 messages', () => seen.length >= 30);
+      const { sent, unasked, acknowledged } = await end(fleet);
+      assert.ok(sent >= 30);
+      assert.deepEqual([unasked, acknowledged], [sent, 0]);
+    });
+
+    test('counts what is not sent because the server has ended the connection, and what it never answered', async () => {
+      answer = () => {};
+      const fleet = await sending(client, transports);
+      await eventually('20 messages', () => seen.length >= 20);
+      io.disconnectSockets(true);
+      await eventually('the ends', () => fleet.status().connected === 0);
+      const before = seen.length;
+      await eventually('20 sends that are due', async () => {
+        const { messages } = await fleet.snapshot();
+        return messages.notSent.disconnected >= 20;
+      });
+      const { sent, lost } = await end(fleet);
+      assert.deepEqual([sent, lost], [before, before]);
+    });
+  });
+}

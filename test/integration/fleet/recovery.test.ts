@@ -1,0 +1,156 @@
+/** Connections that drop come back, with their sessions where the server restores them; the same with both clients. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import { Server, type ServerOptions } from 'socket.io';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import { decodeHistogram } from '../../../protocol/histogram.ts';
+import type { FreezeOrder } from '../../../protocol/link.ts';
+import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+const CONNECTIONS = 20;
+/** Longer than the fleet's status interval, so that the test sees all of them away. */
+const BACKOFF = { attempts: 3, delayMs: 500, maxDelayMs: 500, jitter: 0.1 };
+const RECOVERY = { connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
+
+/** A server whose rooms can be broadcast to, and whose connections can be dropped. */
+class DroppingServer {
+  readonly io: Server;
+  readonly url: string;
+  /** CONNECT packets, as they came. */
+  readonly connects: string[] = [];
+  joins = 0;
+  recovered = 0;
+  readonly orders: FreezeOrder[] = [];
+
+  private constructor(io: Server, port: number) {
+    this.io = io;
+    this.url = `http://127.0.0.1:${port}`;
+    io.engine.on('connection', (session) => {
+      session.on('packet', ({ type, data }: { type: string; data?: string }) => {
+        if (type === 'message' && data?.startsWith('0')) this.connects.push(data);
+      });
+    });
+    io.on('connection', (socket) => {
+      if (socket.recovered) this.recovered++;
+      socket.on('join_room', async ({ clientKey: room }, ack) => {
+        this.joins++;
+        await socket.join(room);
+        ack({ room, worker: 'w0', members: 1 });
+      });
+    });
+  }
+
+  static async start(t: TestContext, options: Partial<ServerOptions>): Promise<DroppingServer> {
+    const http = createServer();
+    const io = new Server(http, options);
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    t.after(() => io.close());
+    return new DroppingServer(io, (http.address() as AddressInfo).port);
+  }
+
+  broadcast(): void {
+    const seq = this.orders.length + 1;
+    const sentAtUs = monotonicUs();
+    this.io.to('capacity').emit('broadcast', { seq, sentAtUs, worker: 'w0', data: 'x'.repeat(100) });
+    this.orders.push({ seq, room: 'capacity', sentAtUs, intendedAtUs: sentAtUs });
+  }
+
+  drop(): void {
+    for (const socket of this.io.sockets.sockets.values()) socket.conn.close();
+  }
+}
+
+for (const client of ['light', 'official'] as const) {
+  const start = async (t: TestContext, server: DroppingServer) => {
+    const settings = fleetSettings(server.url, client);
+    const defaults = { ...settings.defaults, auth: { token: 'x' } };
+    const fleet = await Fleet.start({ ...settings, defaults, reconnection: BACKOFF }, 1);
+    t.after(() => fleet.close());
+    return fleet;
+  };
+  /** A broadcast before the drop, one while all are away, and one when all are back. */
+  const dropBetween = async (server: DroppingServer, fleet: Fleet) => {
+    await joinAll(fleet, CONNECTIONS);
+    server.broadcast();
+    await eventually('the first broadcast', () => fleet.status().reached === CONNECTIONS);
+    server.drop();
+    await eventually('all to be away', () => fleet.status().away === CONNECTIONS);
+    server.broadcast();
+    await eventually('all to be back', () => fleet.status().away === 0 && fleet.status().joined === CONNECTIONS);
+    server.broadcast();
+    await eventually('the last broadcast', () => fleet.status().reached >= 2 * CONNECTIONS);
+  };
+
+  suite(`${client} client`, () => {
+    test('gets its session back, and what it has missed, without another join', async (t) => {
+      const server = await DroppingServer.start(t, RECOVERY);
+      const fleet = await start(t, server);
+      await dropBetween(server, fleet);
+      await eventually('all copies', () => fleet.status().reached === 3 * CONNECTIONS);
+      const { accounts, returns } = await fleet.snapshot();
+      assert.deepEqual([accounts.asked, accounts.alive, accounts.returned, accounts.ended], [20, 20, 20, {}]);
+      const { awayUs, retries: _, ...counts } = returns;
+      assert.deepEqual(counts, { dropped: 20, returned: 20, recovered: 20, gaveUp: 0, left: 0, away: 0 });
+      assert.equal(decodeHistogram(awayUs).totalCount, CONNECTIONS);
+      assert.deepEqual([server.joins, server.recovered], [CONNECTIONS, CONNECTIONS]);
+      const rows = await fleet.freeze(server.orders);
+      assert.deepEqual(
+        rows.map(({ expected, received, missed, resent, notMember }) => [
+          expected,
+          received,
+          missed,
+          resent,
+          notMember,
+        ]),
+        [
+          [20, 20, 0, 0, 0],
+          [20, 20, 20, 20, 0],
+          [20, 20, 0, 0, 0],
+        ],
+      );
+      assert.ok((rows[1]?.firstUs ?? 0) > 0, 'later than it was sent');
+      const again = server.connects.slice(CONNECTIONS);
+      assert.equal(again.length, CONNECTIONS);
+      for (const packet of again) assert.match(packet, /^0\{"pid":"[\w-]{20}","offset":"[\w-]+","token":"x"\}$/);
+    });
+
+    test('joins again where the server keeps no sessions, as a new connection of the ledger', async (t) => {
+      const server = await DroppingServer.start(t, {});
+      const fleet = await start(t, server);
+      await dropBetween(server, fleet);
+      const { accounts, returns } = await fleet.snapshot();
+      assert.deepEqual([accounts.alive, accounts.returned, accounts.ended], [20, 20, {}]);
+      assert.deepEqual([returns.returned, returns.recovered], [20, 0]);
+      assert.equal(server.joins, 2 * CONNECTIONS);
+      const rows = await fleet.freeze(server.orders);
+      assert.deepEqual(
+        rows.map(({ expected, received, missed }) => [expected, received, missed]),
+        [
+          [20, 20, 0],
+          [0, 0, 0],
+          [20, 20, 0],
+        ],
+      );
+      assert.deepEqual(new Set(server.connects), new Set(['0{"token":"x"}']));
+    });
+
+    test('is lost after its last attempt, for the reason of its drop', async (t) => {
+      const server = await DroppingServer.start(t, RECOVERY);
+      const fleet = await start(t, server);
+      const [connection] = await joinAll(fleet, 1);
+      const lost = new Promise((resolve) => connection?.onReturn(resolve));
+      await server.io.close();
+      const { lostBy } = (await lost) as { lostBy: string };
+      assert.match(lostBy, /^transport (close|error)$/);
+      const { accounts, returns } = await fleet.snapshot();
+      assert.deepEqual([accounts.alive, accounts.ended], [0, { [lostBy]: 1 }]);
+      assert.deepEqual([returns.dropped, returns.gaveUp, returns.retries], [1, 1, BACKOFF.attempts - 1]);
+    });
+  });
+}

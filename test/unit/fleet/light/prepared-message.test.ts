@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { officialCodec, PacketType } from '../../../../plugin/fleet/light/codec.ts';
+import { encodeMessages } from '../../../../plugin/fleet/light/engine-io.ts';
+import { PreparedMessage } from '../../../../plugin/fleet/light/prepared-message.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../../plugin/fleet/repeated-message.ts';
+import { jsonCodec } from '../../../helpers/json-codec.ts';
+
+function message(changes: Partial<RepeatedMessage> = {}): RepeatedMessage {
+  const args = [{ text: `${FIRST_REPEATED_ACK_ID}[ grüße` }];
+  return { namespace: '/', event: 'batch', args, periodUs: 1, count: 1, acknowledge: true, ...changes };
+}
+
+for (const [name, codec, changes] of [
+  ['of the main namespace', officialCodec, {}],
+  ['of another namespace, with an id in its name', officialCodec, { namespace: `/größe${FIRST_REPEATED_ACK_ID}` }],
+  ['of 70,000 bytes', officialCodec, { args: ['x'.repeat(70_000)] }],
+  ['with binary data', officialCodec, { args: [Buffer.from('b')] }],
+  ['of another parser', jsonCodec, {}],
+] as const) {
+  test(`the bytes of a message ${name} are those that the codec would make with its id`, () => {
+    const one = message(changes as Partial<RepeatedMessage>);
+    const prepared = new PreparedMessage(codec, one);
+    for (const id of [FIRST_REPEATED_ACK_ID, FIRST_REPEATED_ACK_ID + 1, FIRST_REPEATED_ACK_ID + 987_654_321]) {
+      const data = [one.event, ...one.args];
+      const expected = encodeMessages(codec.encode({ type: PacketType.EVENT, nsp: one.namespace, data, id }));
+      assert.deepEqual(prepared.frames(id), expected);
+    }
+  });
+}
+
+test('a message without an acknowledgement has no id', () => {
+  const prepared = new PreparedMessage(officialCodec, message({ acknowledge: false, args: [1] }));
+  assert.deepEqual(prepared.frames(undefined).subarray(6).toString(), '42["batch",1]');
+});

@@ -1,0 +1,91 @@
+/** What a light connection sends to have its session restored: the same as socket.io-client. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BroadcastReader } from '../../../../plugin/fleet/light/broadcast.ts';
+import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
+import { OffsetReader } from '../../../../plugin/fleet/light/offset.ts';
+import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io.ts';
+import { clientFrames, fakeWire, OPEN_PACKET, text, upgradeAnswer } from '../../../helpers/fake-wire.ts';
+import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
+
+/** A connection that has sent its CONNECT packets, those of `before` with their sessions. */
+function connected(namespaces: string[], before?: SocketIoConnection, keepsSessions = true) {
+  const { dial, sent } = fakeWire();
+  const clients = new LightClients(dial);
+  const options = clientOptions({ keepsSessions, auth: { token: 1 } });
+  const connection = clients.create(0, options, new RecordingSink(), before?.sessions) as SocketIoConnection;
+  for (const namespace of namespaces) connection.connect(namespace);
+  connection.onWireOpen(false);
+  const feed = (...frames: Buffer[]) => {
+    const bytes = Buffer.concat(frames);
+    connection.feed(bytes, 0, bytes.length);
+  };
+  feed(upgradeAnswer(sent.shift()), text(OPEN_PACKET));
+  const connects = clientFrames(sent).map(({ payload }) => payload);
+  return { connection, feed, connects };
+}
+
+test('asks for its session with its private id and the offset of its last event, before its own payload', () => {
+  const first = connected(['/']);
+  assert.deepEqual(first.connects, ['40{"token":1}']);
+  first.feed(text('40{"sid":"s","pid":"p1"}'));
+  assert.deepEqual(connected(['/'], first.connection).connects, ['40{"pid":"p1","token":1}'], 'no event, no offset');
+  const broadcast = '["broadcast",{"seq":1,"sentAtUs":2,"worker":"w0","data":"x"},"off-1"]';
+  const events: [string, string][] = [
+    [`42${broadcast}`, 'off-1'],
+    ['42["ignored",{"a":["b"]},"off-2"]', 'off-2'],
+    ['42["no offset",{"a":"b"}]', 'off-2'],
+    ['42["nor here",["b"]]', 'off-2'],
+    ['427["asks for an answer","off-3"]', 'off-2'],
+    ['42["escaped","\\"off\\u002d4"]', '"off-4'],
+    ['42["spaced", "off-5" ]', 'off-5'],
+    [`42["long","${'o'.repeat(100)}"]`, 'o'.repeat(100)],
+    ['42["name alone is the last"]', 'name alone is the last'],
+  ];
+  for (const [packet, offset] of events) {
+    first.feed(text(packet));
+    const [connect] = connected(['/'], first.connection).connects;
+    assert.deepEqual(JSON.parse(String(connect).slice(2)), { pid: 'p1', offset, token: 1 }, packet);
+  }
+});
+
+test('keeps a session for each namespace, and none where the server offers none', () => {
+  const first = connected(['/', '/chat', '/plain']);
+  first.feed(text('40{"sid":"s","pid":"p"}'), text('40/chat,{"sid":"s","pid":"q"}'), text('40/plain,{"sid":"s"}'));
+  first.feed(text('42/chat,["news","in chat"]'), text('42/plain,["news","in plain"]'), text('42["news","in main"]'));
+  assert.deepEqual(connected(['/', '/chat', '/plain'], first.connection).connects, [
+    '40{"pid":"p","offset":"in main","token":1}',
+    '40/chat,{"pid":"q","offset":"in chat","token":1}',
+    '40/plain,{"token":1}',
+  ]);
+});
+
+test('a session that was not restored is a new one, which begins with the old offset', () => {
+  const first = connected(['/']);
+  first.feed(text('40{"sid":"s","pid":"p"}'), text('42["news","before"]'));
+  const second = connected(['/'], first.connection);
+  second.feed(text('40{"sid":"s","pid":"other"}'));
+  assert.deepEqual(connected(['/'], second.connection).connects, ['40{"pid":"other","offset":"before","token":1}']);
+  const third = connected(['/'], second.connection);
+  third.feed(text('40{"sid":"s"}'));
+  assert.deepEqual(connected(['/'], third.connection).connects, ['40{"token":1}']);
+});
+
+test('keeps nothing unless it is to come back', () => {
+  const { connection, feed } = connected(['/'], undefined, false);
+  feed(text('40{"sid":"s","pid":"p"}'), text('42["news","offset"]'));
+  assert.deepEqual(connection.sessions, []);
+});
+
+test('a broadcast with an offset is read in place, and its offset is one string for all', () => {
+  const reader = new BroadcastReader();
+  const json = Buffer.from('["broadcast",{"seq":7,"sentAtUs":9,"worker":"w0","data":"]\\"},"},"zXy-1_2"]');
+  assert.ok(reader.read(json, 0, json.length));
+  assert.equal(reader.seq, 7);
+  assert.ok(reader.hasSize(']"},'.length));
+  for (const other of ['"data":"x","more":1},"o"]', '"data":"x"},1]', '"data":"x"},"a","o"]', '"data":"x"},{},"o"]']) {
+    const bytes = Buffer.from(`["broadcast",{"seq":7,"sentAtUs":9,"worker":"w0",${other}`);
+    assert.equal(reader.read(bytes, 0, bytes.length), false, other);
+  }
+  assert.equal(new OffsetReader().read(json, 0, json.length), 'zXy-1_2');
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endMessages, measureMessages } from '../../../plugin/run/client-messages.ts';
+import type { MessagesMeasured } from '../../../plugin/run/measurements.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
+
+const STEP = { event: 'batch', seconds: 1, count: 1, events: 1, acknowledge: true };
+
+test('the hold is measured in ten parts, from which everything else is kept out', async () => {
+  const run = new FakeRun({ hold: 0.2 });
+  let sent = 100;
+  run.messages = () => {
+    sent += 5;
+    return { sent, unanswered: 0 };
+  };
+  const measured: MessagesMeasured = { steps: [STEP], seconds: 0, workers: [] };
+  await measureMessages(run.context, measured);
+  const { cpu, generator } = run.measurements;
+  assert.deepEqual(
+    cpu.messages.map(({ units }) => units),
+    Array(10).fill(5),
+  );
+  assert.deepEqual(cpu.idle, []);
+  assert.ok(measured.seconds >= 0.2, `${measured.seconds}`);
+  const asked = run.asked.filter((one) => one !== 'messages measure');
+  assert.deepEqual(asked, ['batches', 'snapshots', 'messages rest', 'batches', 'snapshots']);
+  assert.deepEqual([...new Set(generator.map(({ window }) => window))], ['messages']);
+});
+
+test('after the stop, the run waits for the acknowledgements that are under way', async () => {
+  const run = new FakeRun({ drain: { quiet: 0, deadline: 5 } });
+  let unanswered = 3;
+  run.messages = () => ({ sent: 10, unanswered: unanswered-- });
+  await endMessages(run.context);
+  assert.deepEqual(run.asked, Array(4).fill('messages stop'));
+});
+
+test('a server that never answers is waited for until the deadline, or until the run is stopped', async () => {
+  const run = new FakeRun({ drain: { quiet: 0, deadline: 0.25 } });
+  run.messages = () => ({ sent: 10, unanswered: 3 });
+  await endMessages(run.context);
+  assert.ok(run.asked.length >= 3, `asked ${run.asked.length} times`);
+  const stopped = new FakeRun({ drain: { quiet: 0, deadline: 60 } });
+  stopped.messages = run.messages;
+  stopped.stop.abort();
+  await endMessages(stopped.context);
+  assert.equal(stopped.asked.length, 1);
+});
