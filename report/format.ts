@@ -74,6 +74,11 @@ export function counted(count: number, noun: string): string {
   return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** @returns `75 seconds`, `2 minutes` */
+export function durationText(seconds: number): string {
+  return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
+}
+
 /** Breaks only at separators. The first line keeps the text's own indent; the others begin with `indent`. */
 export function wrap(text: string, width: number, indent: string, separator = ' '): string[] {
   const lines: string[] = [];

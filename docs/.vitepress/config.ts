@@ -55,6 +55,7 @@ export default defineConfig({
           { text: 'Other servers and proxies', link: '/guide/neighbours' },
           { text: 'Writing scenarios', link: '/guide/writing-scenarios' },
           { text: 'Writing a study', link: '/studies/writing' },
+          { text: 'Finding the maximum', link: '/guide/finding-the-maximum' },
           { text: 'Watching a run', link: '/guide/live' },
           { text: 'The stack', link: '/guide/stack' },
         ],

@@ -6,6 +6,7 @@ import { addDoctor } from './doctor.ts';
 import { addInit } from './init.ts';
 import { addRepeat } from './repeat.ts';
 import { addReport } from './report.ts';
+import { addSearch } from './search.ts';
 import { addStack } from './stack.ts';
 import { addStudy } from './study.ts';
 
@@ -22,7 +23,7 @@ export function createProgram(): Command {
     .showHelpAfterError('(see --help)')
     .showSuggestionAfterError()
     .exitOverride();
-  for (const add of [addInit, addDoctor, addRepeat, addStudy, addCompare, addBaseline, addReport, addStack])
+  for (const add of [addInit, addDoctor, addRepeat, addStudy, addSearch, addCompare, addBaseline, addReport, addStack])
     add(program);
   return program;
 }

@@ -43,14 +43,31 @@ export function atRate(phases: Phase[], ratePerSec: number): Phase[] {
 }
 
 /**
- * Phases with arrivals that bring so many virtual users each, at the rate that they have.
- * @throws CapacityError RATE_IMPOSSIBLE
+ * Any number of virtual users at at most about a rate: a ramp over whole seconds
+ * whose arrivals Artillery rounds to the same whole number in each second, or to that and, later, to one more.
+ * Lasts at least two seconds, since Artillery spaces the arrivals of a single one by 1 ms.
+ * @returns the fields of a phase that concern arrivals
  */
+export function exactRamp(
+  arrivals: number,
+  ratePerSec: number,
+): Required<Pick<Phase, 'duration' | 'arrivalRate' | 'rampTo'>> {
+  // 100 arrivals at 100 ÷ 3 a second take 3 seconds, not 4.
+  const duration = Math.max(2, Math.ceil(arrivals / ratePerSec - 1e-9));
+  const fewer = Math.floor(arrivals / duration);
+  const seconds = arrivals - fewer * duration;
+  if (seconds === 0) return { duration, arrivalRate: fewer, rampTo: fewer };
+  // Rises by 1 in all, and passes the middle between both numbers half a second before the first second with one more.
+  const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
+  return { duration, arrivalRate, rampTo: arrivalRate + 1 };
+}
+
+/** @returns phases with arrivals that bring so many virtual users each, at the rate that they have */
 export function resized(phases: Phase[], users: number): Phase[] {
   return phases.map((phase) => {
     const arrivals = arrivalsOf(phase);
     if (arrivals === 0) return phase;
-    const { arrivalRate: _, rampTo: __, ...kept } = phase;
-    return atRate([{ ...kept, arrivalCount: users }], arrivals / (phase.duration ?? 1))[0] as Phase;
+    const { arrivalCount: _, ...kept } = phase;
+    return { ...kept, ...exactRamp(users, arrivals / (phase.duration ?? 1)) };
   });
 }

@@ -43,10 +43,7 @@ export function overTimeProblems(options: unknown, variables: Environment, flows
   return problems;
 }
 
-/**
- * @returns the phases as `CONNECTIONS` or `DURATION` change them
- * @throws CapacityError RATE_IMPOSSIBLE
- */
+/** @returns the phases as `CONNECTIONS` or `DURATION` change them */
 export function resizedPhases(phases: Phase[], { CONNECTIONS, DURATION }: Environment, perUser: number): Phase[] {
   if (CONNECTIONS !== undefined) return resized(phases, Math.max(1, Math.round(CONNECTIONS / perUser)));
   if (DURATION === undefined) return phases;

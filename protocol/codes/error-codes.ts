@@ -7,7 +7,7 @@ export const ERROR_CODES = {
   SCRIPT: "the flow or the engine's options have mistakes; all are listed",
   ALL_FAILED: 'without the plugin: all virtual users of an Artillery worker failed',
   SCENARIO_UNREADABLE: '`socketio-capacity doctor` cannot read the scenario',
-  ARTILLERY_MISSING: '`socketio-capacity doctor`, `repeat` or `study` finds no Artillery beside the plugin',
+  ARTILLERY_MISSING: '`socketio-capacity doctor`, `repeat`, `search` or `study` finds no Artillery beside the plugin',
   CONFIG_INVALID:
     "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes; all are listed",
   RATE_IMPOSSIBLE: 'the arrivals of a phase cannot be spread over whole seconds at about `RATE`',
@@ -40,6 +40,13 @@ export const ERROR_CODES = {
   STUDY_CHANGED:
     'the study, or its scenario, is not the one that the earlier runs in its folder belong to; the message lists what changed',
   STUDY_UNREADABLE: 'the `study.json` of a study to be resumed is damaged',
+
+  // Searches
+  SEARCH_INVALID:
+    'an option of `search` is wrong, or what it names cannot vary in the scenario; all mistakes are listed',
+  SEARCH_CHANGED:
+    'the scenario, its environment or its target is not what the earlier runs in the folder of the search belong to',
+  SEARCH_UNREADABLE: 'the `search.json` of a search to be resumed is damaged',
 
   // Target
   TARGET_TOO_LARGE:

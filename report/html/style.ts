@@ -47,6 +47,7 @@ button:hover { color: var(--text); border-color: var(--muted); }
 .verdict h2 { margin: 0; border: 0; padding: 0; font-size: clamp(2.75rem, 9vw, 4.5rem); line-height: 1; letter-spacing: -.03em; color: var(--status); }
 .verdict > p { margin: .6rem 0 0; font-size: 1.1rem; }
 .answer { display: block; font-size: clamp(1.75rem, 5vw, 2.75rem); line-height: 1.2; }
+.verdict h2.sentence { font-size: clamp(1.35rem, 3.5vw, 2rem); line-height: 1.3; letter-spacing: -.01em; }
 .reasons { margin: 1rem 0 0; padding: 0; list-style: none; }
 .reasons li { margin-top: .75rem; }
 .reasons code { font-weight: 600; }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const script = fileURLToPath(new URL('../fixtures/plain-server.mjs', import.meta.url));
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 
 export interface PlainServer {
   url: string;
@@ -11,9 +11,22 @@ export interface PlainServer {
   pid: number;
 }
 
+interface Test {
+  after(cleanUp: () => void): void;
+}
+
 /** Ends with the test. */
-export async function startPlainServer(t: { after(cleanUp: () => void): void }): Promise<PlainServer> {
-  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+export function startPlainServer(t: Test): Promise<PlainServer> {
+  return start(t, fixture('plain-server.mjs'));
+}
+
+/** Refuses each connection beyond `limit`. Ends with the test. */
+export function startFullServer(t: Test, limit: number): Promise<PlainServer> {
+  return start(t, fixture('full-server.mjs'), String(limit));
+}
+
+async function start(t: Test, script: string, ...args: string[]): Promise<PlainServer> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => void child.kill('SIGKILL'));
   for await (const line of createInterface({ input: child.stdout })) {
     return { url: `http://127.0.0.1:${line}`, child, pid: child.pid as number };

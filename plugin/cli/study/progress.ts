@@ -1,7 +1,7 @@
 /** What a study prints while it runs, and at its end. */
 import { join } from 'node:path';
 import type { Study, StudyRun } from '../../../protocol/study.ts';
-import { counted } from '../../../report/format.ts';
+import { durationText } from '../../../report/format.ts';
 import { labelOf, type MeasuredRun, questionsOf } from '../../../report/study/summarize.ts';
 import {
   answersOf,
@@ -55,8 +55,4 @@ export function secondsLeft(number: number, runs: StudyRun[], planned: number): 
   const mean = whole.reduce((sum, { seconds }) => sum + seconds, 0) / whole.length;
   const doneLater = whole.filter((run) => run.number > number).length;
   return mean * (planned - number + 1 - doneLater);
-}
-
-export function durationText(seconds: number): string {
-  return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
 }

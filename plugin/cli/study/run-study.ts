@@ -1,16 +1,13 @@
 /** Runs what a study still lacks, and rewrites its documents after each run. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERROR_CODES } from '../../../protocol/codes/error-codes.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Study, type StudyRun, studySchema } from '../../../protocol/study.ts';
 import { renderStudy } from '../../../report/html/study.ts';
 import { isUsable } from '../../../report/measured-figures.ts';
 import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
 import { type MeasuredRun, summarize } from '../../../report/study/summarize.ts';
-import { replace } from '../../run/record/replace.ts';
-import { runAsChild, wasMeasured } from '../child-run.ts';
+import { wasMeasured } from '../child-run.ts';
+import { makeSeriesFolders, runLogged, writeDocuments } from '../logged-run.ts';
 import { settingsOf } from './levels.ts';
 import { orderOf, type PlannedRun } from './order.ts';
 import { earlierRuns, STUDY } from './resume.ts';
@@ -43,7 +40,7 @@ export async function runStudy(options: StudyOptions): Promise<StudyOutcome> {
   const { artillery, file, results, signal, onStart, onRun, onEnd } = options;
   const { name, title, plan, scenarioHash } = file;
   const folder = join(results, `study-${name}`);
-  makeFolders(folder);
+  makeSeriesFolders(folder);
   const order = orderOf(plan);
   const { startedAt = new Date().toISOString(), runs: found } = earlierRuns(folder, file);
   const current = (): StudyOutcome => {
@@ -87,59 +84,33 @@ async function runOne(
   scenario: string,
   signal: AbortSignal,
 ): Promise<{ run: StudyRun; result: Result | undefined }> {
-  const startedAt = new Date().toISOString();
-  const startedMs = performance.now();
-  const log = join(folder, 'logs', `${number}.log`);
-  writeFileSync(log, '');
-  const { env, args } = settingsOf(levels);
-  const { exitCode, path, result } = await runAsChild({
+  const { made, error, result } = await runLogged({
     artillery,
     scenario,
-    folder: join(folder, 'runs'),
-    args,
-    env,
-    stdio: ['ignore', { file: log, append: true }, { file: log, append: true }],
+    folder,
+    number,
+    ...settingsOf(levels),
     signal,
   });
   const run: StudyRun = {
     number,
     block,
     levels,
-    startedAt,
-    exitCode,
-    seconds: (performance.now() - startedMs) / 1000,
-    result: path === undefined ? null : join('runs', path),
+    ...made,
     status: result?.verdict.status ?? null,
-    problem: result && isUsable(result) ? null : problemOf(exitCode, result, log),
+    problem: result && isUsable(result) ? null : (invalidText(result) ?? error),
   };
   return { run, result };
 }
 
-/** Why a run contributes no figures: its verdict, or else its error. */
-function problemOf(exitCode: number, result: Result | undefined, log: string): string {
-  if (result) return `INVALID: ${result.verdict.reasons.map(({ code }) => code).join(', ')}`;
-  const error = readFileSync(log, 'utf8')
-    .split('\n')
-    .find((line) => Object.hasOwn(ERROR_CODES, /^\s*([A-Z_]+): /.exec(line)?.[1] ?? ''));
-  return `${error?.trim() ?? 'no result'} (exit code ${exitCode})`;
-}
-
-function makeFolders(folder: string): void {
-  try {
-    for (const inner of ['runs', 'logs']) mkdirSync(join(folder, inner), { recursive: true });
-  } catch (cause) {
-    const fix = 'choose a folder that you can write to: --results <folder>';
-    throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
-  }
+function invalidText(result: Result | undefined): string | undefined {
+  return result && `INVALID: ${result.verdict.reasons.map(({ code }) => code).join(', ')}`;
 }
 
 function writeStudy({ folder, study, runs }: StudyOutcome): void {
-  const files = {
+  writeDocuments(folder, {
     [STUDY]: `${JSON.stringify(studySchema.parse(study), null, 1)}\n`,
     'study.md': renderStudyMarkdown(study, runs),
     'study.html': renderStudy(study, runs),
-  };
-  for (const [name, text] of Object.entries(files)) {
-    replace(join(folder, name), (temporary) => writeFileSync(temporary, text));
-  }
+  });
 }

@@ -60,6 +60,23 @@ export const connections: Member[] = [
     },
   },
   {
+    name: 'drops four connections while all are idle, which come back',
+    rows: ['connections drop, and come back'],
+    config: { engines: { 'socketio-capacity': { reconnection: { delay: 0.2 } } } },
+    options: { hold: 4 },
+    async during(run, { load }) {
+      await run.reached('hold');
+      for (const { conn } of load.slice(0, 4)) conn.close();
+    },
+    reasons: ['CONNECTIONS_DROPPED'],
+    check({ connections, delivery }) {
+      const { awayMs, ...counts } = connections.reconnection ?? {};
+      assert.deepEqual(counts, { dropped: 4, returned: 4, recovered: 0, gaveUp: 0, left: 0, away: 0 });
+      assert.equal(awayMs?.count, 4);
+      assert.equal(delivery?.coverageOfTarget, 1, 'they have joined again');
+    },
+  },
+  {
     name: 'closes three connections in place of sending them the second broadcast',
     rows: ['the server or a proxy closes connections, right after connecting or hours later'],
     habits: () => ({

@@ -64,6 +64,7 @@ test('connections that were opening in a process that dies have failed: the sums
     alive: 0,
     failed: { fleet_dead: 3 },
     ended: { 'fleet process died': 4 },
+    returned: 0,
   });
 });
 

@@ -1,0 +1,91 @@
+/** `search <scenario>`: the highest level that a deployment holds. */
+import type { Command } from 'commander';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import type { Search, SearchEnd } from '../../protocol/search.ts';
+import { artilleryScript } from './child-run.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
+import type { SearchOptions } from './search/plan.ts';
+import { STOPPED, untilStopped } from './until-stopped.ts';
+
+interface Options extends SearchOptions {
+  results: string;
+  json?: boolean;
+}
+
+/** Of a search that was not stopped; that of an error is the run's own. */
+const CODES: Record<Exclude<SearchEnd, 'error'>, number> = {
+  found: 0,
+  highest: 0,
+  none: EXIT_CODES.worse,
+  doctor: EXIT_CODES.suspect,
+  generator: EXIT_CODES.suspect,
+  machine: EXIT_CODES.suspect,
+  measurement: EXIT_CODES.suspect,
+};
+
+export function addSearch(program: Command): void {
+  const command = program
+    .command('search')
+    .description('Finds the highest level that a deployment holds: steps up until it breaks, bisects, and repeats.')
+    .argument('<scenario>', 'an Artillery scenario, as YAML')
+    .requiredOption('--vary <what>', 'connections, rate, broadcastsPerSec or bytes')
+    .option(
+      '--until <conditions...>',
+      'a level breaks when a number of its result meets one: "latency.oneWayMs.p99 > 500"',
+    )
+    .option('--from <level>', 'first level; by default that of the scenario')
+    .option('--to <level>', 'highest level; by default as far as the machine allows')
+    .option('--factor <factor>', 'from one level to the next (default: 2)')
+    .option('--tolerance <percent>', 'how far above the answer the level may be that broke (default: 5)')
+    .option('--repeat <n>', 'further runs at the level of the answer (default: 2)')
+    .option('--headroom <percent>', 'share of each limit that the table of machines leaves free (default: 30)')
+    .option('-e, --environment <name>', 'one of the scenario’s config.environments')
+    .option('--results <folder>', 'where to create the folder of the search, or to resume it', 'results')
+    .action(run);
+  addHelp(withJson(command), {
+    examples: {
+      'search scenarios/5k.yml --vary connections': 'how many connections does this deployment hold?',
+      'search scenarios/5k.yml --vary rate --until "connections.connectMs.p99 > 1000"': 'how fast may they connect?',
+    },
+    exitCodes: {
+      0: 'the answer is known, or the highest level asked for held',
+      1: 'no level held',
+      2: 'the search was refused, or one of its runs',
+      3: 'the generator, its machine or the measurement was the limit',
+      11: 'Artillery crashed in one of the runs',
+      130: 'stopped by Ctrl-C; the same command resumes the search',
+    },
+  });
+}
+
+async function run(path: string, { results, json, ...options }: Options): Promise<void> {
+  // Loaded on demand, because they import the charts and the engine's steps, which load slowly.
+  const [{ readTask }, { runSearch }, progress, { diagnose }, { readSituation }] = await Promise.all([
+    import('./search/plan.ts'),
+    import('./search/run-search.ts'),
+    import('./search/progress.ts'),
+    import('../doctor/diagnosis.ts'),
+    import('../doctor/situation.ts'),
+  ]);
+  const task = await readTask(path, options);
+  await untilStopped(async (signal) => {
+    const { search, folder } = await runSearch({
+      artillery: artilleryScript(),
+      task,
+      results,
+      signal,
+      diagnose: async (settings) => diagnose(await readSituation(settings)),
+      onStart: (begun) => console.error(progress.begun(begun)),
+      onRun: (number, planned, before) => console.error(progress.running(number, planned, before)),
+      onEnd: (ended) => console.error(progress.ended(ended)),
+    });
+    process.exitCode = exitCodeOf(search);
+    if (json) printJson(search);
+    else console.log(progress.outcome(search, folder, screen().width));
+  });
+}
+
+function exitCodeOf({ answer: { end }, runs }: Search): number {
+  if (end === null) return STOPPED;
+  return end === 'error' ? (runs.at(-1)?.exitCode ?? EXIT_CODES.refused) : CODES[end];
+}

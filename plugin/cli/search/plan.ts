@@ -1,0 +1,97 @@
+/** What a search is asked for: its options, and the scenario with what varies in it. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { type SearchPlan, VARIED } from '../../../protocol/search.ts';
+import { STEPS } from '../../engine/steps/index.ts';
+import { scenarioName } from '../../run/measurements.ts';
+import type { Script } from '../../script/script.ts';
+import { readSettings, type Settings } from '../../script/settings.ts';
+import { readScenario } from '../scenario.ts';
+import { NO_CEILING } from './next.ts';
+import { type Scale, scaleOf } from './scale.ts';
+import { parseUntil } from './until.ts';
+
+export interface SearchTask {
+  /** Of its folder in the results. */
+  name: string;
+  plan: SearchPlan;
+  scale: Scale;
+  /** @returns the settings of a run at a possible level */
+  settingsAt(level: number): Settings;
+}
+
+const number = (schema: z.ZodNumber) => z.coerce.number('expected a number').pipe(schema);
+const percent = number(z.number().nonnegative().lt(100)).transform((value) => value / 100);
+
+const optionsSchema = z.strictObject({
+  vary: z.enum(VARIED, `expected ${VARIED.join(', ')}`),
+  environment: z.string().optional(),
+  from: number(z.number().positive()).optional(),
+  to: number(z.number().positive()).optional(),
+  factor: number(z.number().gt(1)).default(2),
+  tolerance: percent.refine((share) => share > 0, 'expected more than 0').default(0.05),
+  repeat: number(z.number().int().nonnegative()).default(2),
+  headroom: percent.default(0.3),
+});
+
+/** As typed. */
+export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
+
+/** @throws CapacityError SEARCH_INVALID, and what readScenario and readSettings throw */
+export async function readTask(path: string, { until = [], ...given }: SearchOptions): Promise<SearchTask> {
+  const { data, error } = optionsSchema.safeParse(given);
+  const { conditions, problems } = parseUntil(until);
+  if (error)
+    problems.push(...problemsOf(error, [], []).map(({ path: name, message }) => ({ path: `--${name}`, message })));
+  if (data?.to !== undefined && data.from !== undefined && data.to < data.from) {
+    problems.push({ path: '--to', message: 'is below --from' });
+  }
+  if (!data || problems.length > 0) throw invalid(problems);
+  const { vary, environment, from, to, ...rules } = data;
+  const script = await readScenario(path, environment);
+  const settings = readSettings(script, STEPS, process.env);
+  const scale = scaleOf(settings, vary);
+  const first = scale.snap(from ?? Math.min(scale.own, to ?? NO_CEILING));
+  if (to !== undefined && first > to) {
+    throw invalid([{ path: '--to', message: `the lowest level in this scenario is ${first}` }]);
+  }
+  return {
+    name: `search-${scenarioName(path)}-${vary}`,
+    plan: {
+      scenario: path,
+      scenarioHash: createHash('sha256').update(readFileSync(path)).digest('hex'),
+      environment: environment ?? null,
+      target: settings.target,
+      vary,
+      until: conditions,
+      from: first,
+      to: to ?? null,
+      ...rules,
+    },
+    scale,
+    settingsAt: (level) =>
+      readSettings(merged(script, scale.overrides(level)) as Script, STEPS, { ...process.env, ...scale.env }),
+  };
+}
+
+/** As Artillery merges `--overrides`: objects key by key, everything else as a whole. */
+function merged(into: unknown, from: unknown): unknown {
+  if (!isObject(into) || !isObject(from)) return from;
+  const entries = Object.entries(from).map(([key, value]) => [key, key in into ? merged(into[key], value) : value]);
+  return { ...into, ...Object.fromEntries(entries) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(problems: Problem[]): CapacityError {
+  return new CapacityError(
+    'SEARCH_INVALID',
+    `the options have mistakes\n${formatProblems(problems)}`,
+    'correct the lines above',
+  );
+}

@@ -1,0 +1,139 @@
+/** A scenario at any level of what a search varies: which levels are possible, and how to tell a run. */
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Varied } from '../../../protocol/search.ts';
+import { exactRamp } from '../../script/load-profile.ts';
+import { arrivalsOf, type Phase } from '../../script/phases.ts';
+import { PLUGIN } from '../../script/script.ts';
+import type { Settings } from '../../script/settings.ts';
+
+export interface Scale {
+  /** The scenario's own level. */
+  own: number;
+  /** @returns the possible level that is nearest below, or the lowest one */
+  snap(level: number): number;
+  /** Environment variables of a run: those that would change what the overrides set are empty. */
+  env: Record<string, string>;
+  /** @returns what Artillery's `--overrides` merges into the scenario for a possible level */
+  overrides(level: number): { config: object };
+}
+
+/** Artillery spaces the arrivals of a ramp of fewer by 1 ms. */
+const MIN_ARRIVALS = 2;
+
+/** @throws CapacityError SEARCH_INVALID if the scenario has nothing of the kind to vary */
+export function scaleOf(settings: Settings, vary: Varied): Scale {
+  return SCALES[vary](settings);
+}
+
+const SCALES: Record<Varied, (settings: Settings) => Scale> = {
+  connections: ({ phases, load }) => {
+    if (!load.stays) {
+      throw invalid(
+        'its virtual users leave by themselves, so more arrivals are not more connections',
+        'end the flow with `hold: true`, or use --vary rate',
+      );
+    }
+    const { count } = load.perUser;
+    const shares = sharesOf(phases);
+    const scaled = (level: number) => phasesOf(phases, divide(Math.floor(level / count), shares));
+    return {
+      own: load.connections,
+      env: { RATE: '' },
+      snap: (level) => sum(divide(Math.floor(level / count), shares)) * count,
+      overrides: (level) => ({ config: { phases: scaled(level) } }),
+    };
+  },
+
+  // A level is the rate of the fastest phase: each lasts whole seconds, so few have exactly the rate that is asked for.
+  rate: ({ phases, load: { perUser } }) => {
+    if (perUser.count > 1) {
+      const message = 'each virtual user opens several connections, at a rate of its own';
+      throw invalid(message, 'use a flow with one connection each');
+    }
+    const arriving = phases.map(arrivalsOf);
+    const scaled = (level: number) => phasesOf(phases, arriving, level);
+    const fastest = (ramps: Phase[]) => Math.max(...ramps.map((phase) => arrivalsOf(phase) / (phase.duration ?? 1)));
+    return {
+      own: fastest(phases),
+      env: { RATE: '' },
+      snap: (level) => fastest(scaled(level)),
+      overrides: (level) => ({ config: { phases: scaled(level) } }),
+    };
+  },
+
+  broadcastsPerSec: ({ broadcasts, delivery }) => {
+    const publishing = delivery
+      ? delivery.publish && { count: delivery.publish.count, interval: delivery.publish.every }
+      : broadcasts;
+    if (!publishing || publishing.count === 0) {
+      throw invalid('the run sends no broadcasts', 'give the scenario `broadcasts.count`, or `delivery.publish`');
+    }
+    const seconds = publishing.count * publishing.interval;
+    return {
+      own: 1 / publishing.interval,
+      env: { BROADCASTS: '' },
+      snap: (level) => Math.max(0.001, Math.round(level * 1000) / 1000),
+      overrides: (level) => {
+        // For as long as in the scenario, and no fewer: percentiles need their number.
+        const count = Math.max(publishing.count, Math.round(seconds * level));
+        return delivery
+          ? withOptions({ delivery: { publish: { every: 1 / level, count } } })
+          : withOptions({ broadcasts: { interval: 1 / level, count } });
+      },
+    };
+  },
+
+  bytes: ({ broadcasts, delivery }) => {
+    if (delivery || broadcasts.count === 0) {
+      throw invalid(
+        'the run chooses no payload: only broadcasts of the wire contract have `broadcasts.bytes`',
+        'vary connections, rate or broadcastsPerSec',
+      );
+    }
+    return {
+      own: broadcasts.bytes,
+      env: {},
+      snap: (level) => Math.max(1, Math.floor(level)),
+      overrides: (level) => withOptions({ broadcasts: { bytes: level } }),
+    };
+  },
+};
+
+function withOptions(options: object): { config: object } {
+  return { config: { plugins: { [PLUGIN]: options } } };
+}
+
+/** @returns the share of the arrivals up to and with each phase */
+function sharesOf(phases: Phase[]): number[] {
+  const arriving = phases.map(arrivalsOf);
+  const all = sum(arriving);
+  return arriving.map((_, index) => sum(arriving.slice(0, index + 1)) / all);
+}
+
+/** @returns arrivals of each phase, in the proportions of the scenario; their sum is `total` unless that is too low */
+function divide(total: number, shares: number[]): number[] {
+  let before = 0;
+  return shares.map((share, index) => {
+    if (share === (shares[index - 1] ?? 0)) return 0;
+    const arrivals = Math.max(MIN_ARRIVALS, Math.round(total * share) - before);
+    before += arrivals;
+    return arrivals;
+  });
+}
+
+/** At a given rate, or each at its own. Names, which may tell the scenario's numbers, are left out, and so is `maxVusers`. */
+function phasesOf(phases: Phase[], arriving: number[], ratePerSec?: number): Phase[] {
+  return phases.map((phase, index) => {
+    const arrivals = arriving[index] ?? 0;
+    if (arrivals === 0) return phase.pause === undefined ? { pause: phase.duration ?? 0 } : { pause: phase.pause };
+    return exactRamp(arrivals, ratePerSec ?? arrivalsOf(phase) / (phase.duration ?? 1));
+  });
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+function invalid(message: string, fix: string): CapacityError {
+  return new CapacityError('SEARCH_INVALID', `this cannot vary in this scenario: ${message}`, fix);
+}

@@ -1,0 +1,117 @@
+/** The answer of a search, in one sentence. */
+import type { Result } from '../../protocol/result/result.ts';
+import type { Search, SearchEnd, SearchPlan, SearchRun, Varied } from '../../protocol/search.ts';
+import { counted, decimals, spaced } from '../format.ts';
+import { bracket } from './bracket.ts';
+import { evidenceOf } from './evidence.ts';
+
+/** A run, with its result if it left one. */
+export interface SearchedRun {
+  run: SearchRun;
+  result: Result | undefined;
+}
+
+const UNITS: Record<Varied, string> = {
+  connections: 'connection',
+  rate: 'new connection',
+  broadcastsPerSec: 'broadcast',
+  bytes: 'byte',
+};
+/** What follows the unit. */
+const PER: Record<Varied, string> = {
+  connections: '',
+  rate: ' per second',
+  broadcastsPerSec: ' per second',
+  bytes: ' of payload in each broadcast',
+};
+
+/** @returns `41,000`; with decimals only where there are any */
+export function levelText(level: number): string {
+  if (Number.isInteger(level)) return decimals(level, 0);
+  return decimals(level, level < 10 ? 3 : 1);
+}
+
+/** @returns `41,000 connections` */
+export function amountText(level: number, vary: Varied): string {
+  const unit = Number.isInteger(level) ? counted(level, UNITS[vary]) : `${levelText(level)} ${UNITS[vary]}s`;
+  return unit + PER[vary];
+}
+
+/**
+ * @param end null while the search is not finished
+ * @param limit that ended it before a run
+ */
+export function answerOf(
+  plan: SearchPlan,
+  runs: SearchedRun[],
+  end: SearchEnd | null,
+  limit: Search['limit'],
+): Search['answer'] {
+  const { held, heldRuns, broke } = bracket(runs.map(({ run }) => run));
+  // Without a break: where the search met another limit than the deployment's.
+  const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
+  const at = stopped ?? runs.find(({ run }) => run.level === broke && run.outcome === 'breaks');
+  const evidence = stopped ? stopped.run.because : at?.result ? evidenceOf(at.result) : [];
+  return {
+    sentence: sentenceOf(plan, { held, heldRuns, at, evidence, end, limit, last: runs.at(-1) }),
+    end,
+    held: held ?? null,
+    heldRuns,
+    broke: at?.run.level ?? null,
+    evidence,
+  };
+}
+
+interface Facts {
+  held: number | undefined;
+  heldRuns: number;
+  at: SearchedRun | undefined;
+  evidence: string[];
+  end: SearchEnd | null;
+  limit: Search['limit'];
+  last: SearchedRun | undefined;
+}
+
+function sentenceOf(plan: SearchPlan, facts: Facts): string {
+  const { vary, to } = plan;
+  const { held, at, evidence, end, limit, last } = facts;
+  const what = (at?.run.because[0] ?? '').replace(/\.$/, '');
+  const holds = held === undefined ? undefined : `This deployment held ${amountText(held, vary)}`;
+  const atLeast = holds ?? 'No level held';
+  const perhapsMore = holds
+    ? `${holds}, and perhaps holds more`
+    : 'No level held, which need not be the deployment’s limit';
+  const level = at && levelText(at.run.level);
+  // A message of the verdict says it without its code.
+  const broken = what.replace(/^[A-Z_]+: /, '');
+  const because = evidence[0] ? `, because ${evidence[0]}` : '';
+  switch (end) {
+    case 'found':
+      return `${holds}; at ${level}, ${broken}${because}.`;
+    case 'none':
+      return `This deployment did not even hold ${at && amountText(at.run.level, vary)}, the lowest level of the search: ${broken}${because}.`;
+    case 'highest':
+      return to === null
+        ? `${holds}, and the phases of this scenario are too short for a higher rate.`
+        : `${holds}, the highest level that was asked for; nothing broke.`;
+    case 'doctor':
+      return `${perhapsMore}: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections).`;
+    case 'generator':
+      return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${clauseOf(broken)}).`;
+    case 'machine':
+      return `${perhapsMore}: at ${level}, the machine that it shares with the generator was the limit (${clauseOf(broken)}).`;
+    case 'measurement':
+      return `${atLeast}, and the search ended there: at ${level}, the measurement does not tell (${broken}).`;
+    case 'error':
+      return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]}.`;
+    case null:
+      return holds
+        ? `${holds} so far${at ? `; at ${level}, ${broken}${because}` : ''}. The search is not finished.`
+        : 'No level has held so far. The search is not finished.';
+  }
+}
+
+/** @returns the first part of a message that goes on to explain itself */
+function clauseOf(message: string): string {
+  return message.split(/: |, /)[0] ?? message;
+}

@@ -1,0 +1,123 @@
+/** What broke first, as far as the result of the broken level shows it. */
+import type { Result } from '../../protocol/result/result.ts';
+import { counted, decimals, integer, megabytes } from '../format.ts';
+import { sharesMachine } from './blame.ts';
+
+/** An event loop this busy has work waiting. Percent of one core. */
+const BUSY_PERCENT = 90;
+/** Of a broadcast's time until its last receiver: the rest is spent elsewhere. */
+const MIN_BROADCAST_SHARE = 0.5;
+const FULL_SHARE = 0.95;
+/** Redis's default for subscribers: it disconnects one with this much output for a minute, and at four times as much at once. */
+const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
+
+/** The server, or a proxy before it, said no. */
+const ANSWER = /^(http_\d+|namespace_refused|join_refused)$/;
+
+/** What answers a handshake with this status. */
+const HTTP_CAUSES: Record<string, string> = {
+  http_500: 'the proxy is out of connections (`worker_connections`) or open files',
+  http_502: 'the proxy gets no connection to a worker: its ports, or the worker’s files or listen queue',
+  http_503: 'a connection limit of the proxy or the server',
+  http_504: 'a worker did not answer the proxy in time',
+  http_429: 'a rate limit of the proxy or the server',
+};
+
+/** @returns phrases that can follow "because", the strongest evidence first; empty if the result shows none */
+export function evidenceOf(result: Result): string[] {
+  return [replaced, refused, workerCpu, broadcastCpu, memory, files, redisOutput].flatMap((find) => find(result));
+}
+
+type Find = (result: Result) => string[];
+
+/** A process that ended. */
+const replaced: Find = ({ verdict }) =>
+  verdict.reasons
+    .filter(({ code }) => ['WORKER_RESTARTED', 'REDIS_GONE', 'DEPLOYMENT_CHANGED'].includes(code))
+    .map(({ message }) => message);
+
+/** By the code with which most connections failed. */
+const refused: Find = ({ connections: { failures, failureExamples, lost } }) => {
+  const [failed] = mostFirst(failures).filter(([code]) => !/^disconnected/.test(code));
+  const [gone] = mostFirst(lost);
+  return [
+    ...(failed ? [failureText(...failed, failureExamples[failed[0]])] : []),
+    ...(gone ? [`${counted(gone[1], 'connection')} ended with “${gone[0]}”`] : []),
+  ];
+};
+
+function failureText(code: string, count: number, example: string | undefined): string {
+  const connections = counted(count, 'connection');
+  const what = ANSWER.test(code) ? `the server answered ${connections} with` : `${connections} ended in`;
+  const known = HTTP_CAUSES[code];
+  return `${what} \`${code}\`${known ? `: ${known}` : example ? ` (${example})` : ''}`;
+}
+
+const workerCpu: Find = (result) => {
+  const workers = workerCount(result);
+  const found = stageMeans(result, 'worker').map(({ stage, percent }) => ({ stage, percent: percent / workers }));
+  const [busiest] = found.toSorted((a, b) => b.percent - a.percent);
+  if (!busiest || busiest.percent < BUSY_PERCENT) return [];
+  const cores = workers === 1 ? 'its core' : `a core in each of ${workers} workers`;
+  return [`worker CPU was at ${decimals(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`];
+};
+
+/** Broadcasts come in bursts: a worker can be at its limit during each, and idle on average. */
+const broadcastCpu: Find = (result) => {
+  const microseconds = result.cpu.worker?.broadcastMicrosecondsPerMessage;
+  const { delivery, latency } = result;
+  if (!microseconds || !delivery || delivery.broadcasts === 0 || !latency.completionMs) return [];
+  const workers = workerCount(result);
+  const eachMs = (microseconds * delivery.expected) / delivery.broadcasts / workers / 1000;
+  if (eachMs < latency.completionMs.p50 * MIN_BROADCAST_SHARE) return [];
+  const who = workers === 1 ? 'the worker' : `each of ${workers} workers`;
+  return [
+    `a broadcast takes ${who} ${decimals(eachMs, 0)} ms of CPU, of ${decimals(latency.completionMs.p50, 0)} ms until it has reached everybody`,
+  ];
+};
+
+const memory: Find = (result) => {
+  const { memory, environment } = result;
+  const used = memory.peakBytes.systemUsed ?? 0;
+  if (!sharesMachine(result) || used < environment.memoryBytes * FULL_SHARE) return [];
+  return [`${megabytes(used)} of ${megabytes(environment.memoryBytes)} MB of the machine’s memory were in use`];
+};
+
+const files: Find = (result) => {
+  const limit = result.environment.limits.openFilesHard;
+  const most = Math.max(0, ...Object.values(result.connections.perWorker));
+  if (!sharesMachine(result) || limit === undefined || most < limit * FULL_SHARE) return [];
+  return [`a worker held ${integer(most)} connections, and may open ${integer(limit)} files`];
+};
+
+const redisOutput: Find = ({ samples }) => {
+  const waiting = samples.map((sample) => Number((sample.redisServer as Figures | undefined)?.outputBufferBytes ?? 0));
+  const most = Math.max(0, ...waiting);
+  return most < REDIS_OUTPUT_BYTES ? [] : [`${megabytes(most)} MB of Redis’s output waited for the workers`];
+};
+
+type Figures = Record<string, unknown>;
+
+function workerCount({ connections }: Result): number {
+  return Math.max(1, Object.keys(connections.perWorker).length);
+}
+
+/** @returns the mean CPU of a layer in each stage of load that has at least two samples; collections come between */
+function stageMeans({ stages, samples }: Result, layer: string): { stage: string; percent: number }[] {
+  return stages.flatMap(({ name, t }, index) => {
+    if (name !== 'ramp' && name !== 'broadcasts') return [];
+    const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
+    const inside = samples
+      .filter((sample) => sample.t > t && sample.t <= until)
+      .flatMap((sample) => (sample[layer] as Figures | undefined)?.cpuPercent ?? [])
+      .map(Number);
+    if (inside.length < 2) return [];
+    return [{ stage: name, percent: inside.reduce((sum, one) => sum + one, 0) / inside.length }];
+  });
+}
+
+function mostFirst(counts: Record<string, number>): [string, number][] {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .sort(([, a], [, b]) => b - a);
+}

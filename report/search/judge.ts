@@ -1,0 +1,88 @@
+/** Whether a level held, by the result of a run at it. */
+import type { Result } from '../../protocol/result/result.ts';
+import type { Blame, Condition, Outcome, SearchPlan } from '../../protocol/search.ts';
+import { valueAt } from '../figures.ts';
+import { counted } from '../format.ts';
+import { blamesOf } from './blame.ts';
+import { checkConditions, conditionText, metText } from './conditions.ts';
+
+export interface Judgement {
+  outcome: Exclude<Outcome, 'error'>;
+  /** Null if the level held. */
+  blame: Blame | null;
+  /** What happened, the most important first; if the level held, doubts that do not concern the answer. */
+  because: string[];
+}
+
+/** By default, beside reasons of the verdict that lie with the deployment. */
+const BY_DEFAULT: Condition[] = [
+  { key: 'connections.failed', comparison: '>', value: 0 },
+  { key: 'delivery.coverage', comparison: '<', value: 1 },
+];
+
+/** A server that says no is not slow, and neither is the generator that hears it. */
+const REFUSAL = /^(namespace_refused|join_refused|http_4\d\d)$/;
+
+/**
+ * A late generator can only make a level look worse: one that meets no condition in spite of it has held. One that does
+ * tells nothing of the deployment, unless the server itself refused the connections that failed.
+ *
+ * `until` replaces the default rules, except that an INVALID run never holds, and that a level holds only where it was
+ * reached: the rate, or the connections, unless a condition says how many may be missing.
+ */
+export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
+  const { verdict, connections } = result;
+  const blames = blamesOf(result);
+  const textsOf = (...wanted: Blame[]) => blames.filter(({ blame }) => wanted.includes(blame)).map(({ text }) => text);
+  const invalid = verdict.status === 'INVALID';
+  const notReached = (code: string) =>
+    (vary === 'rate' && code === 'RATE_NOT_REACHED') ||
+    (vary === 'connections' &&
+      code === 'TARGET_NOT_REACHED' &&
+      !until.some(({ key }) => key.startsWith('connections.')));
+  const counting = blames.filter(
+    ({ code, blame }) => (blame === 'deployment' && (until.length === 0 || invalid)) || notReached(code),
+  );
+  const checked = checkConditions(until.length > 0 ? until : BY_DEFAULT, result);
+  const met = checked.filter((one) => one.met).map((one) => metText(one, result));
+  if (met.length > 0 || counting.length > 0 || invalid) {
+    const causes = Object.keys(connections.failures);
+    const refused = causes.length > 0 && causes.every((cause) => REFUSAL.test(cause));
+    for (const blame of ['generator', 'machine'] as const) {
+      const because = textsOf(blame);
+      if (because.length > 0 && !refused) return { outcome: 'cannotTell', blame, because: [...because, ...met] };
+    }
+    if (met.length === 0 && counting.length === 0) {
+      return { outcome: 'cannotTell', blame: 'measurement', because: textsOf('measurement') };
+    }
+    return { outcome: 'breaks', blame: 'deployment', because: [...met, ...lostFirst(result, counting)] };
+  }
+  const unknown = until.length > 0 ? checked.filter(({ value }) => value === null) : [];
+  if (unknown.length > 0) {
+    const because = unknown.map(({ condition }) => `\`${conditionText(condition)}\`: ${whyUnknown(condition, result)}`);
+    return { outcome: 'cannotTell', blame: 'measurement', because };
+  }
+  return { outcome: 'holds', blame: null, because: blames.map(({ text }) => text) };
+}
+
+/** How many values a percentile needs, not to be the highest one by another name. */
+const NEEDED: Record<string, string> = { p90: '10', p95: '20', p99: '100', p999: '1,000' };
+
+function whyUnknown({ key }: Condition, result: Result): string {
+  const dot = key.lastIndexOf('.');
+  const needed = NEEDED[key.slice(dot + 1)];
+  const others = valueAt(result, key.slice(0, dot));
+  if (needed === undefined || others === null || others === undefined) return 'the run did not measure it';
+  return `it needs ${needed} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
+}
+
+/** The causes, in words, before the codes that follow from them. */
+function lostFirst({ connections: { lost, opened } }: Result, blames: { code: string; text: string }[]): string[] {
+  const reasons = Object.entries(lost).filter(([, count]) => count > 0);
+  const all = reasons.reduce((sum, [, count]) => sum + count, 0);
+  const words =
+    blames.some(({ code }) => code === 'CONNECTIONS_LOST') && all > 0
+      ? [`${counted(all, 'connection')} of ${counted(opened, 'opened one')} ${all === 1 ? 'was' : 'were'} lost`]
+      : [];
+  return [...words, ...blames.map(({ text }) => text)];
+}

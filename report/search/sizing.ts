@@ -1,0 +1,139 @@
+/**
+ * How many machines of this kind a number of users needs: by the connections that were held, by memory in service and by
+ * the CPU of idle connections. Nothing beyond what was held is claimed.
+ */
+import type { Result } from '../../protocol/result/result.ts';
+import type { Sizing, Wall } from '../../protocol/search.ts';
+import { decimals, integer, kilobytes, megabytes } from '../format.ts';
+import { inServicePoints } from '../in-service.ts';
+import { layersOf, layerTitle, mainWorkerLayer } from '../layers.ts';
+import { fitLine } from '../statistics/statistics.ts';
+import { sharesMachine } from './blame.ts';
+
+const USERS = [10_000, 50_000, 100_000, 1_000_000];
+
+/** A cost that is known, or why it is not. */
+type Known<T> = ({ known: true } & T) | { known: false; why: string };
+
+/**
+ * @param result of a run at the level that held
+ * @param broke whether a higher level broke, so that the connections held are the deployment's limit
+ * @param headroom share of each limit that stays free
+ * @returns null if no connections were held
+ */
+export function sizingOf(result: Result, broke: boolean, headroom: number): Sizing | null {
+  const held = result.connections.held ?? result.connections.peak;
+  if (held === 0) return null;
+  const memory = memoryOf(result);
+  const cpu = cpuOf(result, held);
+  const { cpuCount, memoryBytes } = result.environment;
+  const usable = 1 - headroom;
+  const walls: (Wall & { usable: number | null })[] = [
+    {
+      name: 'held',
+      max: held,
+      usable: Math.floor(held * usable),
+      assumption: `The search held ${integer(held)} connections${broke ? '' : '; whether the machine holds more, it does not tell'}`,
+    },
+    memory.known
+      ? {
+          name: 'memory',
+          max: connectionsIn(memoryBytes, memory),
+          usable: connectionsIn(memoryBytes * usable, memory),
+          assumption: `Each connection takes ${kilobytes(memory.each)} KB in service (${memory.layers.join(', ')}), and the processes ${megabytes(memory.base)} MB without any, in ${megabytes(memoryBytes)} MB`,
+        }
+      : { name: 'memory', max: null, usable: null, assumption: memory.why },
+    cpu.known
+      ? {
+          name: 'cpu',
+          max: Math.floor(cpuCount / cpu.idleCores),
+          usable: Math.floor((cpuCount * usable) / cpu.idleCores),
+          assumption: `Idle connections take ${decimals(cpu.idleCores * 1000, 3)} cores per 1,000, pings included${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${cpuCount} cores`,
+        }
+      : { name: 'cpu', max: null, usable: null, assumption: cpu.why },
+  ];
+  const [lowest] = walls
+    .flatMap(({ name, usable: max }) => (max === null ? [] : [{ name, max }]))
+    .sort((a, b) => a.max - b.max);
+  const perMachine = lowest?.max ?? 0;
+  if (lowest === undefined || perMachine <= 0) return null;
+  return {
+    atMost: !broke && lowest.name === 'held',
+    walls: walls.map(({ name, max, assumption }) => ({ name, max, assumption })),
+    decides: lowest.name,
+    perMachine,
+    rows: USERS.map((users) => {
+      const machines = Math.ceil(users / perMachine);
+      const each = Math.ceil(users / machines);
+      const idleCores = cpu.known ? cpu.idleCores * each : null;
+      const free = cpuCount * usable - (idleCores ?? 0);
+      return {
+        users,
+        machines,
+        memoryBytes: memory.known ? Math.round(memory.base + memory.each * each) : null,
+        idleCores,
+        reconnectSeconds: cpu.known && cpu.connectSeconds !== null ? (cpu.connectSeconds * each) / 1000 / free : null,
+      };
+    }),
+  };
+}
+
+function connectionsIn(bytes: number, { base, each }: { base: number; each: number }): number {
+  return Math.max(0, Math.floor((bytes - base) / each));
+}
+
+/**
+ * The deployment's own layers and the kernel, which has both ends of each connection here; the workers in service, the
+ * others at rest.
+ */
+function memoryOf(result: Result): Known<{ each: number; base: number; layers: string[] }> {
+  const { memory, absent } = result;
+  if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
+  if (!sharesMachine(result)) {
+    return { known: false, why: 'The deployment runs elsewhere, so the memory of its machine is not known' };
+  }
+  const worker = mainWorkerLayer(memory.perConnectionBytes);
+  const ofWorker = memory.inService?.perConnectionBytes[worker];
+  const line =
+    memory.inService && fitLine(inServicePoints({ plateaus: memory.plateaus, inService: memory.inService }, worker));
+  if (!line || !ofWorker || ofWorker.doubt !== undefined || line.slope <= 0) {
+    return { known: false, why: 'No line fits the workers’ memory in service' };
+  }
+  const others = layersOf(result).filter(
+    ({ id, unit, belongsTo, inSum }) =>
+      unit === 'bytes' && belongsTo !== 'generator' && inSum && id !== worker && id in memory.perConnectionBytes,
+  );
+  const atZero = memory.plateaus.find(({ connections }) => connections === 0) ?? {};
+  let [each, base] = [line.slope, Math.max(0, line.intercept)];
+  const layers = [worker, ...others.map(({ id }) => id)].map((id) => layerTitle(result, id));
+  for (const { id } of others) {
+    const { slope = 0, doubt } = memory.perConnectionBytes[id] ?? {};
+    base += (atZero as Record<string, number>)[id] ?? 0;
+    // Such as Redis, which keeps nothing of a connection.
+    if (doubt === undefined && slope > 0) each += slope;
+  }
+  return { known: true, each, base, layers };
+}
+
+function cpuOf(
+  result: Result,
+  held: number,
+): Known<{ /** Of one connection. */ idleCores: number; connectSeconds: number | null }> {
+  if (result.absent.cpu !== undefined) return { known: false, why: `CPU was not measured: ${result.absent.cpu}` };
+  if (!sharesMachine(result)) {
+    return { known: false, why: 'The deployment runs elsewhere, so the cores of its machine are not known' };
+  }
+  const layers = layersOf(result).filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment');
+  const figures = layers.flatMap(({ id }) => result.cpu[id] ?? []);
+  const idle = result.cpu.worker?.idlePercent;
+  if (idle === null || idle === undefined || idle <= 0) {
+    return { known: false, why: 'The CPU of idle connections is lost in its noise: a longer `hold` shows it' };
+  }
+  const total = figures.reduce((sum, { idlePercent }) => sum + (idlePercent ?? 0), 0);
+  const connects = figures.flatMap(({ rampSecondsPerThousandConnects }) => rampSecondsPerThousandConnects ?? []);
+  return {
+    known: true,
+    idleCores: total / 100 / held,
+    connectSeconds: connects.length > 0 ? connects.reduce((sum, one) => sum + one, 0) : null,
+  };
+}

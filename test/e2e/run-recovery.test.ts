@@ -1,0 +1,72 @@
+/** All connections drop at once between two broadcasts, and come back to a server that has kept their sessions. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Socket } from 'socket.io';
+import { EVENTS } from '../../protocol/events.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { quickScript, startRun } from '../helpers/run.ts';
+
+/** The probe and the reference receiver connect before any virtual user. */
+const RECEIVERS = 2;
+const CONNECTIONS = 10;
+
+describe('a run whose connections drop at once', () => {
+  it('has every drop, every return and every copy in its counts', async (t) => {
+    const app = await startApp({ CAPACITY_RECOVERY_SECONDS: '60' });
+    t.after(() => app.close());
+    const load: Socket[] = [];
+    let connected = 0;
+    app.io.on('connection', (socket) => {
+      if (++connected > RECEIVERS) load.push(socket);
+      if (load.length > CONNECTIONS || socket.recovered || connected <= RECEIVERS) return;
+      if (load.length < CONNECTIONS) return;
+      // The last one: it sees the first broadcast after all others.
+      socket.onAnyOutgoing((event, message) => {
+        if (event !== EVENTS.broadcast || message.seq !== 1) return;
+        setImmediate(() => {
+          for (const { conn } of load.splice(0)) conn.close();
+        });
+      });
+    });
+    const script = quickScript(
+      { target: app.url },
+      {
+        control: { urls: [app.controlUrl], token: TOKEN },
+        warmUp: 0,
+        singleRoundTrips: 1,
+        broadcasts: { count: 3, interval: 0.4 },
+      },
+      { reconnection: { delay: 0.6, jitter: 0.1 } },
+    );
+    const run = startRun(t, { script, env: { WORKERS: '1' } });
+    await run.ended;
+    const result = run.result();
+    assert.ok(result?.delivery, run.output());
+    const { connections, delivery, verdict } = result;
+    const { awayMs, ...counts } = connections.reconnection ?? {};
+    assert.deepEqual(counts, { dropped: 10, returned: 10, recovered: 10, gaveUp: 0, left: 0, away: 0 });
+    assert.ok((awayMs?.p50 ?? 0) >= 500 && (awayMs?.p50 ?? 0) < 5000, String(awayMs?.p50));
+    assert.deepEqual([connections.opened, connections.held, connections.lost], [10, 10, {}]);
+    assert.deepEqual(connections.failures, {});
+    const { expected, received, missed, resent, frames, duplicates } = delivery;
+    assert.deepEqual([expected, received, missed, resent, frames, duplicates], [30, 30, 10, 10, 30, 0]);
+    assert.deepEqual(
+      delivery.batches.map(({ serverMembers, resent }) => [serverMembers, resent]),
+      [
+        [10, 0],
+        [0, 10],
+        [10, 0],
+      ],
+    );
+    const codes = verdict.reasons.map(({ code }) => code);
+    assert.ok(codes.includes('CONNECTIONS_DROPPED'), run.output());
+    for (const code of [
+      'COUNTS_DISAGREE',
+      'ACCOUNTS_MISMATCH',
+      'CONNECTIONS_LOST',
+      'COPIES_MISMATCH',
+      'LEDGER_MISMATCH',
+    ])
+      assert.ok(!codes.includes(code), code);
+  });
+});

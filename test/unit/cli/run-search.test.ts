@@ -1,0 +1,194 @@
+/** The runs of a search, with a program in place of Artillery that breaks at a number of connections. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { readTask, type SearchOptions } from '../../../plugin/cli/search/plan.ts';
+import { runSearch } from '../../../plugin/cli/search/run-search.ts';
+import type { Diagnosis } from '../../../plugin/doctor/diagnosis.ts';
+import { type SearchRun, searchSchema } from '../../../protocol/search.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { quickScript } from '../../helpers/run.ts';
+
+/** Reads how it shall behave from a file beside it. */
+const ARTILLERY = `
+const { mkdirSync, readFileSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const read = (name) => JSON.parse(readFileSync(join(__dirname, name), 'utf8'));
+const { phases } = JSON.parse(process.argv[process.argv.indexOf('--overrides') + 1]).config;
+const ramps = phases.filter(({ pause }) => pause === undefined);
+const arrivals = ({ duration, arrivalRate, rampTo }, second) =>
+  Math.round(arrivalRate + ((rampTo - arrivalRate) / (duration - 1)) * second);
+const seconds = ramps.flatMap((ramp) => Array.from({ length: ramp.duration }, (_, second) => arrivals(ramp, second)));
+const connections = seconds.reduce((sum, one) => sum + one, 0);
+const { limit, lagsAbove = Infinity, refusedAbove = Infinity, waitsAbove = Infinity } = read('behaviour.json');
+console.log('arguments', ...process.argv.slice(2), 'RATE=' + process.env.RATE);
+if (connections > refusedAbove) {
+  console.error('\\n  PORT_TAKEN: by another\\n  fix: end it');
+  process.exit(2);
+}
+const result = read('result.json');
+const failed = Math.max(0, connections - limit);
+Object.assign(result.connections, { target: connections, held: connections - failed, failed, failures: failed ? { http_503: failed } : {} });
+const reasons = [
+  ...(failed ? [{ code: 'CONNECTIONS_FAILED', message: failed + ' failed' }] : []),
+  ...(connections > lagsAbove ? [{ code: 'GENERATOR_LAGS', message: 'it was late' }] : []),
+];
+result.verdict = { status: reasons.length ? 'SUSPECT' : 'VALID', reasons };
+const folder = join(process.env.CAPACITY_RESULTS, 'run-' + process.pid);
+mkdirSync(folder);
+writeFileSync(join(folder, 'result.json'), JSON.stringify(result));
+if (connections > waitsAbove) {
+  process.once('SIGINT', () => process.exit(130));
+  setInterval(() => {}, 1000);
+  console.error('waiting');
+} else process.exit(reasons.length ? 3 : 0);
+`;
+
+interface Behaviour {
+  limit: number;
+  lagsAbove?: number;
+  refusedAbove?: number;
+  waitsAbove?: number;
+}
+
+function begin(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'search-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const write = (name: string, content: unknown) => writeFileSync(join(folder, name), content as string);
+  write('artillery.cjs', ARTILLERY);
+  write('result.json', JSON.stringify(perfectResult()));
+  write('tiny.yml', JSON.stringify(quickScript()));
+  const run = async (
+    behaviour: Behaviour,
+    options: Partial<SearchOptions> = {},
+    { highest = null as number | null, signal = new AbortController().signal } = {},
+  ) => {
+    write('behaviour.json', JSON.stringify(behaviour));
+    const made: SearchRun[] = [];
+    const diagnosis = (connections: number) =>
+      ({
+        fits: highest === null || connections <= highest,
+        highest,
+        limits: [{ name: 'generatorFiles', max: highest, raise: 'ulimit -n 65536' }],
+      }) as Diagnosis;
+    const found = await runSearch({
+      artillery: join(folder, 'artillery.cjs'),
+      task: await readTask(join(folder, 'tiny.yml'), { vary: 'connections', ...options }),
+      results: folder,
+      signal,
+      diagnose: async ({ load }) => diagnosis(load.connectionsAtOnce),
+      onStart: () => {},
+      onRun: () => {},
+      onEnd: (one) => made.push(one),
+    });
+    const read = (name: string) => readFileSync(join(found.folder, name), 'utf8');
+    return { ...found, made, read };
+  };
+  return { folder, write, run };
+}
+
+it('answers in one sentence, with the runs, the evidence and the machines, in all documents', async (t) => {
+  const { run } = begin(t);
+  const { search, made, read } = await run({ limit: 61 }, { repeat: '1' });
+  assert.equal(search.answer.end, 'found');
+  const { held, broke } = search.answer;
+  assert.ok(held !== null && broke !== null && held <= 61 && broke > 61 && broke - held <= held * 0.05);
+  const sentence = `This deployment held ${held} connections; at ${broke}, ${broke - 61} connection${broke === 62 ? '' : 's'} failed, because`;
+  assert.ok(search.answer.sentence.startsWith(sentence), search.answer.sentence);
+  assert.match(search.answer.sentence, /`http_503`: a connection limit of the proxy or the server\.$/);
+  assert.deepEqual(
+    made.slice(0, 4).map(({ level, purpose, outcome }) => [level, purpose, outcome]),
+    [
+      [10, 'step', 'holds'],
+      [20, 'step', 'holds'],
+      [40, 'step', 'holds'],
+      [80, 'step', 'breaks'],
+    ],
+  );
+  assert.deepEqual([made.at(-1)?.purpose, search.answer.heldRuns], ['confirm', 2]);
+  assert.equal(search.sizing?.perMachine, Math.floor(held * 0.7));
+  assert.deepEqual(searchSchema.parse(JSON.parse(read('search.json'))), search);
+  for (const document of ['search.md', 'search.html']) {
+    assert.ok(read(document).includes(`This deployment held ${held} connections; at ${broke}`), document);
+    assert.match(read(document), /1,000,000/);
+  }
+  assert.match(read('logs/1.log'), /--overrides {.*"phases":.*} .*tiny\.yml RATE=$/m);
+});
+
+it('ends the run under way when it is stopped, and resumes with the level that it had not measured', async (t) => {
+  const { folder, run } = begin(t);
+  const abort = new AbortController();
+  const log = join(folder, 'search-tiny-connections/logs/4.log');
+  const waits = () => {
+    try {
+      return readFileSync(log, 'utf8').includes('waiting');
+    } catch {
+      return false;
+    }
+  };
+  const stopping = eventually('the run at 80', waits).then(() => abort.abort());
+  const [stopped] = await Promise.all([run({ limit: 61, waitsAbove: 79 }, {}, { signal: abort.signal }), stopping]);
+  assert.deepEqual([stopped.search.answer.end, stopped.search.answer.held], [null, 40]);
+  assert.deepEqual(stopped.made.at(-1)?.because, ['stopped']);
+  assert.match(
+    stopped.search.answer.sentence,
+    /^This deployment held 40 connections so far\. The search is not finished\.$/,
+  );
+
+  const resumed = await run({ limit: 61 });
+  assert.deepEqual([resumed.made[0]?.number, resumed.made[0]?.level], [5, 80]);
+  assert.equal(resumed.search.answer.end, 'found');
+  assert.equal(resumed.search.startedAt, stopped.search.startedAt);
+  assert.deepEqual((await run({ limit: 61 })).made, [], 'it is finished');
+  // The same runs answer to other rules; those that are missing are made.
+  const finer = await run({ limit: 61 }, { tolerance: '1', repeat: '0' });
+  assert.deepEqual([finer.search.answer.held, finer.search.answer.broke], [61, 62]);
+  const failures = await run({ limit: 61 }, { until: ['connections.failed > 1000'], to: '80', repeat: '0' });
+  assert.deepEqual([failures.made, failures.search.answer.held], [[], 80]);
+});
+
+it('ends where the generator, the machine or an error ends it, says so, and tries that again', async (t) => {
+  const { run } = begin(t);
+  const late = await run({ limit: 30, lagsAbove: 35 });
+  assert.equal(
+    late.search.answer.sentence,
+    'This deployment held 20 connections, and perhaps holds more: at 40, the generator was the limit, not the deployment (it was late).',
+  );
+  assert.deepEqual(late.search.answer.evidence, ['GENERATOR_LAGS: it was late', '10 connections failed']);
+  assert.match(late.read('search.md'), /\| 100,000 \| at most /);
+  const taken = await run({ limit: 1000, refusedAbove: 39 });
+  assert.equal(taken.search.answer.end, 'error');
+  assert.match(
+    taken.search.answer.sentence,
+    /a run at 40 did not come to its end: PORT_TAKEN: by another \(exit code 2\); see logs\/\d+\.log\.$/,
+  );
+  const doctor = await run({ limit: 1000 }, {}, { highest: 70 });
+  assert.deepEqual([doctor.search.answer.end, doctor.search.answer.held], ['doctor', 70]);
+  assert.deepEqual(doctor.search.limit, { name: 'generatorFiles', max: 70, raise: 'ulimit -n 65536' });
+  assert.match(
+    doctor.search.answer.sentence,
+    /the machine allows no higher level \(generator files: at most 70 connections\)/,
+  );
+  assert.match(doctor.read('search.md'), /ulimit -n 65536/);
+});
+
+it('refuses another scenario in the same folder, and options that are wrong, all together', async (t) => {
+  const { write, run } = begin(t);
+  await run({ limit: 30 }, { to: '10', repeat: '0' });
+  write('tiny.yml', JSON.stringify(quickScript({ target: 'http://127.0.0.1:2' })));
+  await assert.rejects(run({ limit: 30 }), {
+    code: 'SEARCH_CHANGED',
+    message: /the text of .* has changed\n {2}target: was/,
+  });
+  await assert.rejects(
+    run({ limit: 30 }, { from: '0', factor: '1', tolerance: 'x', until: ['coverage < 1'] }),
+    (error: Error) => {
+      for (const name of ['--from', '--factor', '--tolerance', '--until'])
+        assert.ok(error.message.includes(name), error.message);
+      return true;
+    },
+  );
+});

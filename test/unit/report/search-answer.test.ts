@@ -1,0 +1,106 @@
+/** The first sentence of a search, and how sure it is. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/search.ts';
+import { renderSearch } from '../../../report/html/search.ts';
+import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
+import { renderSearchMarkdown } from '../../../report/search/markdown.ts';
+import { certaintyOf } from '../../../report/search/text.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const PLAN: SearchPlan = {
+  scenario: 'chat.yml',
+  scenarioHash: 'abc',
+  environment: null,
+  target: 'http://127.0.0.1:3000',
+  vary: 'connections',
+  until: [],
+  from: 1000,
+  to: null,
+  factor: 2,
+  tolerance: 0.05,
+  repeat: 2,
+  headroom: 0.3,
+};
+
+/** Idle, so that nothing is near a limit. */
+function result() {
+  const idle = perfectResult();
+  idle.latency.completionMs = null;
+  return idle;
+}
+
+function runs(...tried: [number, SearchRun['outcome'], string?][]): SearchedRun[] {
+  return tried.map(([level, outcome, because], index) => ({
+    run: {
+      number: index + 1,
+      level,
+      purpose: 'step',
+      startedAt: '2026-01-02T03:04:05.000Z',
+      exitCode: 0,
+      seconds: 60,
+      result: `runs/${index + 1}/result.json`,
+      status: 'VALID',
+      outcome,
+      blame: null,
+      because: because === undefined ? [] : [because],
+    },
+    result: result(),
+  }));
+}
+
+const sentence = (end: SearchEnd | null, tried: SearchedRun[], plan: Partial<SearchPlan> = {}) =>
+  answerOf({ ...PLAN, ...plan }, tried, end, null).sentence;
+
+it('is the answer, for every end', () => {
+  const broken = runs([41_000, 'holds'], [44_000, 'breaks', 'one way p99 exceeded 500 ms (it was 733 ms)']);
+  const found = 'This deployment held 41,000 connections; at 44,000, one way p99 exceeded 500 ms (it was 733 ms).';
+  assert.equal(sentence('found', broken), found);
+  const rate = runs([300, 'holds'], [315, 'breaks', 'RATE_NOT_REACHED: only 280 of 315 connections/s were reached']);
+  assert.match(sentence('found', rate, { vary: 'rate' }), /; at 315, only 280 of 315 connections\/s were reached\.$/);
+  assert.equal(
+    sentence('none', runs([2, 'breaks', '1 connection failed'])),
+    'This deployment did not even hold 2 connections, the lowest level of the search: 1 connection failed.',
+  );
+  assert.equal(
+    sentence('highest', runs([1, 'holds']), { to: 1, vary: 'broadcastsPerSec' }),
+    'This deployment held 1 broadcast per second, the highest level that was asked for; nothing broke.',
+  );
+  assert.equal(
+    sentence('highest', runs([250, 'holds']), { vary: 'rate' }),
+    'This deployment held 250 new connections per second, and the phases of this scenario are too short for a higher rate.',
+  );
+  const saturated = 'MACHINE_SATURATED: only 0.4 % of the machine was idle, and a thread waited: no CPU left';
+  assert.equal(
+    sentence('machine', runs([1000, 'holds'], [2000, 'cannotTell', saturated])),
+    'This deployment held 1,000 connections, and perhaps holds more: at 2,000, the machine that it shares with the generator was the limit (only 0.4 % of the machine was idle).',
+  );
+  assert.match(
+    sentence('measurement', runs([1000, 'cannotTell', 'LEDGER_MISMATCH: x'])),
+    /^No level held, .* at 1,000, the measurement does not tell \(x\)\.$/,
+  );
+  assert.equal(amountText(833.333, 'rate'), '833.3 new connections per second');
+  assert.equal(amountText(1000, 'bytes'), '1,000 bytes of payload in each broadcast');
+});
+
+it('says what held by luck, and escapes what others wrote', () => {
+  const tried = runs([1000, 'holds'], [2000, 'holds'], [2000, 'breaks', '<img src=x> |failed|']);
+  const search: Search = {
+    schemaVersion: 1,
+    plan: PLAN,
+    startedAt: '2026-01-02T03:04:05.000Z',
+    runs: tried.map(({ run }) => run),
+    answer: answerOf(PLAN, tried, 'found', null),
+    limit: null,
+    sizing: null,
+  };
+  assert.deepEqual(certaintyOf(search), [
+    '1,000 connections held in the only run at that level.',
+    'The limit is between 1,000 and 2,000: 100.0 % apart.',
+    '2,000 connections held in 1 run, but this level or a lower one broke in another: it is not the answer.',
+  ]);
+  const markdown = renderSearchMarkdown(search);
+  assert.ok(markdown.startsWith('**This deployment held 1,000 connections; at 2,000, &lt;img src=x&gt;'), markdown);
+  const page = renderSearch(search, tried);
+  assert.ok(!page.includes('<img') && page.includes('&lt;img src=x&gt; |failed|'));
+});
