@@ -2,6 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../../report/charts/broadcasts.ts';
 import type { Chart } from '../../report/charts/draw.ts';
+import { readingsOverTime } from '../../report/charts/drift.ts';
 import { memoryFit } from '../../report/charts/memory-fit.ts';
 import { connectionsOverTime, cpuOverTime, memoryOverTime } from '../../report/charts/over-time.ts';
 import { oneWayPercentiles } from '../../report/charts/percentiles.ts';
@@ -17,6 +18,7 @@ type Drawing = (result: Result) => (Chart | null)[];
 const DRAWINGS: Record<string, Drawing> = {
   'Connection Performance': (result) => [connectionsOverTime(result)],
   [RAM]: (result) => [memoryOverTime(result)],
+  'Memory over Time (MB)': (result) => [readingsOverTime(result), memoryOverTime(result)],
   'Message Performance': (result) => [coverageByBroadcast(result), broadcastTimes(result)],
   Latency: (result) => [oneWayPercentiles(result), roundTripsByBroadcast(result)],
   CPU: (result) => [cpuOverTime(result)],

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
+import { comesAndGoes } from '../../report/over-time-text.ts';
 import { readResult } from '../../report/read.ts';
 import { clientsOf, transportsOf } from '../../report/transports.ts';
 
@@ -40,8 +41,10 @@ export function readReportsBySize(): Report[] {
 
 export function describeReport(size: string, result: Result): Report {
   const ofASize = /^\d+k/.test(size);
-  const differences = [...(ofASize ? [] : [result.run.scenario]), ...differencesOf(result)];
-  const title = [`${result.connections.target.toLocaleString('en-US')} connections`, ...differences].join(', ');
+  const asItWas = result.memory.overTime?.collected === false ? ['garbage not collected'] : [];
+  const differences = [...(ofASize ? [] : [result.run.scenario]), ...asItWas, ...differencesOf(result)];
+  const connections = comesAndGoes(result) ?? `${result.connections.target.toLocaleString('en-US')} connections`;
+  const title = [connections, ...differences].join(', ');
   return { size, title, differences, result };
 }
 

@@ -1,10 +1,13 @@
 /** Socket.IO's page on memory usage beside our runs: is memory linear in the connections, and does it come back? */
 import type { Result } from '../../protocol/result/result.ts';
+import { readingsOverTime } from '../../report/charts/drift.ts';
 import { memoryOverTime } from '../../report/charts/over-time.ts';
-import { decimals, integer, kilobytes, megabytes } from '../../report/format.ts';
-import type { Html } from '../../report/html/html.ts';
+import { decimals, integer, kilobytes, megabytes, sizeOf } from '../../report/format.ts';
+import { type Html, html } from '../../report/html/html.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
+import { layerTitle } from '../../report/layers.ts';
 import { optional } from '../../report/markdown/figures.ts';
+import { answerOf, comesAndGoes, pace } from '../../report/over-time-text.ts';
 
 /** Its charts go up to here. */
 const ITS_CONNECTIONS = 10_000;
@@ -37,8 +40,37 @@ export function linearity(results: Result[]): Html {
   return dataTable('Memory of the workers against connections', HEAD, rows);
 }
 
+/** Waves of its size, with a collection after each and without; until there is a report, one wave of the nearest size. */
+export function overTime(waves: Result[], results: Result[]): Html {
+  const collectedFirst = waves.toSorted((a, b) => Number(isCollected(b)) - Number(isCollected(a)));
+  const [first] = collectedFirst;
+  if (!first) return singleWave(results);
+  const tables = collectedFirst.map((result) =>
+    dataTable(
+      `What connections leave behind, ${isCollected(result) ? 'garbage collected' : 'garbage not collected'}`,
+      ['Workers', `Per wave, ${isCollected(result) ? 'collected' : 'not collected'}`, 'Answer'],
+      DRIFT_LAYERS.flatMap((layer) => {
+        const drift = result.memory.overTime?.drift[layer];
+        return drift ? [[layerTitle(result, layer), sizeOf(pace(drift)), answerOf(result, layer)]] : [];
+      }),
+    ),
+  );
+  const charts = collectedFirst.map((result) => {
+    const chart = readingsOverTime(result);
+    const title = `${comesAndGoes(result)}, garbage ${isCollected(result) ? 'collected after each' : 'not collected'}`;
+    return figure(chart && { ...chart, title }, 'There are no samples.');
+  });
+  return html`${charts}${tables}`;
+}
+
+const DRIFT_LAYERS = ['workerRss', 'workerHeapUsed'];
+
+function isCollected({ memory }: Result): boolean {
+  return memory.overTime?.collected ?? false;
+}
+
 /** Of the run whose size is nearest to that page's. */
-export function overTime(results: Result[]): Html {
+function singleWave(results: Result[]): Html {
   const distance = ({ connections }: Result) => Math.abs(connections.target - ITS_CONNECTIONS);
   const nearest = results.toSorted((a, b) => distance(a) - distance(b))[0];
   const chart = nearest ? memoryOverTime(nearest) : null;

@@ -18,13 +18,14 @@ export function studies(reports: Report[]): Studies {
   const usable = reports.filter(({ result }) => isUsable(result));
   const results = usable.filter(({ differences }) => differences.length === 0).map(({ result }) => result);
   const again = usable.filter(({ size }) => size === 'techracers').map(({ result }) => result);
+  const waves = usable.filter(({ result }) => result.memory.overTime?.kind === 'waves').map(({ result }) => result);
   const markup = ({ markup }: Html) => markup;
   return {
     sideBySide: markup(sideBySide(results)),
     contradictions: markup(contradictions()),
     techracers: markup(techracersTable([...again, ...results])),
     linearity: markup(linearity(results)),
-    overTime: markup(overTime(results)),
+    overTime: markup(overTime(waves, results)),
     raccoon: markup(raccoonTable(usable.map(({ result }) => result))),
   };
 }

@@ -114,16 +114,19 @@ function mergeEncoded(histograms: string[]): string {
   return encodeHistogram(mergeHistograms(histograms.map(decodeHistogram)));
 }
 
-/** Adds series that began at different times, on the grid of the earliest. */
-function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
+/** Adds series that began at different times, on the grid of the earliest and with the longest of their intervals. */
+export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
   const startedAtUs = Math.min(...all.map((one) => one.startedAtUs));
-  const intervalUs = all[0]?.intervalUs ?? 10_000;
+  const intervalUs = Math.max(10_000, ...all.map((one) => one.intervalUs));
   const counts: number[] = [];
   for (const one of all) {
-    const shift = Math.round((one.startedAtUs - startedAtUs) / intervalUs);
+    const shiftUs = one.startedAtUs - startedAtUs;
     one.counts.forEach((value, index) => {
-      while (counts.length <= index + shift) counts.push(0);
-      counts[index + shift] = (counts[index + shift] ?? 0) + value;
+      // The nearest begin, since the series of equal intervals begin anywhere within one.
+      const at = Math.round((shiftUs + index * one.intervalUs) / one.intervalUs) * one.intervalUs;
+      const interval = Math.floor(at / intervalUs);
+      while (counts.length <= interval) counts.push(0);
+      counts[interval] = (counts[interval] ?? 0) + value;
     });
   }
   return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };

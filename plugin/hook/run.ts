@@ -34,7 +34,7 @@ export interface RunOptions {
 
 /** For the current measurement to notice that the run has been stopped. */
 const STOP_TIMEOUT_MS = 5000;
-const RESIDUAL_TIMEOUT_MS = 30_000;
+const RESIDUAL_TIMEOUT_MS = 60_000;
 /** For a worker that died to be restarted, so that the result can name it. */
 const RESTART_TIMEOUT_MS = 5000;
 
@@ -112,7 +112,7 @@ export class Run {
       return;
     }
     try {
-      // Third-party engines end with their last virtual user, while the residual is still being measured.
+      // Artillery ends with its last virtual user, even if the residual is still being measured.
       if (!earlyStop && prepared.conductor.released) await within(this.#queue, RESIDUAL_TIMEOUT_MS);
       if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
       prepared.live?.close();

@@ -4,6 +4,7 @@ import type { Measurements } from '../run/measurements.ts';
 import { ENGINE } from '../script/script.ts';
 
 const NO_CONTROL = 'no control port';
+const NO_BROADCASTS = 'connections came and went, and nothing was broadcast';
 const NO_LEDGER = 'this engine does not report which broadcasts arrive';
 
 export function absentSections({
@@ -11,11 +12,13 @@ export function absentSections({
   control,
   memory,
   ownEvent,
-}: Pick<Measurements, 'engine' | 'control' | 'memory' | 'ownEvent'>): Result['absent'] {
+  overTime,
+}: Pick<Measurements, 'engine' | 'control' | 'memory' | 'ownEvent' | 'overTime'>): Result['absent'] {
   if (!control) {
     const echoed = { roundTrip: NO_CONTROL };
     const published = ownEvent ? echoed : { delivery: NO_CONTROL, latency: NO_CONTROL, ...echoed };
     return memory ? published : { memory: NO_CONTROL, cpu: NO_CONTROL, ...published };
   }
+  if (overTime) return { delivery: NO_BROADCASTS, latency: NO_BROADCASTS };
   return engine === ENGINE ? {} : { delivery: NO_LEDGER, latency: NO_LEDGER };
 }

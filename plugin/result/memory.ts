@@ -11,15 +11,17 @@ import { describeLayers, type Sampler } from '../samplers/index.ts';
 import { fallenFigures } from './fallen.ts';
 import { growingFigures } from './growth.ts';
 import { memorySum } from './memory-sum.ts';
+import { overTimeFigures } from './over-time.ts';
 import { peaksOf } from './peaks.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'>;
 type Memory = Result['memory'];
 
 export function memoryFigures(measurements: Measurements, sampled: Sampled): Memory {
-  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, origins } = measurements;
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, origins, overTime } = measurements;
   const baseline = plateaus[0]?.layers ?? {};
-  const readings = plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]);
+  const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
+  const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
   const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
   const { bytes: peakBytes, derived } = peaksOf(measurements, sampled, [...readings, ...last], sampled.samples);
   const doubts = doubtsOfRun(measurements, sampled);
@@ -45,6 +47,7 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
     residualBytes: afterDisconnect && measurements.control ? difference(afterDisconnect, baseline) : {},
     afterBroadcastsBytes: afterBroadcasts ?? {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
+    overTime: overTimeFigures(measurements),
     collectionsCounted: measurements.collectionsCounted,
     sources: origins,
     absent: absentFigures(measurements),

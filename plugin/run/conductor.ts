@@ -4,6 +4,7 @@
  * Writes everything into the context's measurements.
  */
 
+import type { OverTime } from '../script/over-time.ts';
 import { arrivalsOf } from '../script/phases.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
 import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
@@ -12,7 +13,8 @@ import { endMessages, measureMessages } from './client-messages.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import type { LayerBytes } from './measurements.ts';
+import type { LayerBytes, OverTimeMeasured } from './measurements.ts';
+import { measureChurn, measureWave, newOverTime } from './over-time.ts';
 import { checkPath, measureOwnEvent } from './own-event/window.ts';
 import type { Arrivals } from './population.ts';
 import { addPhase, endRamp } from './ramps.ts';
@@ -26,6 +28,9 @@ export type Stage =
   | 'baseline'
   | 'ramp'
   | 'plateau'
+  | 'wave'
+  | 'after the wave'
+  | 'churn'
   | 'hold'
   | 'broadcasts'
   | 'drain'
@@ -42,16 +47,19 @@ const NUMBER_AGE_MS = 1000;
 export class Conductor {
   /** Called at each change of `stage`. */
   onStage: () => void = () => {};
-  /** The virtual users have been released: everything that needs them is done. */
-  released = false;
+  /** The virtual users may leave: everything that needs them is done, or they come and go anyway. */
+  released: boolean;
   #stage: Stage = 'warm-up';
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
   #rampBegin: Mark | undefined;
+  /** Arrivals since memory was last read. */
+  #wave = false;
 
   constructor(context: RunContext) {
     this.#context = context;
+    this.released = context.config.overTime !== undefined;
     this.#checkpoints = new Checkpoints(context);
   }
 
@@ -84,27 +92,36 @@ export class Conductor {
     const { config, measurements } = this.#context;
     const phase = config.phases[index];
     if (!phase) return;
+    const { overTime } = config;
     if (arrivalsOf(phase) === 0) {
-      this.#enter('plateau');
+      const untilMs = performance.now() + (phase.pause ?? 0) * 1000;
+      this.#enter(this.#hasWaves ? 'wave' : 'plateau');
       await this.#endRamp();
-      if (this.#arrivals.count > 0) await this.#plateau();
+      if (overTime) await this.#measureWave(untilMs);
+      else if (this.#arrivals.count > 0) await this.#plateau();
       if (config.delivery) await checkPath(this.#context, config.delivery);
       return;
     }
-    this.#enter('ramp');
+    this.#enter(overTime?.every === undefined ? 'ramp' : 'churn');
+    this.#wave = true;
     this.#arrivals.count += arrivalsOf(phase);
     this.#arrivals.mayBeSkipped ||= phase.maxVusers !== undefined;
     addPhase(measurements.ramps, phase, config.load.perUser);
-    if (this.#rampBegin) return;
-    await resetGenerator(this.#context);
-    this.#rampBegin = await mark(this.#context);
+    if (!this.#rampBegin) {
+      await resetGenerator(this.#context);
+      this.#rampBegin = await mark(this.#context);
+    }
+    if (overTime?.every === undefined) return;
+    const times = { seconds: phase.duration ?? 0, everySeconds: overTime.every };
+    await measureChurn(this.#context, this.#checkpoints, this.#overTime(), times, () => this.onStage());
   }
 
   /** After the last phase: everything that needs the full population. Ends quickly when the run is aborted. */
   async finale(): Promise<void> {
     const { measurements, config, population, link, control, holds } = this.#context;
     await this.#endRamp();
-    if (measurements.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
+    if (config.overTime) await this.#measureWave(performance.now() + LEAVE_TIMEOUT_MS);
+    else if (measurements.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
     const { messages } = measurements;
     if (config.hold > 0) {
       await this.#during('hold', () =>
@@ -152,8 +169,31 @@ export class Conductor {
     const begin = this.#rampBegin;
     this.#rampBegin = undefined;
     if (!begin) return;
-    measurements.cpu.ramps.push(await windowSince(context, begin, connections - begin.connections));
+    // While others leave, and memory is read, CPU is not that of connecting.
+    if (context.config.overTime?.every === undefined)
+      measurements.cpu.ramps.push(await windowSince(context, begin, connections - begin.connections));
     await noteGenerator(context, 'ramp');
+  }
+
+  /** A wave that came since the last reading; nothing while virtual users come and go all the time. */
+  async #measureWave(untilMs: number): Promise<void> {
+    const { signal } = this.#context;
+    if (!this.#hasWaves || !this.#wave || signal.aborted) return;
+    this.#wave = false;
+    const onGone = () => this.#enter('after the wave');
+    const leaveMs = untilMs - performance.now();
+    await measureWave(this.#context, this.#checkpoints, this.#overTime(), leaveMs, onGone);
+  }
+
+  get #hasWaves(): boolean {
+    const { overTime } = this.#context.config;
+    return overTime !== undefined && overTime.every === undefined;
+  }
+
+  #overTime(): OverTimeMeasured {
+    const { config, measurements } = this.#context;
+    measurements.overTime ??= newOverTime(config.overTime as OverTime, measurements.control);
+    return measurements.overTime;
   }
 
   async #plateau(atRest = (when: string) => measureAtRest(this.#context, when)): Promise<void> {

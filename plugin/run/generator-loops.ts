@@ -1,5 +1,6 @@
 /** How busy the load generator itself was: if it lags, its own queue is part of the latencies. */
 import type { RunContext } from './context.ts';
+import type { EngineSnapshot } from './link.ts';
 import type { GeneratorLoop, GeneratorWindow } from './measurements.ts';
 
 /** Starts a window; what happened before does not count. */
@@ -7,12 +8,12 @@ export async function resetGenerator({ link, ledger }: RunContext): Promise<void
   if (ledger) await link.snapshots();
 }
 
-/** Ends the window. Of several ramps, the worst one of each loop counts. */
+/** Ends the window. Of several ramps, the worst one of each loop counts. @returns what the engines have counted */
 export async function noteGenerator(
   { link, ledger, measurements }: RunContext,
   window: GeneratorWindow,
-): Promise<void> {
-  if (!ledger) return;
+): Promise<EngineSnapshot[]> {
+  if (!ledger) return [];
   const snapshots = await link.snapshots();
   const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [
     { window, part: 'artillery', from, process: 0, ...engineLoop },
@@ -25,6 +26,7 @@ export async function noteGenerator(
     if (before < 0) measurements.generator.push(loop);
     else measurements.generator[before] = worse(measurements.generator[before] as GeneratorLoop, loop);
   }
+  return snapshots;
 }
 
 function isSameLoop(one: GeneratorLoop, other: GeneratorLoop): boolean {

@@ -6,6 +6,7 @@ import type { WorkerBatches } from '../../protocol/events.ts';
 import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
 import type { LatencyFrom } from '../../protocol/result/latency.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import type { Thinned } from '../samplers/index.ts';
 import type { RedisTraffic } from '../samplers/redis.ts';
 import type { Repeated } from '../script/flow.ts';
 import type { Settings } from '../script/settings.ts';
@@ -26,6 +27,25 @@ interface Plateau {
   layers: LayerBytes;
   /** Just before the collection; missing where nobody read it. */
   inService?: LayerBytes;
+}
+
+/** Memory at a moment of a run in which connections come and go. */
+export interface MomentReading {
+  /** On the sampler's time. */
+  t: number;
+  connections: number;
+  /** Connections that had come and left by then. */
+  gone: number;
+  layers: LayerBytes;
+}
+
+export interface OverTimeMeasured {
+  collected: boolean;
+  kind: 'waves' | 'churn';
+  /** When all of a wave were connected. */
+  peaks: MomentReading[];
+  /** When all of a wave had left; or one after the other, while virtual users come and go. */
+  readings: Thinned<MomentReading>;
 }
 
 /** CPU that each layer used in one part of the run. */
@@ -137,6 +157,8 @@ export interface Measurements {
   /** Just before that collection. */
   inServiceAfterBroadcasts: LayerBytes | undefined;
   afterDisconnect: LayerBytes | undefined;
+  /** If virtual users come and go, and memory is read again and again. */
+  overTime: OverTimeMeasured | undefined;
   absentLayers: Record<string, string>;
   /** Figure → whose it is. */
   origins: Record<string, string>;
@@ -228,6 +250,7 @@ export function newMeasurements(
     afterBroadcasts: undefined,
     inServiceAfterBroadcasts: undefined,
     afterDisconnect: undefined,
+    overTime: undefined,
     absentLayers: {},
     origins: {},
     collectionsCounted: false,

@@ -42,12 +42,17 @@ export async function readAtRest(control: Control, sampler: Pick<Sampler, 'readi
   await control.gc();
   await delay(SETTLE_MS);
   const uncollected = withoutCollection(before, await control.stats());
+  return { layers: await readAsItIs(sampler), uncollected };
+}
+
+/** @returns bytes per layer, with whatever garbage there is */
+export async function readAsItIs(sampler: Pick<Sampler, 'reading'>): Promise<LayerBytes> {
   const readings: LayerBytes[] = [];
   for (let index = 0; index < READINGS; index++) {
     if (index > 0) await delay(BETWEEN_READINGS_MS);
     readings.push(await sampler.reading());
   }
-  return { layers: medians(readings), uncollected };
+  return medians(readings);
 }
 
 /**

@@ -48,7 +48,7 @@ interface RunResources {
  */
 export async function openResources(options: ResourceOptions): Promise<RunResources> {
   const { measurements, record, link, closers, signal, log } = options;
-  const tcpConnections = measurements.targetConnections * SOCKETS_PER_CONNECTION[measurements.transports];
+  const tcpConnections = options.config.load.connectionsAtOnce * SOCKETS_PER_CONNECTION[measurements.transports];
   const opening = openTarget(options.config, tcpConnections, log, signal);
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
   const target = await opening;

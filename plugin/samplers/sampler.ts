@@ -1,4 +1,7 @@
-/** Samples all layers: one row a second for the time series, full readings and CPU times on request. */
+/**
+ * Samples all layers: one row a second for the time series, full readings and CPU times on request. In long runs, older rows
+ * are merged, so that the series never outgrows the memory.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSwap, type SwapReading } from './kernel.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
@@ -7,8 +10,10 @@ import type { Layer } from './layers/layer.ts';
 import { type ProcessReading, readProcesses } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import { takeReading } from './reading.ts';
+import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { SharedPages } from './shared-pages.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
+import { Thinned } from './thinned.ts';
 
 export interface SamplerSources extends Readers {
   /** Called at every sample, since workers restart and fleet processes start late. */
@@ -22,16 +27,6 @@ export interface SamplerSources extends Readers {
   /** Default: all layers. */
   layers?: readonly Layer[];
 }
-
-/**
- * For processes: `rssBytes`, `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`), and, except in the first row,
- * `cpuPercent` since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its
- * cores.
- */
-export type LayerSample = Record<string, number>;
-
-/** `t` is in seconds since the start. Layers that could not be read are missing. */
-export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
 interface SamplerHealth {
   intervalMs: number;
@@ -50,7 +45,7 @@ const PSS_SHARE = 0.002;
 
 export class Sampler {
   readonly layers: readonly Layer[];
-  readonly samples: SampleRow[] = [];
+  readonly #series = new Thinned(mergeRows);
   readonly #sources: SamplerSources;
   readonly #intervalMs: number;
   readonly #cpu: LayerCpu;
@@ -72,6 +67,11 @@ export class Sampler {
     this.#intervalMs = sources.intervalMs ?? 1000;
     this.layers = sources.layers ?? LAYERS;
     this.#cpu = new LayerCpu(this.layers);
+  }
+
+  /** The time series so far. Rows older than half an hour stand for several (see `mergeRows`). */
+  get samples(): SampleRow[] {
+    return this.#series.rows;
   }
 
   /** Begins the time series, with its first row now. */
@@ -123,7 +123,7 @@ export class Sampler {
     const failures = { ...this.#failures, redis: redis?.failures ?? 0, prometheus: prometheus?.failures ?? 0 };
     return {
       intervalMs: this.#intervalMs,
-      taken: this.samples.length,
+      taken: this.#series.added,
       ...this.#health,
       failures: Object.fromEntries(Object.entries(failures).filter(([, count]) => count > 0)),
     };
@@ -157,7 +157,7 @@ export class Sampler {
 
   async #sample(): Promise<void> {
     try {
-      this.samples.push(await this.#row());
+      this.#series.add(await this.#row());
     } catch {
       this.#health.missed++;
       this.#failures.row++;

@@ -61,3 +61,13 @@ export function exactRamp(
   const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }
+
+/** @returns phases with arrivals that bring so many virtual users each, at the rate that they have */
+export function resized(phases: Phase[], users: number): Phase[] {
+  return phases.map((phase) => {
+    const arrivals = arrivalsOf(phase);
+    if (arrivals === 0) return phase;
+    const { arrivalCount: _, ...kept } = phase;
+    return { ...kept, ...exactRamp(users, arrivals / (phase.duration ?? 1)) };
+  });
+}

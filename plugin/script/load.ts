@@ -3,8 +3,8 @@ import type { Flow } from './flow.ts';
 import { arrivalsOf, type Phase } from './phases.ts';
 
 /**
- * Virtual users that exist at the same time: all arrivals if a flow holds or has an unknown length; otherwise the highest
- * rate times the longest flow. A phase drops arrivals beyond its `maxVusers`.
+ * Virtual users that exist at the same time: all arrivals if a flow holds or has an unknown length; otherwise the most that
+ * arrive within the time of the longest flow. A phase drops arrivals beyond its `maxVusers`.
  * @param arrivals of a phase; default: those of the whole scenario
  * @returns an upper estimate
  */
@@ -15,7 +15,25 @@ export function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsO
   );
   const staySeconds = Math.max(0, ...flows.map((flow) => flow.staySeconds));
   if (!Number.isFinite(staySeconds)) return staying;
-  return Math.min(staying, Math.ceil(Math.max(0, ...phases.map(highestRatePerSec)) * staySeconds));
+  return Math.min(staying, mostWithin(staySeconds, phases, arrivals));
+}
+
+/** @returns the most arrivals of any time of that length, each phase's at the highest of its rates */
+function mostWithin(seconds: number, phases: Phase[], arrivals: (phase: Phase) => number): number {
+  let atSeconds = 0;
+  const spans = phases.map((phase) => {
+    const from = atSeconds;
+    atSeconds += phase.pause ?? phase.duration ?? 0;
+    return { from, to: atSeconds, most: arrivals(phase), ratePerSec: highestRatePerSec(phase) };
+  });
+  const starts = spans.flatMap(({ from, to }) => [from, to - seconds]);
+  const within = starts.map((start) =>
+    spans.reduce((sum, { from, to, most, ratePerSec }) => {
+      const overlapSeconds = Math.max(0, Math.min(to, start + seconds) - Math.max(from, start));
+      return sum + Math.min(most, Math.ceil(ratePerSec * overlapSeconds));
+    }, 0),
+  );
+  return Math.max(0, ...within);
 }
 
 function highestRatePerSec({ pause, duration = 1, arrivalRate = 0, rampTo = 0, arrivalCount = 0 }: Phase): number {

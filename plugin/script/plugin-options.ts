@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../protocol/connection.ts';
 import { ROOM_ORDERS } from '../../protocol/rooms.ts';
 import { deliverySchema } from './delivery-options.ts';
+import { durationSchema } from './duration.ts';
 import { workerSourcesSchema } from './worker-sources.ts';
 
 const seconds = z.number().nonnegative();
@@ -33,6 +34,15 @@ export const optionsSchema = z.strictObject({
     })
     .prefault({}),
   delivery: deliverySchema.optional(),
+  /** Memory over time: virtual users come and go, and memory is read again and again. In place of hold and broadcasts. */
+  overTime: z
+    .strictObject({
+      /** Whether the workers collect their garbage before each reading. */
+      collect: z.boolean().default(true),
+      /** Seconds between two readings while virtual users come and go; without it, memory is read when each wave has left. */
+      every: z.number().min(2).optional(),
+    })
+    .optional(),
   /** Idle seconds with all connections open, for the CPU cost of idle connections; or for the messages that they send. */
   hold: seconds.default(10),
   /** Short connections per worker before the baseline, which is then that of a warm server; 0 for none. */
@@ -75,6 +85,12 @@ export const environmentSchema = z.object({
   BROADCASTS: z.coerce.number().int().nonnegative().optional(),
   /** In place of `rooms.count`. */
   ROOMS: z.coerce.number().int().positive().optional(),
+  /** In place of `overTime.collect`. */
+  COLLECT: z.stringbool({ error: 'must be on or off' }).optional(),
+  /** With `overTime`: connections of each wave, in place of those of the phases. */
+  CONNECTIONS: z.coerce.number().int().positive().optional(),
+  /** With `overTime`: how long each phase with arrivals lasts, such as `4h`. */
+  DURATION: durationSchema.optional(),
   PROFILE: z.enum(['full', 'embedded']).optional(),
   /** In place of the engine's option `transports`. */
   TRANSPORTS: z

@@ -14,6 +14,7 @@ import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engi
 import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
 import { usersAtOnce } from './load.ts';
 import { atRate, configuredRatePerSec } from './load-profile.ts';
+import { overTimeProblems, resizedPhases } from './over-time.ts';
 import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
 import { type Environment, environmentSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
 import { ENGINE, type GivenOptions, PLUGIN, type Script, usesOurEngine, withGivenOptions } from './script.ts';
@@ -80,6 +81,7 @@ const NAMES = [
   optionsSchema,
   optionsSchema.shape.control.unwrap(),
   optionsSchema.shape.rooms.unwrap(),
+  optionsSchema.shape.overTime.unwrap(),
   workerSourcesSchema,
   deliverySchema,
   deliverySchema.shape.publish.unwrap(),
@@ -127,6 +129,11 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   }
   const rooms = options && variables && roomPlanOf(options, variables);
   if (rooms) problems.push(...roomProblems(rooms, options, engineOf(script, variables).engine));
+  const flows = flowsOf(script, steps);
+  if (options && variables) {
+    const { engine } = engineOf(script, variables);
+    problems.push(...overTimeProblems(config.plugins?.[PLUGIN], variables, flows, engine));
+  }
   if (control && typeof options?.workers === 'object' && options.workers.adminUi) {
     const path = formatPath(['config', 'plugins', PLUGIN, 'workers', 'adminUi']);
     problems.push({ path, message: 'not beside `control`, whose workers count their connections themselves' });
@@ -142,10 +149,11 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
   }
   if (read.problems.length > 0) throw invalid('SCRIPT', 'the script has mistakes', read.problems);
-  const { RATE, HOLD, BROADCASTS, REDIS_URL, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
-  const { live, workers, ...others } = options;
-  const flows = flowsOf(script, steps);
-  const atTheRate = RATE === undefined ? phases : atRate(phases, RATE);
+  const { RATE, HOLD, BROADCASTS, COLLECT, REDIS_URL, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
+  const { live, workers, overTime, ...others } = options;
+  const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
+  const sized = resizedPhases(phases, variables, perUser);
+  const atTheRate = RATE === undefined ? sized : atRate(sized, RATE);
   return {
     ...others,
     ...engineOf(script, variables),
@@ -160,10 +168,11 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     redisUrl: REDIS_URL,
     livePort: livePort(live, CAPACITY_LIVE),
     profile,
-    hold: HOLD ?? options.hold,
+    overTime: overTime && { ...overTime, collect: COLLECT ?? overTime.collect },
+    hold: overTime ? 0 : (HOLD ?? options.hold),
     results: CAPACITY_RESULTS ?? options.results,
     rooms,
-    broadcasts: { ...options.broadcasts, count: BROADCASTS ?? options.broadcasts.count },
+    broadcasts: { ...options.broadcasts, count: overTime ? 0 : (BROADCASTS ?? options.broadcasts.count) },
     delivery: deliveryOf(options, BROADCASTS),
     control,
   };
@@ -205,9 +214,9 @@ export function plannedBroadcasts(
 ): { count: number; bytes: number } | undefined {
   const options = script.config.plugins?.[PLUGIN];
   if (options === undefined) return undefined;
-  const { count, bytes } = optionsSchema.shape.broadcasts.parse(
-    (options as { broadcasts?: object } | null)?.broadcasts,
-  );
+  const { broadcasts, overTime } = (options ?? {}) as { broadcasts?: object; overTime?: object };
+  const { count, bytes } = optionsSchema.shape.broadcasts.parse(broadcasts);
+  if (overTime !== undefined) return { count: 0, bytes };
   return { count: environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count, bytes };
 }
 

@@ -219,7 +219,11 @@ export const VERDICT_REASONS = {
     invalidates: false,
     meaning: 'round trips of the probe, unloaded or under load, were not sent or not answered',
   },
-  NOT_GONE: { invalidates: false, meaning: 'connections remained 120 s after the end, so the residual is not known' },
+  NOT_GONE: {
+    invalidates: false,
+    meaning:
+      'connections remained when memory without them was to be read: at the end of a wave, or 120 s after that of the run',
+  },
 } as const satisfies Record<string, Definition>;
 
 export type ReasonCode = keyof typeof VERDICT_REASONS;

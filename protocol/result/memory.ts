@@ -1,5 +1,6 @@
 /** The section `memory` of the result document: bytes by layer. */
 import { z } from 'zod';
+import { overTimeSchema } from './over-time.ts';
 import { count, layers } from './parts.ts';
 
 const slopeSchema = z.strictObject({
@@ -73,6 +74,8 @@ export const memorySchema = z.strictObject({
   /** At full target, after all broadcasts and a garbage collection. */
   afterBroadcastsBytes: layers,
   plateaus: z.array(z.object({ connections: count }).catchall(z.number())),
+  /** Where virtual users came and went, and memory was read again and again; null in all other runs. */
+  overTime: overTimeSchema.nullable().default(null),
   /** Whose figure each layer's is: of the processes, of the workers themselves, of their metrics. */
   sources: z.record(z.string(), z.string()).default({}),
   /** Whether every worker counts its collections: only then could those that the run ordered be checked. */

@@ -9,6 +9,8 @@ export interface Curve extends LegendEntry {
   points: [number, number][];
   /** Filled down to zero. */
   filled?: boolean;
+  /** Single points, without a line between them. */
+  marks?: boolean;
 }
 
 export interface Panel {
@@ -35,8 +37,11 @@ const GAP = 58;
 const FOOT = 30;
 /** Average width of a letter in a stage's name. */
 const LETTER_WIDTH = 6.2;
+const MARK_SIZE = 8;
 const BANDS: Record<string, string> = {
   plateau: COLORS.band,
+  wave: COLORS.band,
+  'after the wave': COLORS.strongBand,
   hold: COLORS.band,
   broadcasts: COLORS.strongBand,
 };
@@ -84,9 +89,7 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
           xAxisIndex: index,
           yAxisIndex: index,
           data: curve.points,
-          showSymbol: false,
-          sampling: 'lttb',
-          lineStyle: { color: curve.color, width: LINE_WIDTH, type: curve.dash ?? 'solid' },
+          ...(curve.marks ? marks(curve) : line(curve)),
           ...(curve.filled && { areaStyle: { color: curve.color, opacity: 0.12 } }),
           ...(position === 0 && {
             markArea: bands(stages, end, index === 0 ? plot : 0),
@@ -96,6 +99,20 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
       ),
     };
   });
+}
+
+function line({ color, dash }: Curve) {
+  return { showSymbol: false, sampling: 'lttb', lineStyle: { color, width: LINE_WIDTH, type: dash ?? 'solid' } };
+}
+
+function marks({ color }: Curve) {
+  return {
+    showSymbol: true,
+    symbol: 'circle',
+    symbolSize: MARK_SIZE,
+    lineStyle: { width: 0 },
+    itemStyle: { color, borderColor: COLORS.page, borderWidth: 1 },
+  };
 }
 
 /** @param plot width in pixels; a stage without room for its name gets none */

@@ -8,11 +8,13 @@ import { heldOf, heldSeconds, missesSome } from '../held.ts';
 import { oneWayTail } from '../latency-notes.ts';
 import { layerTitle } from '../layers.ts';
 import { memoryHeadline } from '../memory-text.ts';
+import { comesAndGoes, overTimeHeadline } from '../over-time-text.ts';
 import { serverName } from '../server.ts';
 import { clientsOf } from '../transports.ts';
 import { generator } from './generator.ts';
 import { perConnection, plateaus } from './memory.ts';
-import { capacity, clientMessages, connections, cpu, latency, messages } from './tables.ts';
+import { overTime } from './over-time.ts';
+import { capacity, clientMessages, connections, cpu, latency, messages, type Section } from './tables.ts';
 
 export interface ConsoleOptions {
   /** ANSI colours. */
@@ -37,8 +39,7 @@ export function renderConsole(result: Result, { color, width }: ConsoleOptions):
   const { status } = result.verdict;
   const sections = [
     connections(result),
-    plateaus(result, width),
-    perConnection(result, width),
+    ...memory(result, width),
     clientMessages(result, width),
     messages(result, width),
     latency(result),
@@ -60,6 +61,11 @@ export function renderConsole(result: Result, { color, width }: ConsoleOptions):
   return lines.join('\n');
 }
 
+function memory(result: Result, width: number): (Section | null)[] {
+  if (result.memory.overTime) return overTime(result, width);
+  return [plateaus(result, width), perConnection(result, width)];
+}
+
 function titleOf({ run }: Result): string {
   const incomplete = run.complete ? [] : ['INCOMPLETE: the run ended early'];
   return [...incomplete, run.scenario, PROFILES[run.profile], run.target, `engine ${run.engine}`].join(DOT);
@@ -71,7 +77,7 @@ function headline(result: Result): string {
   const { latency: times, delivery } = result;
   const clients = clientsOf(result);
   const parts = [`${heldHeadline(result)}${clients === null ? '' : ` (${clients})`}`];
-  const memory = memoryHeadline(result);
+  const memory = overTimeHeadline(result) ?? memoryHeadline(result);
   if (memory !== null) parts.push(memory);
   if (delivery && delivery.broadcasts > 0) {
     const { broadcasts, expected, received } = delivery;
@@ -87,7 +93,7 @@ function headline(result: Result): string {
   if (tail !== null) parts.push(tail);
   const ofClients = result.messages && messageHeadline(result.messages);
   if (ofClients) parts.push(ofClients);
-  const absent = absentHeadline(result);
+  const absent = result.memory.overTime ? null : absentHeadline(result);
   if (absent !== null) parts.push(absent);
   return parts.join(DOT);
 }
@@ -96,6 +102,8 @@ function headline(result: Result): string {
 function heldHeadline(result: Result): string {
   const server = serverName(result);
   const by = server === null ? '' : ` by ${server}`;
+  const passing = comesAndGoes(result);
+  if (passing !== null) return passing + by;
   const held = `${counted(heldOf(result.connections), 'connection')} held${by}`;
   const seconds = result.absent.delivery === undefined ? null : heldSeconds(result);
   return seconds === null ? held : `${held} for ${integer(seconds)} s`;

@@ -113,6 +113,11 @@ export const DEFINITIONS = {
     anchor: 'at-rest',
     text: 'Every worker has collected its garbage and 300 ms have passed. The figure is the median of three readings.',
   },
+  overTime: {
+    term: 'What connections leave behind',
+    anchor: 'memory-over-time',
+    text: 'The slope of the line through readings of memory, against the number of connections that have come and left, with its 95 % interval. A leak is an interval above 0 and a rise of more than 1 MB over the run; otherwise, the end of the interval is what a leak would have been found from.',
+  },
   inService: {
     term: 'In service',
     anchor: 'in-service',

@@ -8,6 +8,7 @@ import { type Html, html } from './html.ts';
 import { cpu, generator } from './machine.ts';
 import { capacity, memory } from './memory.ts';
 import { messages } from './messages.ts';
+import { overTime } from './over-time.ts';
 import { page } from './page.ts';
 import { headline, verdict } from './summary.ts';
 
@@ -32,7 +33,7 @@ export function renderHtml(result: Result): string {
   const { run } = result;
   const sections: Record<keyof typeof CONTENTS, Html | null> = {
     connections: connections(result),
-    memory: memory(result),
+    memory: result.memory.overTime ? overTime(result) : memory(result),
     cpu: cpu(result),
     messages: messages(result),
     latency: latency(result),

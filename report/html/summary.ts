@@ -6,6 +6,7 @@ import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf 
 import { heldOf, missesSome } from '../held.ts';
 import { oneWayTail } from '../latency-notes.ts';
 import { layerTitle, mainWorkerLayer } from '../layers.ts';
+import { comesAndGoes, overTimeHeadline, workersDrift } from '../over-time-text.ts';
 import { serverName } from '../server.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { clientsOf } from '../transports.ts';
@@ -45,7 +46,9 @@ interface Tile {
 /** Null for a run that cannot be trusted. */
 export function headline(result: Result): Html | null {
   if (result.verdict.status === 'INVALID') return null;
-  const tiles = [held(result), perConnection(result), completion(result), coverage(result)];
+  const tiles = result.memory.overTime
+    ? [held(result), leftBehind(result)]
+    : [held(result), perConnection(result), completion(result), coverage(result)];
   return html`<dl class="headline">${tiles.map(
     ({ name, value, unit, more }) => html`<div><dt>${name}</dt>
 <dd class="value">${value ?? html`<span class="unit">${NOT_MEASURED}</span>`} ${value !== null && html`<span class="unit">${unit}</span>`}</dd>
@@ -59,11 +62,24 @@ function held(result: Result): Tile {
   const clients = clientsOf(result);
   const { target, achievedRatePerSec: rate } = connections;
   const count = heldOf(connections);
-  const of = count === target ? 'the full target' : `of a target of ${integer(target)}`;
+  const passing = comesAndGoes(result);
+  const of = passing !== null ? passing : count === target ? 'the full target' : `of a target of ${integer(target)}`;
   const at = rate === null ? '' : `, made at ${decimals(rate, 0)} per second`;
   const server = serverName(result);
   const by = `${server === null ? '' : `, by ${server}`}${clients === null ? '' : `; ${clients}`}`;
   return { name: term('connections'), value: integer(count), unit: '', more: of + at + by };
+}
+
+function leftBehind(result: Result): Tile {
+  const { overTime } = result.memory;
+  const name = term('overTime');
+  const workers = overTime && workersDrift(overTime);
+  const more = overTimeHeadline(result);
+  if (!workers || workers.drift.leaks === null) return { name, value: null, unit: '', more };
+  const { leaks, bytesPerConnection } = workers.drift;
+  if (!leaks) return { name, value: overTime.collected ? 'no leak' : 'no growth', unit: '', more };
+  const [value = '', unit = ''] = sizeOf(bytesPerConnection).split(' ');
+  return { name, value, unit: `${unit} per connection`, more };
 }
 
 function perConnection(result: Result): Tile {

@@ -17,25 +17,22 @@ import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from
 import { GRADES, gradeOf } from '../grade.ts';
 import { layerTitle, mainLayers } from '../layers.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { comesAndGoes } from '../over-time-text.ts';
 import { reconnectionNote } from '../reconnection.ts';
 import { serverName, serverProperties } from '../server.ts';
 import { clientsOf, transportNote } from '../transports.ts';
 import { cpu, latency, limits, notMeasured, optional, perConnection } from './figures.ts';
+import { overTime } from './over-time.ts';
 import { escapeMarkdown, markdownTable } from './table.ts';
 
 const BATCH_ROWS = 10;
 
 /** @returns a whole page; for an INVALID run, only the reasons and the environment */
 export function renderMarkdown(result: Result): string {
-  const count = integer(result.connections.target);
-  const blocks = [
-    `# Socket.IO performance: ${count} connections`,
-    verdict(result),
-    '## System Environment',
-    ...environment(result),
-  ];
+  const size = comesAndGoes(result) ?? `${integer(result.connections.target)} connections`;
+  const blocks = [`# Socket.IO performance: ${size}`, verdict(result), '## System Environment', ...environment(result)];
   if (result.verdict.status !== 'INVALID') {
-    blocks.push(`## Performance Results (${count} Connections)`, ...performance(result));
+    blocks.push(`## Performance Results (${size.replace(/connections$/, 'Connections')})`, ...performance(result));
   }
   blocks.push('“–” means not measured. KB and MB are 1,024 and 1,048,576 bytes.');
   return `${blocks.join('\n\n')}\n`;
@@ -93,10 +90,7 @@ function performance(result: Result): string[] {
     '### Connection Performance',
     connections(result),
     gradeRule(),
-    '### RAM vs Connections (MB)',
-    ram(result),
-    '### Memory per Connection',
-    perConnection(result),
+    ...(result.memory.overTime ? overTime(result) : memory(result)),
     ...(result.messages ? ['### Messages of Clients', ...clientMessages(result.messages)] : []),
     '### Message Performance',
     ...messages(result),
@@ -108,6 +102,10 @@ function performance(result: Result): string[] {
     ...(result.absent.memory === undefined ? [capacity(result)] : []),
     limits(result),
   ];
+}
+
+function memory(result: Result): string[] {
+  return ['### RAM vs Connections (MB)', ram(result), '### Memory per Connection', perConnection(result)];
 }
 
 function connections(result: Result): string {

@@ -8,6 +8,7 @@ import type { Measurements } from '../../plugin/run/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { receiversRoom } from '../../plugin/run/receivers/receivers-room.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
+import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
@@ -27,6 +28,8 @@ export class FakeRun {
   others = 0;
   /** Of w0 and w1; undefined for a version that does not count them. */
   collections: (number | undefined)[] = [0, 0];
+  /** Connections that have ended. */
+  left = 0;
   /** What the engines report. */
   readonly status: FleetStatus = { ...NO_STATUS };
   /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
@@ -39,9 +42,10 @@ export class FakeRun {
   /**
    * @param options of the plugin
    * @param scenario its `config`, as `phases`
+   * @param script what else differs, as `scenarios`
    */
-  constructor(options: object = {}, scenario: object = {}) {
-    const config = hookConfig(options, scenario);
+  constructor(options: object = {}, scenario: object = {}, script: Partial<Script> = {}) {
+    const config = hookConfig(options, scenario, {}, script);
     this.measurements = measurements({ receiversRoom: receiversRoom(config.rooms) });
     const link = this.#link();
     this.context = {
@@ -86,9 +90,10 @@ export class FakeRun {
     status.holding += count;
   }
 
-  /** Connections that end. */
+  /** Connections that end, closed by their virtual users. */
   leave(count: number): void {
     const { status } = this;
+    this.left += count;
     status.connected -= count;
     status.joined -= count;
     status.holding -= count;
@@ -110,7 +115,14 @@ export class FakeRun {
       snapshots: async () => {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
-        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: {}, returned: 0 };
+        const accounts = {
+          asked: started,
+          pending: 0,
+          alive: connected,
+          failed: {},
+          ended: this.#ended(),
+          returned: 0,
+        };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
         return [snapshot({ opened: started, connected, transports, accounts, receipts })];
@@ -129,6 +141,10 @@ export class FakeRun {
         if (type === 'release') this.leave(this.status.connected);
       },
     };
+  }
+
+  #ended(): Record<string, number> {
+    return this.left === 0 ? {} : { 'io client disconnect': this.left };
   }
 
   #control(): RunContext['control'] {

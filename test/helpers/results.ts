@@ -192,6 +192,7 @@ export function perfectResult(): Result {
     },
     memory: {
       collected: true,
+      overTime: null,
       sources: {},
       layers: describeLayers(LAYERS),
       perConnectionBytes: {

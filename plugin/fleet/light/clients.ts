@@ -36,7 +36,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
   }
 
   /**
-   * @param slot dense number, never reused: the ledger's index
+   * @param slot dense number: the ledger's index, never reused where that remembers connections that have left
    * @param sessions of the client before, which the server may restore
    */
   create(slot: number, options: ClientOptions, sink: ClientSink, sessions?: readonly RecoverableSession[]): Client {

@@ -28,7 +28,7 @@ import { checkOptions, managerOptions } from './manager-options.ts';
 import { sizeOf, Unsent } from './unsent.ts';
 
 /**
- * @param slot dense number, never reused: the ledger's index
+ * @param slot dense number: the ledger's index, never reused where that remembers connections that have left
  * @param counted the event that the ledger counts
  * @param sessions of the client before, which the server may restore
  */

@@ -53,6 +53,7 @@ export class ConnectionManager implements ClientSink {
   readonly counts = new Counts();
   readonly #dependencies: ConnectionManagerDependencies;
   readonly #table: ConnectionTable;
+  readonly #reusesSlots: boolean;
   readonly #acknowledgements: Acknowledgements;
   readonly #clients: ClientFactory;
   readonly #rooms: RoomShare | undefined;
@@ -66,7 +67,10 @@ export class ConnectionManager implements ClientSink {
     this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
     this.#rooms = settings.rooms && new RoomShare(settings.rooms, settings.fleet, dependencies.firstId);
     this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
-    this.#table = new ConnectionTable(settings.reconnection !== undefined);
+    const reconnects = settings.reconnection !== undefined;
+    // Those that come back have the slots that they had.
+    this.#reusesSlots = !ledger.remembers && !reconnects;
+    this.#table = new ConnectionTable({ reconnects, reusesSlots: this.#reusesSlots });
     this.#joinEvent = settings.ownEvent ? settings.ownEvent.join : EVENTS.joinRoom;
     this.returns = new Returns({
       backoff: settings.reconnection,
@@ -375,6 +379,7 @@ export class ConnectionManager implements ClientSink {
     this.#acknowledgements.left(client);
     this.#dependencies.messages.disconnected(connection);
     this.#table.releaseSlot(client);
+    if (this.#reusesSlots) this.#dependencies.ledger.forget(client.slot);
     this.counts.assign(connection, '', false);
     this.counts.dropped(connection);
     connection.client = undefined;

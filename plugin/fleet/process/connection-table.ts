@@ -4,13 +4,19 @@ import { type ConnectionState, newConnectionState } from './connection-state.ts'
 import { newHome } from './home.ts';
 
 export class ConnectionTable {
+  readonly #reusesSlots: boolean;
   readonly #byId = new Map<number, ConnectionState>();
   readonly #bySlot: (ConnectionState | undefined)[] = [];
+  readonly #free: number[] = [];
   readonly #reconnects: boolean;
 
-  /** @param reconnects whether connections are to keep what they need to come back */
-  constructor(reconnects: boolean) {
+  /**
+   * @param reconnects whether connections are to keep what they need to come back
+   * @param reusesSlots nobody asks for connections that have left, so that only those that exist take memory
+   */
+  constructor({ reconnects, reusesSlots }: { reconnects: boolean; reusesSlots: boolean }) {
     this.#reconnects = reconnects;
+    this.#reusesSlots = reusesSlots;
   }
 
   find(id: number): ConnectionState | undefined {
@@ -27,13 +33,17 @@ export class ConnectionTable {
   }
 
   /** @returns undefined once the client has been dropped */
-  ofClient({ slot }: Client): ConnectionState | undefined {
-    return this.#bySlot[slot];
+  ofClient(client: Client): ConnectionState | undefined {
+    const connection = this.#bySlot[client.slot];
+    // A client that was dropped may still report, when another one has its slot.
+    return connection?.client === client ? connection : undefined;
   }
 
-  /** @returns the slot of the connection's next client; slots are never reused */
+  /** @returns the slot of the connection's next client */
   assignSlot(connection: ConnectionState): number {
-    return this.#bySlot.push(connection) - 1;
+    const slot = this.#free.pop() ?? this.#bySlot.length;
+    this.#bySlot[slot] = connection;
+    return slot;
   }
 
   /** The connection's next client has the slot that it had before. */
@@ -44,6 +54,7 @@ export class ConnectionTable {
 
   releaseSlot({ slot }: Client): void {
     this.#bySlot[slot] = undefined;
+    if (this.#reusesSlots) this.#free.push(slot);
   }
 
   delete(id: number): void {

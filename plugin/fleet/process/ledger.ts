@@ -70,6 +70,11 @@ export class Ledger {
     this.#plan = plan;
   }
 
+  /** Without broadcasts, nobody asks for connections that have left. */
+  get remembers(): boolean {
+    return this.#plan.count > 0;
+  }
+
   /** Connections that a row has room for. */
   get slots(): number {
     return this.#slots;
@@ -134,6 +139,15 @@ export class Ledger {
     const before = this.#absences.get(slot) ?? [];
     this.#absences.set(slot, [...before, { fromUs, untilUs: atUs }]);
     return true;
+  }
+
+  /** As if the connection had never been: its slot is free for another one. */
+  forget(slot: number): void {
+    for (const members of this.#joinedAtUs.values()) members.delete(slot);
+    this.#workers.delete(slot);
+    this.#leftAtUs.delete(slot);
+    this.#absences.delete(slot);
+    if (slot < this.#joining.length) this.#joining[slot] = 0;
   }
 
   /** A copy of a broadcast whose payload cannot be read. */

@@ -35,7 +35,10 @@ const LIMITS: Record<string, { limit: string; fix: string }> = {
   },
 };
 
-export function* ceilings({ snapshots }: Measurements, { connections }: Omit<Result, 'verdict'>): Generator<Reason> {
+export function* ceilings(
+  { snapshots, overTime }: Measurements,
+  { connections }: Omit<Result, 'verdict'>,
+): Generator<Reason> {
   const { target, peak, failed, failures } = connections;
   const enough = target * MIN_SHARE;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
@@ -48,6 +51,8 @@ export function* ceilings({ snapshots }: Measurements, { connections }: Omit<Res
     };
     return;
   }
+  // Those that come and go are never all there.
+  if (overTime) return;
   const held = snapshots.flatMap(({ processes }) => processes).map((process) => process.connections);
   const [least, most] = [Math.min(...held), Math.max(...held)];
   const same = most - least <= Math.max(SAME.connections, most * SAME.share);

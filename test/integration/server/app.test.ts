@@ -70,7 +70,7 @@ test('a broadcast reaches the room and nobody else, with seq and sentAtUs first 
   assert.deepEqual(Object.keys(message), ['seq', 'sentAtUs', 'worker', 'data']);
   assert.ok(raw.some((packet) => packet.startsWith('2["broadcast",{"seq":4,"sentAtUs":')));
   assert.equal(message.data.length, 1000);
-  assert.deepEqual(sent, { seq: 4, sentAtUs: message.sentAtUs, worker: 'w0', expected: 1 });
+  assert.deepEqual(sent, { seq: 4, sentAtUs: message.sentAtUs, worker: 'w0', expected: 1, otherWorkers: 0 });
   assert.ok(message.sentAtUs >= beforeUs && message.sentAtUs <= monotonicUs());
 
   const timed = await member.emitWithAck('broadcast_echo', message);

@@ -4,7 +4,9 @@ import { describeReport, type Report } from '../../../docs/reports/reports.ts';
 import { PUBLISHED_SIZES, TECHRACERS } from '../../../docs/studies/published.ts';
 import { deliveryByItsOwnFigures, slopeOf } from '../../../docs/studies/published-report.ts';
 import { studies } from '../../../docs/studies/studies.data.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
+import { waves } from '../../helpers/waves.ts';
 
 function report(connections: number): Report {
   const result = perfectResult();
@@ -65,6 +67,28 @@ describe('the page on the studies', () => {
     const page = studies([report(5000), report(32_000)]);
     assert.deepEqual(cells(page.techracers)[0], ['', 'The study', 'us, 5,000', 'us, 32,000']);
     assert.equal(cells(page.linearity).length, 3);
+  });
+
+  it('has our waves, those with collections first, and none of them among the sizes', () => {
+    const [collected, not] = [waves(), waves({ collected: false })].map((result) => {
+      result.run.scenario = 'waves';
+      return result;
+    }) as [Result, Result];
+    const reports = [describeReport('waves-uncollected', not), describeReport('waves', collected), report(5000)];
+    assert.deepEqual(
+      reports.map(({ title }) => title),
+      [
+        '3 waves of 5,000 connections, waves, garbage not collected',
+        '3 waves of 5,000 connections, waves',
+        '5,000 connections',
+      ],
+    );
+    const page = studies(reports);
+    assert.match(
+      page.overTime,
+      /collected after each[\s\S]*garbage not collected[\s\S]*leaks 20\.0 KB[\s\S]*grows by 20\.0 KB per connection/,
+    );
+    assert.equal(cells(page.linearity).length, 2);
   });
 
   it('puts runs whose connections send batches below Raccoon’s, and nowhere else', () => {

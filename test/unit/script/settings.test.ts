@@ -186,3 +186,47 @@ describe('how the receivers of the run connect', () => {
     );
   });
 });
+
+describe('memory over time', () => {
+  const scenarios = [{ engine: 'socketio-capacity', flow: [{ think: 25 }] }];
+  const ramp = { duration: 20, arrivalRate: 500, rampTo: 500 };
+  const phases = [ramp, { pause: 40 }, ramp, { pause: 40 }];
+  const waves = (env: NodeJS.ProcessEnv = {}, options: object = { overTime: {} }, changes: object = { scenarios }) =>
+    hookConfig(options, { phases }, env, changes);
+
+  it('has no hold and no broadcasts, and counts a wave at once', () => {
+    const { overTime, hold, broadcasts, load } = waves();
+    assert.deepEqual(overTime, { collect: true });
+    assert.deepEqual([hold, broadcasts.count], [0, 0]);
+    assert.deepEqual([load.connections, load.connectionsAtOnce, load.stays], [20_000, 10_000, false]);
+    assert.equal(hookConfig().overTime, undefined);
+  });
+
+  it('gives way to the environment', () => {
+    const small = waves({ CONNECTIONS: '1000', COLLECT: 'off' });
+    assert.equal(small.overTime?.collect, false);
+    assert.deepEqual(small.phases[0], { duration: 2, arrivalRate: 500, rampTo: 500 });
+    assert.deepEqual(small.phases[1], { pause: 40 });
+    assert.deepEqual(waves({ CONNECTIONS: '1000', RATE: '100' }).phases[0]?.duration, 10);
+    const long = hookConfig({ overTime: { every: 20 } }, { phases: [ramp] }, { DURATION: '8h' }, { scenarios });
+    assert.deepEqual(long.phases, [{ duration: 28_800, arrivalRate: 500, rampTo: 500 }]);
+    assert.equal(long.load.connectionsAtOnce, 17_500, 'those of 25 s, and of 10 more for the steps');
+  });
+
+  it('refuses what needs virtual users that stay, and names every place', () => {
+    const holding = { scenarios: [{ engine: 'socketio-capacity', flow: [{ hold: true }] }] };
+    const wrong = () =>
+      waves({ BROADCASTS: '5', CONNECTIONS: '10', DURATION: '1h' }, { overTime: {}, hold: 1 }, holding);
+    assert.throws(wrong, (error: CapacityError) => {
+      for (const place of ['socketio-capacity.hold', 'BROADCASTS', 'DURATION', 'scenarios[0].flow']) {
+        assert.ok(error.message.includes(place), `${place}: ${error.message}`);
+      }
+      return true;
+    });
+    assert.throws(
+      () => hookConfig({}, {}, { COLLECT: 'off' }),
+      /COLLECT: only for scenarios with the option `overTime`/,
+    );
+    assert.throws(() => waves({}, { overTime: { every: 1 } }), /overTime\.every/);
+  });
+});

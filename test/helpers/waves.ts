@@ -1,0 +1,41 @@
+/** A made-up run of waves. */
+import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { perfectResult } from './results.ts';
+
+const KB = 1024;
+const MB = KB * KB;
+
+/** @param margin half of the interval */
+export function drift(bytesPerConnection: number, margin: number): Drift {
+  const [low95, high95] = [bytesPerConnection - margin, bytesPerConnection + margin];
+  return {
+    bytesPerConnection,
+    low95,
+    high95,
+    bytesPerHour: bytesPerConnection * 900_000,
+    bytesPerWave: bytesPerConnection * 5000,
+    leaks: low95 > 0,
+    noLeakAbove: high95,
+  };
+}
+
+/** Of a run of waves, with so many connected and gone. */
+export function moment(t: number, connections: number, gone: number) {
+  return { t, connections, gone, bytes: { workerRss: 200 * MB + connections * KB, workerHeapUsed: 40 * MB } };
+}
+
+/** Three waves of 5,000 to a server whose heap leaks, and whose RSS does not show it. */
+export function waves(changes: Partial<OverTimeResult> = {}): Result {
+  const overTime: OverTimeResult = {
+    kind: 'waves',
+    collected: true,
+    peaks: [moment(10, 5000, 0), moment(30, 5000, 5000), moment(50, 5000, 10_000)],
+    readings: [moment(20, 0, 5000), moment(40, 0, 10_000), moment(60, 0, 15_000)],
+    warmUpReadings: 0,
+    drift: { workerRss: drift(10, 50), workerHeapUsed: drift(20 * KB, KB), fleetRss: drift(10, 50) },
+    ...changes,
+  };
+  const result = perfectResult();
+  return resultSchema.parse({ ...result, delivery: null, memory: { ...result.memory, overTime } });
+}
