@@ -38,8 +38,8 @@ test('rows: memory and CPU of the layers that are there, connections, the machin
     intervalMs: 200,
   });
   sampler.start();
+  await eventually('four rows', () => sampler.samples.length >= 4);
   const rows = sampler.samples;
-  await eventually('four rows', () => rows.length >= 4);
   assert.equal(rows[0]?.t, Math.min(...rows.map((row) => row.t)));
   assert.ok((rows[0]?.t ?? 1) < 0.2);
   assert.equal(rows[0]?.worker?.cpuPercent, undefined);
