@@ -72,8 +72,13 @@ export function describeAnswer(figure: ComparedFigure, index: number): { label: 
     return { label: ANSWERS[answer], note: why };
   return {
     label: ANSWERS[answer],
-    note: `; ± ${decimals((100 * detectable) / Math.abs(reference), 0)} % would be${why}`,
+    note: `; ${seenChange(detectable / Math.abs(reference))} would be${why}`,
   };
+}
+
+/** @param share of the reference */
+function seenChange(share: number): string {
+  return share < 1 ? `± ${decimals(100 * share, 0)} %` : `only ${decimals(1 + share, 0)} times as much`;
 }
 
 /** Of a set after the first, in one line. */

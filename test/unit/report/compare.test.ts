@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type ComparedFigure, compare, type RunSet } from '../../../report/compare/compare.ts';
-import { headlineOf } from '../../../report/compare/text.ts';
+import { describeAnswer, headlineOf } from '../../../report/compare/text.ts';
 import { FIGURES, valueAt } from '../../../report/figures.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
@@ -139,6 +139,13 @@ describe('compare', () => {
     // Runs that do not vary: by the accuracy alone.
     const [same] = figure([latencyRuns('a', 200, 200), latencyRuns('b', 200, 200)], ONE_WAY).differences;
     assert.equal(same?.detectable, 4);
+  });
+
+  it('says so beside the answer, also where only a multiple would have been seen', () => {
+    const note = (...values: number[]) =>
+      describeAnswer(figure([latencyRuns('a', ...values), latencyRuns('b', ...values)], ONE_WAY), 1).note;
+    assert.equal(note(200, 200), '; ± 2 % would be');
+    assert.match(note(10, 30), /^; only \d+ times as much would be$/);
   });
 
   it('the primary figures have narrower intervals than others', () => {
