@@ -12,7 +12,15 @@ import { Ledger } from '../plugin/fleet/process/ledger.ts';
 import { Sightings } from '../plugin/fleet/process/sightings.ts';
 import { decimals } from '../report/format.ts';
 import { table } from '../report/table.ts';
-import { CONNECT_PACKET, fakeWire, OPEN_PACKET, text, upgradeAnswer } from '../test/helpers/fake-wire.ts';
+import {
+  BINARY,
+  CONNECT_PACKET,
+  fakeWire,
+  OPEN_PACKET,
+  serverFrame,
+  text,
+  upgradeAnswer,
+} from '../test/helpers/fake-wire.ts';
 import { clientOptions } from '../test/helpers/recording-sink.ts';
 import { runCommand } from './command.ts';
 import { describeMachine, machineLines } from './machine.ts';
@@ -22,6 +30,7 @@ const CONNECTIONS = 1000;
 const BROADCASTS = 200;
 const DATA = 'x'.repeat(1000);
 const PLAN: OwnEventPlan = { event: 'said', id: ['0', 'id'], sentAt: ['0', 'at'], bytes: undefined, join: undefined };
+const PLACEHOLDER = { _placeholder: true, num: 0 };
 const AT = 1_700_000_000_000;
 const DEEP = Array.from({ length: 100 }, (_, index) => ({ name: `user ${index}`, seen: index }));
 
@@ -30,12 +39,24 @@ interface Case {
   plan?: OwnEventPlan;
   /** @param variant connections in turn get one or the other */
   json: (seq: number, variant: 0 | 1) => string;
+  /** In a frame of its own, after the JSON. */
+  attachment?: Buffer;
 }
 
 const CASES: Case[] = [
   {
     label: "the contract's broadcast",
     json: (seq) => JSON.stringify(['broadcast', { seq, sentAtUs: AT, worker: 'w0', data: DATA }]),
+  },
+  {
+    label: "the contract's broadcast, binary",
+    json: (seq) => `1-${JSON.stringify(['broadcast', { seq, sentAtUs: AT, worker: 'w0', data: PLACEHOLDER }])}`,
+    attachment: Buffer.from(DATA),
+  },
+  {
+    label: 'the same, in keys of another order: decoded whole',
+    json: (seq) => `1-${JSON.stringify(['broadcast', { sentAtUs: AT, seq, worker: 'w0', data: PLACEHOLDER }])}`,
+    attachment: Buffer.from(DATA),
   },
   {
     label: 'own event, id before the text',
@@ -87,7 +108,7 @@ await runCommand({
   },
 });
 
-function usPerCopy({ plan, json }: Case): number {
+function usPerCopy({ plan, json, attachment }: Case): number {
   const ledger = new Ledger(plan ? { count: 1e6, bytes: undefined, contentVaries: true } : { count: 1e6, bytes: 1000 });
   const sightings = new Sightings(ledger);
   sightings.watch(true);
@@ -104,7 +125,10 @@ function usPerCopy({ plan, json }: Case): number {
     return connection;
   });
   const frames = Array.from({ length: BROADCASTS }, (_, index) =>
-    ([0, 1] as const).map((variant) => text(`42${json(index + 1, variant)}`)),
+    ([0, 1] as const).map((variant) => {
+      if (!attachment) return text(`42${json(index + 1, variant)}`);
+      return Buffer.concat([text(`45${json(index + 1, variant)}`), serverFrame(BINARY, attachment)]);
+    }),
   );
   const before = process.cpuUsage();
   for (const variants of frames) {

@@ -68,7 +68,7 @@ export class Worker {
   /** @returns the receivers that the server counted */
   async broadcast(bytes: number): Promise<number> {
     const { expected } = await this.#control.broadcast({ room: ROOM, bytes, seq: ++this.#seq }, 0);
-    return expected;
+    return expected ?? 0;
   }
 
   /** Idempotent. */

@@ -24,6 +24,8 @@ export function abridged(result: Result): Result {
   return {
     ...result,
     samples: [],
+    workersOverTime: [],
+    connections: { ...result.connections, overTime: null },
     delivery: result.delivery && { ...result.delivery, batches: [] },
     latency: { ...result.latency, histograms: {} },
     memory: { ...result.memory, layers: [] },

@@ -18,10 +18,15 @@ export type TransportsName = keyof typeof TRANSPORTS;
 export const SOCKETS_PER_CONNECTION: Record<TransportsName, number> = { default: 1, websocket: 1, polling: 2 };
 
 /**
- * TCP connections that the light client itself ends for each that it opens, so that their ports stay taken in TIME_WAIT:
- * an upgrade leaves those for polling. Whatever a server ends, as with the official client, waits on the server's side.
+ * TCP connections that the light client itself ends for each connection when that opens and when it leaves, so that their
+ * ports stay taken in TIME_WAIT: an upgrade leaves those for polling. Whatever a server ends, such as a WebSocket after
+ * the handshake to close it, or all with the official client, waits on the server's side.
  */
-export const SOCKETS_LEFT_BEHIND: Record<TransportsName, number> = { default: 2, websocket: 0, polling: 0 };
+export const SOCKETS_LEFT_BEHIND: Record<TransportsName, { opening: number; leaving: number }> = {
+  default: { opening: 2, leaving: 0 },
+  websocket: { opening: 0, leaving: 0 },
+  polling: { opening: 0, leaving: 2 },
+};
 
 /** What connections with these transports do: without polling in front, nothing is ever upgraded. */
 export function transportsName(transports: readonly Transport[]): TransportsName {

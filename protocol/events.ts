@@ -3,8 +3,10 @@
  * `instrument(io)`) can be measured completely. The meaning of each field is fixed, because people script against it.
  */
 
+import type { Cgroup } from './cgroup.ts';
 import type { ErrorCode } from './codes/error-codes.ts';
 import type { Host } from './host.ts';
+import type { CpuReading } from './kernel.ts';
 import type { ServerDescription } from './result/server.ts';
 
 /** Events of the measured namespace. */
@@ -49,7 +51,8 @@ export interface Broadcast {
   sentAtUs: number;
   /** Worker that published it. */
   worker: string;
-  data: string;
+  /** Text; bytes, which Socket.IO sends as an attachment, if the order asks for them. */
+  data: string | Uint8Array;
 }
 
 /** Whether a decoded value can be read as a broadcast: all but `data`, which may be missing or anything else. */
@@ -79,6 +82,8 @@ export interface BatchReceived {
 export interface WorkerBatches {
   worker: string;
   batches: number;
+  /** Left to the server's own handler. Older versions do not count them. */
+  ownHandler?: number;
   events: number;
   /** From the call of the handler until it has acknowledged; null without any batch. */
   handlerMs: { p50: number; p95: number; max: number } | null;
@@ -86,20 +91,34 @@ export interface WorkerBatches {
   eventLoop: WorkerStats['eventLoop'];
 }
 
-/** Control: request to publish one broadcast of `bytes` characters to `room`. */
+/** Control: a worker's event loop over time, from the request that began it to the one that ended it. */
+export interface WorkerEventLoop {
+  worker: string;
+  /** Ends of the intervals, in seconds since the beginning; they become longer as the time does. */
+  seconds: number[];
+  /** The highest of each interval's seconds. */
+  delayP99Ms: number[];
+  delayMaxMs: number[];
+}
+
+/** Control: request to publish one broadcast to `room`, of `bytes` characters or, if `binary`, bytes. */
 export interface BroadcastOrder {
   room: string;
   bytes: number;
+  /** Older versions refuse it. */
+  binary?: boolean;
   seq: number;
   /** Send at this time of the server's monotonic clock, at most a second ahead; by default immediately. */
   atUs?: number;
+  /** False: send without counting the members, while workers come and go and cannot be asked. */
+  count?: false;
 }
 export interface BroadcastSent {
   seq: number;
   sentAtUs: number;
   worker: string;
-  /** Members of the room on all workers, counted just before sending. */
-  expected: number;
+  /** Members of the room on all workers, counted just before sending; null if they were not to be counted. */
+  expected: number | null;
   /** How many other workers have any of them. Older versions do not tell. */
   otherWorkers?: number;
 }
@@ -107,11 +126,17 @@ export interface BroadcastSent {
 /** Control: a worker's statistics. Memory in bytes, after a `gc` if one was requested. */
 export interface WorkerStats {
   worker: string;
+  /** Another one each time `instrument(io)` is called: names and process ids repeat. Older versions have none. */
+  instance?: string;
+  /** Of the package that answers. Older versions do not tell. */
+  version?: string;
   pid: number;
   host: Host;
   uptimeSeconds: number;
   /** Connections of the measured namespaces (Engine.IO clients without those of the control namespace). */
   connections: number;
+  /** Those that it has accepted so far, also the ones that have ended. Older versions do not count them. */
+  accepted?: number;
   rooms: number;
   broadcasts: number;
   rssBytes: number;
@@ -129,6 +154,41 @@ export interface WorkerStats {
   collections?: number;
   /** Older versions do not describe it. */
   server?: ServerDescription;
+  /** Key of the Redis stream that its adapter writes to, if it does. */
+  stream?: string | undefined;
+}
+
+/** Control: what a worker's process has and may use, and its machine. What its system does not tell is missing. */
+export interface WorkerResources {
+  worker: string;
+  /** Proportional set size. */
+  pssBytes?: number | undefined;
+  /** Files and sockets that it has open. */
+  openFiles?: number | undefined;
+  /** How many it can have open; null without a limit. */
+  openFilesLimit: number | null;
+  cgroup: Cgroup;
+  /** That it can use: CPUs, or what a quota allows. */
+  usableCores: number;
+  machine: WorkerMachine;
+}
+
+/** As the worker's process sees it; a container sees the machine that it runs on. */
+export interface WorkerMachine {
+  hostname: string;
+  /** As in `Host`: the machine of two workers is the same if their kernel is. */
+  kernel: string;
+  cores: number;
+  memoryBytes: number;
+  /** Neither free nor in caches that the kernel can drop. */
+  usedBytes?: number | undefined;
+  /** Of TCP buffers, in all containers. */
+  tcpBytes?: number | undefined;
+  /** In the network namespace of the worker. */
+  tcpSockets?: number | undefined;
+  networkNamespace: string;
+  /** Of all its cores, since boot. */
+  cpu?: CpuReading | undefined;
 }
 
 /** A control request's reply: the value, or the error. A server of another version can send unknown codes. */
@@ -138,11 +198,17 @@ export interface ControlToServerEvents {
   broadcast: (order: BroadcastOrder, reply: (sent: ControlReply<BroadcastSent>) => void) => void;
   /** Members of the room on all workers. */
   members: (room: string, reply: (members: ControlReply<{ worker: string; members: number }>) => void) => void;
+  /** Servers that its cluster adapter counts, itself included. Older versions have no such request. */
+  servers: (reply: (servers: ControlReply<{ worker: string; servers: number }>) => void) => void;
   /** Forces a full garbage collection; replies when it is done. */
   gc: (reply: (done: ControlReply<{ worker: string; durationMs: number }>) => void) => void;
   stats: (reply: (stats: ControlReply<WorkerStats>) => void) => void;
+  /** Takes some milliseconds: more, the more memory and connections the worker has. Older versions have no such request. */
+  resources: (reply: (resources: ControlReply<WorkerResources>) => void) => void;
   /** Statistics of the batches, and begins the next ones. Older versions have no such request. */
   batches: (reply: (batches: ControlReply<WorkerBatches>) => void) => void;
+  /** Begins to record the event loop, or ends it; the reply has what was recorded until then. Older versions have no such request. */
+  eventLoop: (record: boolean, reply: (recorded: ControlReply<WorkerEventLoop>) => void) => void;
   /** The server's clock, for estimating the offset between two hosts. */
   time: (reply: (time: ControlReply<{ monotonicUs: number }>) => void) => void;
 }

@@ -47,6 +47,11 @@ export function mergeHistograms(parts: Iterable<Histogram>): Histogram {
   return merged;
 }
 
+/** @param encoded as by `encodeHistogram` */
+export function mergeEncoded(encoded: string[]): string {
+  return encodeHistogram(mergeHistograms(encoded.map(decodeHistogram)));
+}
+
 /** @returns what was recorded, in the order of the values, each as exact as the histogram has it */
 export function recordedUs(histogram: Histogram): { valueUs: number; count: number }[] {
   const recorded: { valueUs: number; count: number }[] = [];

@@ -14,22 +14,24 @@ export interface EngineIdentity {
 }
 
 /**
- * A point in time on the run's CLOCK_MONOTONIC, in microseconds. On the link, all of them have this type and a name
- * that ends in `AtUs`, so that a carrier between hosts can convert them. All other times are durations.
+ * A point in time on the run's CLOCK_MONOTONIC, in microseconds. On the link, all of them have this type and the name
+ * `atUs`, or one that ends in `AtUs`, so that a carrier between hosts can convert them. All other times are durations.
  */
 type InstantUs = number;
 
 /** Run to all engines. */
 export type RunMessage =
-  /** The target is up and the baseline is taken: arrivals may begin. */
-  | { type: 'start' }
+  /** The target is up and the baseline is taken: arrivals may begin; on several hosts, at that time. */
+  | { type: 'start'; atUs?: InstantUs }
   | { type: 'warm-up'; requestId: number; order: WarmUpOrder }
   | { type: 'snapshot'; requestId: number }
   | { type: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
-  /** What was seen of an own event so far; and whether ids that appear from now on are counted. */
-  | { type: 'sight'; requestId: number; watch: boolean }
+  /** What was seen of an own event so far; whether ids that appear from now on are counted; and which are none of the run's. */
+  | { type: 'sight'; requestId: number; watch: boolean; outside: string[] }
   /** How the messages that connections send again and again go on; and how many there were. */
   | { type: 'messages'; requestId: number; stage: MessageStage }
+  /** A planned fault begins, or its consequences are over. */
+  | { type: 'fault'; requestId: number; order: FaultOrder }
   /** Held connections leave now, staggered. */
   | { type: 'release' }
   /** The residual is measured: held virtual users can end. */
@@ -49,6 +51,7 @@ export type EngineReport =
   | { type: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
   | { type: 'sighted'; requestId: number; sightings: Sightings[] }
   | { type: 'messages'; requestId: number; counts: MessageCounts }
+  | { type: 'faulted'; requestId: number }
   | { type: 'closed'; requestId: number }
   | { type: 'failed'; code: ErrorCode; message: string; fix: string };
 
@@ -134,6 +137,54 @@ export interface ReturnCounts {
   awayUs: string;
 }
 
+/** `begin`: what happens to the connections is counted from `atUs` on; with `drop`, all of them end now. `end`: until now. */
+export type FaultOrder = { stage: 'begin'; atUs: InstantUs; drop: boolean } | { stage: 'end' };
+
+/**
+ * Of the connections that were open when a planned fault began. `connections = stayed + dropped`; `dropped = back + Σ notBack`.
+ * Each sum is of counts that are kept separately, so that both can be checked.
+ */
+export interface FaultCounts {
+  connections: number;
+  stayed: number;
+  /** At least once. */
+  dropped: number;
+  /** Dropped, and open at the end. */
+  back: number;
+  /** By cause. */
+  notBack: Record<string, number>;
+  /** Returns whose session the server restored. */
+  recovered: number;
+  /** HDR histogram of the time from `atUs` to the last return of each that is back, in microseconds, compressed base64. */
+  backUs: string;
+  /** Each time that one of them drops, tries to come back, and returns. */
+  drops: TimeSeries;
+  attempts: TimeSeries;
+  returns: TimeSeries;
+  /** Attempts that failed, by cause. */
+  failedAttempts: Record<string, number>;
+}
+
+/** Events per interval. */
+export interface TimeSeries {
+  startedAtUs: InstantUs;
+  intervalUs: number;
+  counts: number[];
+}
+
+/** How connecting went, by intervals that start together. */
+export interface ConnectingOverTime {
+  /** First connections. */
+  opened: TimeSeries;
+  /** Sum of their connect times, and the longest. */
+  connectUs: TimeSeries;
+  slowestUs: TimeSeries;
+  /** Attempts. */
+  failed: TimeSeries;
+  /** Connections, other than by their virtual users. */
+  ended: TimeSeries;
+}
+
 /** Cumulative counters and histograms of one engine's fleet. */
 export interface FleetSnapshot {
   processes: FleetProcessHealth[];
@@ -169,7 +220,10 @@ export interface FleetSnapshot {
   /** Of the connections that opened, those whose TLS handshake resumed an earlier session. */
   tlsResumed: number;
   /** Connections opened per interval since the start, the source of the achieved rate. */
-  openings: { startedAtUs: InstantUs; intervalUs: number; counts: number[] };
+  openings: TimeSeries;
+  connecting: ConnectingOverTime;
+  /** Once a planned fault has begun. */
+  fault?: FaultCounts;
   receipts: ReceiptTotals;
   /** Events received that no step waited for. */
   messages: MessageTotals;
@@ -277,8 +331,8 @@ export interface FreezeOrder {
   intendedAtUs: InstantUs;
   /** Of an own event: the broadcast's id, as `seq` is only the run's. */
   id?: string;
-  /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here. */
-  latencyFromAtUs?: InstantUs;
+  /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here; null if nobody knows from when. */
+  latencyFromAtUs?: InstantUs | null;
 }
 
 /** In place of a room: the receivers of an own event. */
@@ -294,13 +348,18 @@ export interface Sighting {
   bytes: number;
   /** First copies so far. */
   reached: number;
+  /** Copies so far, also of those that are in no row. */
+  copies: number;
   /** Whether its copies are in a row. */
   counted: boolean;
 }
 
 /** What one fleet process has seen of an own event. */
 export interface Sightings {
+  /** Of broadcasts that are not finalized. */
   ids: Sighting[];
+  /** Share of the room for their rows that is taken, 0 to 1. */
+  filled: number;
   /** Copies in which no id was found. */
   unmatched: number;
   /** The first of these. */
@@ -336,6 +395,8 @@ export interface FrozenBroadcast {
   missed: number;
   /** Of these, how many got it when they came back; part of `received`. */
   resent: number;
+  /** Checksum of which connections of this process received it: two broadcasts with the same one went to the same. */
+  receivers: number;
   /**
    * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
    */
@@ -343,4 +404,8 @@ export interface FrozenBroadcast {
   /** Latency of the first and of the last receiver. */
   firstUs: number;
   lastUs: number;
+  /** Nobody knows when it was sent: there are no latencies. */
+  untimed?: true;
+  /** Nobody knows the worker of some receivers, or of the publisher: `local` and `cross` are right only together. */
+  unplaced?: true;
 }

@@ -1,24 +1,18 @@
 /**
- * How many connections would fit: by the published report's rule, by the line of the memory in service, and by each known
- * limit.
+ * How many connections would fit: by the published report's rule, by the line of the memory in service, by the CPU of idle
+ * connections, and by each other known limit.
  */
 import type { Result } from '../protocol/result/result.ts';
+import { idleCostOf } from './idle-cpu.ts';
 import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
+import type { Limit } from './limit-names.ts';
 import { fitLine, whereReaches } from './statistics/statistics.ts';
-
-/** What can limit the capacity. */
-export const LIMITS = ['memoryBudget', 'machineMemory', 'workerFileDescriptors'] as const;
-export type LimitName = (typeof LIMITS)[number];
-
-interface Limit {
-  name: LimitName;
-  /** Connections. */
-  max: number;
-}
+import { coresOfDeployment } from './usable.ts';
+import { workerLimits } from './worker-limits.ts';
 
 type Capacity = Result['capacity'];
-type Measured = Pick<Result, 'run' | 'connections' | 'memory' | 'environment'>;
+type Measured = Omit<Result, 'capacity' | 'verdict' | 'outcome'>;
 
 const SEED_BUDGET_BYTES = 2 * 1024 ** 3;
 
@@ -28,10 +22,17 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
   const workerLayer = mainWorkerLayer(memory.perConnectionBytes);
   const memoryLimited = fitting(crossing(memory, workerLayer, budgetBytes), budgetBytes);
   const ofBudget: Limit[] = memoryLimited ? [{ name: 'memoryBudget', max: memoryLimited.connections }] : [];
-  const ofMachine = result.run.profile === 'remote' ? [] : machineLimits(result);
-  const limits = [...ofBudget, ...ofMachine].toSorted((a, b) => a.max - b.max);
+  const ofMachine =
+    result.run.profile === 'remote'
+      ? workerLimits(result, (figure, bytes) => crossing(memory, figure, bytes))
+      : { limits: machineLimits(result), unknown: [] };
+  const pings = pingLimit(result);
+  const ofCpu: Limit[] = pings ? [{ name: 'pings', max: pings.connections }] : [];
+  const limits = [...ofBudget, ...ofMachine.limits, ...ofCpu].toSorted((a, b) => a.max - b.max);
   const seedMax = seedTheoreticalMax(result.connections.peak, memory.peakBytes.workerRss ?? 0);
-  return { seedTheoreticalMax: seedMax, memoryLimited, limits, lowest: limits[0]?.name ?? null };
+  const { unknown } = ofMachine;
+  const lowest = unknown.length > 0 ? null : (limits[0]?.name ?? null);
+  return { seedTheoreticalMax: seedMax, memoryLimited, pings, limits, unknown, lowest };
 }
 
 /** The published studies' rule: 2 GiB × connections ÷ peak worker RSS, including the memory at 0 connections. */
@@ -61,13 +62,30 @@ function fitting(found: number | null, budgetBytes: number): Capacity['memoryLim
   };
 }
 
+/** Where idle connections take all cores that may be used, and nothing is left to connect or to deliver with. */
+function pingLimit(result: Measured): Capacity['pings'] {
+  const cost = idleCostOf(result);
+  if (!cost.known) return null;
+  const usable = coresOfDeployment(result);
+  const { pingIntervalMs, cores, interval } = cost;
+  return {
+    intervalMs: pingIntervalMs,
+    coresPerThousand: cores * 1000,
+    connections: Math.round(usable / cores),
+    low95: Math.round(usable / interval.high95),
+    high95: Math.round(usable / interval.low95),
+  };
+}
+
 /** Limits of this machine for the deployment that was measured. */
 function machineLimits({ connections, memory, environment }: Measured): Limit[] {
   const limits: Limit[] = [];
   const workers = Object.keys(connections.perWorker).length;
   const total = crossing(memory, 'systemUsed', environment.memoryBytes);
   if (total !== null) limits.push({ name: 'machineMemory', max: Math.max(0, Math.floor(total)) });
-  const { openFilesHard } = environment.limits;
+  const { openFilesHard, containerMemoryBytes = Number.POSITIVE_INFINITY } = environment.limits;
+  const ofContainer = crossing(memory, 'containerUsed', containerMemoryBytes);
+  if (ofContainer !== null) limits.push({ name: 'containerMemory', max: Math.max(0, Math.floor(ofContainer)) });
   if (openFilesHard !== undefined && workers > 0) {
     limits.push({ name: 'workerFileDescriptors', max: workers * openFilesHard });
   }

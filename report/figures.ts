@@ -3,7 +3,16 @@ import type { Result } from '../protocol/result/result.ts';
 import { decimals, integer, KB, kilobytes, milliseconds, percentOf } from './format.ts';
 
 /** How a figure is measured and formatted. */
-type Kind = 'bytes' | 'milliseconds' | 'seconds' | 'percent' | 'microseconds' | 'perSecond' | 'count' | 'share';
+type Kind =
+  | 'bytes'
+  | 'fewBytes'
+  | 'milliseconds'
+  | 'seconds'
+  | 'percent'
+  | 'microseconds'
+  | 'perSecond'
+  | 'count'
+  | 'share';
 
 export interface Figure {
   /** Its key in the result document, with dots. */
@@ -67,13 +76,21 @@ const cpu = (layer: string, title: string): Figure[] => [
   },
 ];
 
+const perCopy = (key: string, title: string): Figure => ({
+  path: `redis.${key}`,
+  title,
+  unit: 'bytes',
+  better: 'lower',
+  kind: 'fewBytes',
+});
+
 const WORKER_PSS: Figure = { ...slope('workerPss', 'Workers PSS'), primary: true };
 
 /**
  * The deployment's figures, without the generator's own. Each additional figure widens all intervals (see compare.ts), so
- * there are few: no capacity, which follows from the slope; no maximum, the noisiest figure of all; no layer that costs
- * almost nothing per connection (Redis); not the whole machine, which includes the generator and any other program, and
- * drifts over time as if it had a slope.
+ * there are few: no capacity, which follows from the slope; no maximum, the noisiest figure of all; of Redis, which keeps
+ * almost nothing per connection, only what the broadcasts cost; not the whole machine, which includes the generator and
+ * any other program, and drifts over time as if it had a slope.
  */
 export const FIGURES: Figure[] = [
   { path: 'connections.peak', title: 'Peak connections', unit: '', better: 'higher', kind: 'count' },
@@ -85,6 +102,17 @@ export const FIGURES: Figure[] = [
   { ...time('connections.connectMs.p99', 'Connect time p99'), primary: true },
   time('messages.ackMs.p50', 'Message to acknowledgement p50'),
   { ...time('messages.ackMs.p95', 'Message to acknowledgement p95'), primary: true },
+  time('fault.backMs.p50', 'Half of the dropped connections back'),
+  { ...time('fault.backMs.p99', '99 % of the dropped connections back'), primary: true },
+  time('fault.backMs.all', 'All dropped connections back'),
+  {
+    path: 'fault.peakAttemptsPerSec',
+    title: 'Peak attempts to come back',
+    unit: '/s',
+    better: 'lower',
+    kind: 'perSecond',
+  },
+  { path: 'fault.broadcasts.missed', title: 'Copies missed after the fault', unit: '', better: 'lower', kind: 'count' },
   { path: 'messages.answered', title: 'Messages acknowledged', unit: '', better: 'higher', kind: 'share' },
   time('latency.oneWayMs.p50', 'One way p50'),
   { ...time('latency.oneWayMs.p99', 'One way p99'), primary: true },
@@ -96,6 +124,16 @@ export const FIGURES: Figure[] = [
   slope('nginxPss', 'nginx PSS'),
   ...cpu('worker', 'Workers'),
   ...cpu('nginx', 'nginx'),
+  {
+    path: 'redis.cpuMicrosecondsPerCopy',
+    title: 'Redis CPU per message',
+    unit: 'µs',
+    better: 'lower',
+    kind: 'microseconds',
+  },
+  perCopy('inBytesPerCopy', 'Redis received per message'),
+  perCopy('outBytesPerCopy', 'Redis sent per message'),
+  { path: 'redis.usedMemoryBytes', title: 'Redis memory', unit: 'KB', better: 'lower', kind: 'bytes' },
 ];
 
 /** @returns null where it was not measured */
@@ -124,6 +162,7 @@ const ACCURACY_SHARE = 0.02;
  */
 const ACCURACY: Record<Kind, number> = {
   bytes: 128,
+  fewBytes: 0.1,
   milliseconds: 1,
   seconds: 0.05,
   percent: 0.5,
@@ -140,6 +179,7 @@ export function accuracyOf(figure: Figure, value: number): number {
 
 const FORMATS: Record<Kind, (value: number) => string> = {
   bytes: kilobytes,
+  fewBytes: (value) => decimals(value, 1),
   milliseconds,
   seconds: (value) => decimals(value, 3),
   percent: (value) => decimals(value, 1),

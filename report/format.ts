@@ -99,3 +99,11 @@ export function wrap(text: string, width: number, indent: string, separator = ' 
 export function spaced(camelCase: string): string {
   return camelCase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
+
+/** `ECONNREFUSED 3, http_502 1`, the most frequent first. */
+export function breakdown(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([cause, count]) => `${cause} ${integer(count)}`)
+    .join(', ');
+}

@@ -1,6 +1,7 @@
 /** The result as JUnit XML, which CI servers show: the verdict and each threshold are test cases. */
 import { create } from 'xmlbuilder2';
 import type { Result } from '../protocol/result/result.ts';
+import { outcomeOf } from './answer/outcome.ts';
 
 interface Case {
   className: string;
@@ -12,7 +13,7 @@ interface Case {
 /** @returns one suite, named after the scenario */
 export function renderJunit(result: Result): string {
   const { run } = result;
-  const cases = [verdictCase(result), ...thresholdCases(result)];
+  const cases = [verdictCase(result), ...outcomeCases(result)];
   const count = (kind: string) => String(cases.filter(({ problem }) => problem?.kind === kind).length);
   const seconds = (Date.parse(run.endedAt) - Date.parse(run.startedAt)) / 1000;
   const suite = create({ version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' })
@@ -38,7 +39,7 @@ export function renderJunit(result: Result): string {
 }
 
 function verdictCase({ run, verdict: { status, reasons } }: Result): Case {
-  const own = { className: run.scenario, name: 'verdict is VALID' };
+  const own = { className: run.scenario, name: 'measurement is VALID' };
   if (status === 'VALID') return own;
   const lines = reasons.flatMap(({ code, message, fix }) => [`${code}: ${message}`, ...(fix ? [`  fix: ${fix}`] : [])]);
   const message = `${status}: ${reasons.map(({ code }) => code).join(', ')}`;
@@ -48,15 +49,16 @@ function verdictCase({ run, verdict: { status, reasons } }: Result): Case {
   };
 }
 
-function thresholdCases({ run, verdict, thresholds }: Result): Case[] {
-  return thresholds.map(({ expression, met, strict }) => {
-    const own = { className: `${run.scenario}.thresholds`, name: expression };
-    if (verdict.status === 'INVALID') {
-      const message = 'not evaluated, because the run is INVALID';
-      return { ...own, problem: { kind: 'skipped' as const, message } };
-    }
-    if (met) return own;
-    if (!strict) return { ...own, problem: { kind: 'skipped' as const, message: 'missed, but not strict' } };
-    return { ...own, problem: { kind: 'failure' as const, message: `missed: ${expression}` } };
+function outcomeCases(result: Result): Case[] {
+  const { status, thresholds } = outcomeOf(result);
+  const className = `${result.run.scenario}.thresholds`;
+  if (status === 'UNKNOWN') {
+    const problem = { kind: 'skipped' as const, message: 'not evaluated, because the measurement is INVALID' };
+    return [{ className, name: 'thresholds are met', problem }];
+  }
+  return thresholds.map(({ name, met, strict, text }) => {
+    if (met) return { className, name };
+    if (strict) return { className, name, problem: { kind: 'failure', message: `missed: ${text}` } };
+    return { className, name, problem: { kind: 'skipped', message: 'missed, but not strict' } };
   });
 }

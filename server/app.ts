@@ -59,6 +59,7 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
       const control = await instrumentServer(io, options, {
         tuned: describeTunings(tunings),
         adapter: adapter.nameAndVersion,
+        stream: adapter.stream,
       });
       opened.push(control);
       countAdapterErrors(control.registry, adapter.errors);

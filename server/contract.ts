@@ -17,7 +17,7 @@ import type { BatchWindow } from './batch-window.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
 import type { Metrics } from './metrics.ts';
-import { payload } from './payload.ts';
+import { binaryPayload, payload } from './payload.ts';
 import type { AnyNamespace, AnySocket } from './types.ts';
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
@@ -37,7 +37,7 @@ export function serveContract(
   worker: string,
   metrics: Metrics,
   rooms: MeasuredRooms | undefined,
-  batches: Pick<BatchWindow, 'add'>,
+  batches: Pick<BatchWindow, 'add' | 'leave'>,
 ): () => void {
   /** Session ids. */
   const probes = new Set<string>();
@@ -84,7 +84,10 @@ export function serveContract(
 
   function onEventBatch(this: AnySocket, ...args: unknown[]): void {
     // The server's own handler decides what becomes of it.
-    if (this.listenerCount(EVENTS.eventBatch) > 1) return;
+    if (this.listenerCount(EVENTS.eventBatch) > 1) {
+      batches.leave();
+      return;
+    }
     const beganMs = performance.now();
     const events = Array.isArray(args[0]) ? args[0].length : 1;
     ackOf<BatchReceived>(args)?.({ events });
@@ -114,22 +117,24 @@ export function serveContract(
   };
 }
 
+const UNCOUNTED = { members: null, otherWorkers: undefined };
+
 /** A request for a later time than this is due to a wrong clock. */
 const MAX_AHEAD_MS = 1000;
 
 /**
- * Counts the room's members on all workers, then sends. The keys of the message are in the order of the contract.
+ * Counts the room's members on all workers, unless it is not to, then sends. The keys of the message are in the order of the contract.
  * @throws CapacityError MEMBERS_UNKNOWN; nothing has been sent then
  */
 export async function publish(namespace: AnyNamespace, worker: string, order: BroadcastOrder): Promise<BroadcastSent> {
   const { room, seq } = order;
-  const data = payload(order.bytes);
-  const { members: expected, otherWorkers } = await countMembers(namespace, room);
+  const data = order.binary ? binaryPayload(order.bytes) : payload(order.bytes);
+  const { members: expected, otherWorkers } = order.count === false ? UNCOUNTED : await countMembers(namespace, room);
   if (order.atUs !== undefined) await until(order.atUs);
   const sentAtUs = monotonicUs();
   const message: Broadcast = { seq, sentAtUs, worker, data };
   namespace.to(room).emit(EVENTS.broadcast, message);
-  return { seq, sentAtUs, worker, expected, otherWorkers };
+  return { seq, sentAtUs, worker, expected, ...(otherWorkers !== undefined && { otherWorkers }) };
 }
 
 /** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */

@@ -1,17 +1,21 @@
 /** The control port of a worker: the control namespace, `/metrics` and `/healthz`, whatever kind of server it has. */
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { Server } from 'socket.io';
 import { monotonicUs } from '../protocol/clock.ts';
 import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../protocol/events.ts';
 import { thisHost } from '../protocol/host.ts';
+import { VERSION } from '../protocol/version.ts';
 import type { BatchWindow } from './batch-window.ts';
 import { type ControlRequests, serveControl } from './control.ts';
+import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
 import { listen } from './listen.ts';
 import { currentValue, type Metrics } from './metrics.ts';
 import { tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
+import { readResources } from './worker-resources.ts';
 import { type CollectionCount, collectGarbage, type EventLoopWindow, processStats } from './worker-stats.ts';
 
 interface ControlPortOptions {
@@ -28,8 +32,10 @@ interface ControlPortOptions {
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
   /** Of a room, on all workers. */
   members(room: string): Promise<number>;
-  counts: { connections(): number; rooms(): number };
-  describe(): Pick<WorkerStats, 'versions' | 'server'>;
+  /** In the cluster. */
+  servers(): Promise<number>;
+  counts: { connections(): number; accepted(): number; rooms(): number };
+  describe(): Pick<WorkerStats, 'versions' | 'server' | 'stream'>;
 }
 
 /** @throws CapacityError PORT_TAKEN, LISTEN_FAILED */
@@ -37,10 +43,12 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
   const { token, controlPort, controlHost, tls, worker, metrics, eventLoop, collections, batches, counts } = options;
   const http = tls ? createTlsServer(tls) : createServer();
   const port = await listen(http, controlPort, controlHost, 'control port');
+  const instance = randomUUID();
   const isToken = tokenCheck(token);
   const parts = { worker, registry: metrics.registry, isToken };
   http.on('request', (request, response) => void serveHttp(request, response, parts));
   const controlIo = new Server(http, { serveClient: false, adapter: InMemoryAdapter });
+  const history = new EventLoopHistory();
   const requests: ControlRequests = {
     broadcast: async (order) => {
       const sent = await options.publish(order);
@@ -48,25 +56,32 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
       return sent;
     },
     members: async (room) => ({ worker, members: await options.members(room) }),
+    servers: async () => ({ worker, servers: await options.servers() }),
     gc: () => ({ worker, ...collectGarbage() }),
     stats: async () => ({
       worker,
+      instance,
+      version: VERSION,
       host: thisHost(),
       ...processStats(),
       collections: collections.read(),
       connections: counts.connections(),
+      accepted: counts.accepted(),
       rooms: counts.rooms(),
       broadcasts: await currentValue(metrics.broadcasts),
       eventLoop: eventLoop.next(),
       ...options.describe(),
     }),
+    resources: () => readResources(worker),
     batches: () => ({ worker, ...batches.next() }),
+    eventLoop: (record) => ({ worker, ...history.next(record) }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
   return {
     port,
     close: async () => {
+      history.close();
       const closed = controlIo.close();
       http.closeAllConnections();
       await closed;

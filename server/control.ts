@@ -25,14 +25,19 @@ export const REQUEST_ARGUMENTS = {
     z.strictObject({
       room,
       bytes: z.number().int().min(0).max(MAX_PAYLOAD_BYTES),
+      binary: z.boolean().optional(),
       seq: z.number().int().positive(),
       atUs: z.number().optional(),
+      count: z.literal(false).optional(),
     }),
   ]),
   members: z.tuple([room]),
+  servers: z.tuple([]),
   gc: z.tuple([]),
   stats: z.tuple([]),
+  resources: z.tuple([]),
   batches: z.tuple([]),
+  eventLoop: z.tuple([z.boolean()]),
   time: z.tuple([]),
 } satisfies Record<keyof ControlRequests, z.ZodType>;
 

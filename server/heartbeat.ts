@@ -7,6 +7,12 @@ import type { Server } from 'socket.io';
 
 const STEP_MS = 100;
 
+/**
+ * Engine.IO's ping, `2`, as a whole WebSocket frame, which it writes to a `ws` socket as it is; on any other transport, and
+ * with compression, it encodes the ping itself. Engine.IO notes in the options whether to compress.
+ */
+const PING_OPTIONS = { compress: false, wsPreEncodedFrame: [Buffer.from([0x81, 0x01, 0x32])] };
+
 /** The parts of an Engine.IO connection that have no public names. */
 interface Connection {
   id: string;
@@ -15,7 +21,7 @@ interface Connection {
   /** Set while a ping is unanswered. */
   pingTimeoutTimer: NodeJS.Timeout | null;
   hasRefreshedPingTimeout: boolean;
-  sendPacket(type: 'ping'): void;
+  sendPacket(type: 'ping', data: undefined, options: typeof PING_OPTIONS): void;
   resetPingTimeout(): void;
 }
 
@@ -58,7 +64,7 @@ function ping(connection: Connection | undefined): boolean {
   if (connection === undefined) return false;
   if (connection.pingTimeoutTimer !== null) return true; // the last ping is not answered yet
   connection.hasRefreshedPingTimeout = false;
-  connection.sendPacket('ping');
+  connection.sendPacket('ping', undefined, PING_OPTIONS);
   connection.resetPingTimeout();
   return true;
 }

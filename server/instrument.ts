@@ -13,7 +13,7 @@ import { describeServer, type Tuned } from './describe-server.ts';
 import { MeasuredRooms } from './measured-rooms.ts';
 import { answerMembers, countMembers } from './members.ts';
 import { countRooms, createMetrics } from './metrics.ts';
-import { portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
+import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
 import { versionsOf } from './versions.ts';
 import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
@@ -32,7 +32,7 @@ export interface InstrumentOptions {
   controlHost?: string | undefined;
   /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** This process's name in all reports: lower-case letters and digits. Default `p<pid>`. */
+  /** This process's name in all reports: lower-case letters and digits. Default: host name and process id, as `web1p4711`. */
   worker?: string | undefined;
   /** Name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized. */
   webSocketEngine?: string | undefined;
@@ -45,7 +45,7 @@ export const optionsSchema = z.strictObject({
   controlPort: portSchema.default(0),
   controlHost: z.string().min(1).default('127.0.0.1'),
   tls: tlsSchema.optional(),
-  worker: workerSchema.default(() => `p${process.pid}`),
+  worker: workerSchema.default(defaultWorker),
   webSocketEngine: z.string().min(1).optional(),
 } satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
@@ -75,7 +75,7 @@ export async function instrument(
 export async function instrumentServer(
   io: AnyServer,
   options: InstrumentOptions,
-  own?: { tuned: Tuned; adapter: string },
+  own?: { tuned: Tuned; adapter: string; stream: string | undefined },
 ): Promise<Instrumentation> {
   const { token, rooms, controlPort, controlHost, tls, worker, webSocketEngine } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
@@ -90,7 +90,12 @@ export async function instrumentServer(
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
   const batches = new BatchWindow();
-  const counts = { connections: () => io.engine.clientsCount, rooms: () => countRooms(io) };
+  let accepted = 0;
+  const onAccepted = () => {
+    accepted++;
+  };
+  io.engine.on('connection', onAccepted);
+  const counts = { connections: () => io.engine.clientsCount, accepted: () => accepted, rooms: () => countRooms(io) };
   const metrics = createMetrics(counts, worker, eventLoop);
   const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
   io.engine.on('connection_error', onHandshakeError);
@@ -98,6 +103,7 @@ export async function instrumentServer(
     serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms), batches),
     answerMembers(main),
     () => void io.engine.off('connection_error', onHandshakeError),
+    () => void io.engine.off('connection', onAccepted),
     () => eventLoop.close(),
     () => collections.close(),
     () => batches.close(),
@@ -115,11 +121,13 @@ export async function instrumentServer(
       collections,
       publish: (order) => publish(main, worker, order),
       members: async (room) => (await countMembers(main, room)).members,
+      servers: () => main.adapter.serverCount(),
       batches,
       counts,
       describe: () => ({
         versions: versionsOf(io, webSocketEngine, own?.adapter),
         server: describeServer(io, own?.tuned),
+        stream: own?.stream,
       }),
     });
     let closing: Promise<void> | undefined;

@@ -17,12 +17,10 @@ export const SERIES = {
   heapUsed: gauge('capacity_heap_used_bytes', 'bytes', 'V8 heap in use'),
   heapTotal: gauge('capacity_heap_total_bytes', 'bytes', 'V8 heap reserved'),
   external: gauge('capacity_external_bytes', 'bytes', 'Memory outside the V8 heap, including buffers'),
-  eventLoopDelay: gauge(
-    'capacity_event_loop_delay_seconds',
-    'seconds',
-    'Delay of the event loop since the last stats request, or since the start',
-    ['quantile'],
-  ),
+  // Three gauges: the label `quantile` is reserved for summaries.
+  eventLoopDelayP50: eventLoopDelay('p50', 'Median'),
+  eventLoopDelayP99: eventLoopDelay('p99', '99th percentile of the'),
+  eventLoopDelayMax: eventLoopDelay('max', 'Longest'),
   joins: counter('capacity_joins_total', 'joins', 'Joins of a room'),
   broadcasts: counter('capacity_broadcasts_total', 'broadcasts', 'Broadcasts published here'),
   echoRoundTrip: {
@@ -78,15 +76,9 @@ export function createMetrics(
   read(SERIES.heapUsed, () => process.memoryUsage().heapUsed);
   read(SERIES.heapTotal, () => process.memoryUsage().heapTotal);
   read(SERIES.external, () => process.memoryUsage().external);
-  new Gauge({
-    ...registered(SERIES.eventLoopDelay),
-    collect() {
-      const { delayP50Ms, delayP99Ms, delayMaxMs } = eventLoop.read();
-      this.set({ quantile: '0.5' }, delayP50Ms / 1000);
-      this.set({ quantile: '0.99' }, delayP99Ms / 1000);
-      this.set({ quantile: '1' }, delayMaxMs / 1000);
-    },
-  });
+  read(SERIES.eventLoopDelayP50, () => eventLoop.read().delayP50Ms / 1000);
+  read(SERIES.eventLoopDelayP99, () => eventLoop.read().delayP99Ms / 1000);
+  read(SERIES.eventLoopDelayMax, () => eventLoop.read().delayMaxMs / 1000);
 
   return {
     registry,
@@ -101,8 +93,13 @@ export function createMetrics(
   };
 }
 
-function gauge(name: string, unit: string, help: string, labels: string[] = []): Series {
-  return { name, kind: 'gauge', unit, help, labels };
+function gauge(name: string, unit: string, help: string): Series {
+  return { name, kind: 'gauge', unit, help, labels: [] };
+}
+
+function eventLoopDelay(figure: string, which: string): Series {
+  const help = `${which} delay of the event loop since the last stats request, or since the start`;
+  return gauge(`capacity_event_loop_delay_${figure}_seconds`, 'seconds', help);
 }
 
 function counter(name: string, unit: string, help: string, labels: string[] = []): Series {

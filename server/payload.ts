@@ -1,31 +1,45 @@
 /**
- * Payloads of broadcasts: varying text, so that neither compression nor string sharing makes a measurement look better,
- * in ASCII characters that JSON does not escape, so that each character is one byte on the wire.
+ * Payloads of broadcasts: varying text or bytes, so that neither compression nor sharing makes a measurement look better;
+ * text in ASCII characters that JSON does not escape, so that each character is one byte on the wire.
  */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .';
 /** Runs use one or two sizes. */
 const CACHED_SIZES = 16;
 
-const cache = new Map<number, string>();
+const texts = new Map<number, string>();
+const binaries = new Map<number, Buffer>();
 
 /** @returns text of that many characters, the same in every call */
 export function payload(sizeBytes: number): string {
-  let text = cache.get(sizeBytes);
-  if (text === undefined) {
-    if (cache.size === CACHED_SIZES) cache.clear();
-    text = generate(sizeBytes);
-    cache.set(sizeBytes, text);
-  }
-  return text;
+  return cached(texts, sizeBytes, () =>
+    generate(sizeBytes, (random) => ALPHABET.charCodeAt(random >>> 2)).toString('latin1'),
+  );
 }
 
-/** A linear congruential generator (Numerical Recipes'): the same text on every machine. */
-function generate(sizeBytes: number): string {
+/** @returns that many bytes, the same in every call, and the same object: nobody may write to it */
+export function binaryPayload(sizeBytes: number): Buffer {
+  return cached(binaries, sizeBytes, () => generate(sizeBytes, (random) => random));
+}
+
+function cached<T>(cache: Map<number, T>, sizeBytes: number, make: () => T): T {
+  const known = cache.get(sizeBytes);
+  if (known !== undefined) return known;
+  if (cache.size === CACHED_SIZES) cache.clear();
+  const made = make();
+  cache.set(sizeBytes, made);
+  return made;
+}
+
+/**
+ * A linear congruential generator (Numerical Recipes'): the same bytes on every machine.
+ * @param toByte of a random byte
+ */
+function generate(sizeBytes: number, toByte: (random: number) => number): Buffer {
   const bytes = Buffer.allocUnsafe(sizeBytes);
   let state = 1;
   for (let at = 0; at < sizeBytes; at++) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    bytes[at] = ALPHABET.charCodeAt(state >>> 26);
+    bytes[at] = toByte(state >>> 24);
   }
-  return bytes.toString('latin1');
+  return bytes;
 }

@@ -1,10 +1,19 @@
 /** Settings shared by the server's environment and the options of `instrument()`. */
+import { hostname } from 'node:os';
 import { z } from 'zod';
 
 const TOKEN_MIN_LENGTH = 16;
 
 /** A worker's id is the first part of its Engine.IO session ids, by which nginx finds the worker: no dash in it. */
 export const workerSchema = z.string().regex(/^[a-z0-9]+$/, 'must be lower-case letters and digits, such as w0');
+
+/** In containers, process ids are the same everywhere; host names differ. */
+export function defaultWorker(): string {
+  return `${hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')}p${process.pid}`;
+}
+
 export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
 /** As text, or as read from a file. */
 const pemSchema = z.union([z.string().min(1), z.instanceof(Buffer)]);

@@ -1,7 +1,7 @@
 /** One row of the calibration: the true value, what the product measured, and whether the error is within the bound. */
 import { decimals, integer } from '../../report/format.ts';
 
-export type Unit = 'ms' | 'bytes' | '1/s' | 'count' | '%' | 's';
+export type Unit = 'ms' | 'bytes' | '1/s' | 'count' | '%' | 's' | 'µs';
 
 /** Allowed error of a measurement: the larger of the two. */
 export interface Bound {
@@ -86,6 +86,7 @@ function inUnit(value: number, unit: Unit): string {
   if (unit === 'ms') return `${decimals(value, 2)} ms`;
   if (unit === '%') return `${decimals(value, 1)} %`;
   if (unit === 's') return `${decimals(value, 3)} s`;
+  if (unit === 'µs') return `${decimals(value, 1)} µs`;
   if (unit === '1/s') return `${decimals(value, 1)} /s`;
   return unit === 'bytes' ? `${integer(value)} B` : integer(value);
 }

@@ -24,6 +24,10 @@ export interface KnownServerConfig {
   drop?: number;
   /** CPU time that each connection takes. */
   connectCpuUs?: number;
+  /** CPU time that each connection takes per second, as long as it lives. */
+  idleCpuUsPerSec?: number;
+  /** CPU time that each copy of a broadcast takes. */
+  copyCpuUs?: number;
   /** Allocated for each connection and not kept: garbage in V8's heap. */
   garbageBytes?: number;
   /** A Buffer for each copy of a broadcast, kept for so long after it. */
@@ -60,6 +64,8 @@ export interface KnownServerTruth {
 /** Adjacent members of the room get very different delays; all together cover the range evenly. */
 const GOLDEN_RATIO = 0.618033988749895;
 
+const SPEND_EVERY_MS = 10;
+
 /** Before the copies whose content is wrong, so that the fleet compares them with one that is right. */
 const AFTER_FIRST_MS = 100;
 
@@ -71,6 +77,8 @@ await serve(async (config: KnownServerConfig) => {
     drop = 0,
     sharedDelayMs = 0,
     connectCpuUs = 0,
+    idleCpuUsPerSec = 0,
+    copyCpuUs = 0,
     garbageBytes = 0,
     perCopy,
     wrong = {},
@@ -93,10 +101,12 @@ await serve(async (config: KnownServerConfig) => {
     });
     socket.on('disconnect', () => workerOf.delete(socket.id));
   });
+  if (idleCpuUsPerSec > 0) spend(() => idleCpuUsPerSec * io.engine.clientsCount);
   const { controlPort } = await instrument(io, { token, worker: 'w0' });
 
   const hand = (socket: Socket, message: Broadcast) => {
     if (!socket.connected) return;
+    if (copyCpuUs > 0) burn(copyCpuUs);
     if (!isProbe(socket)) {
       const worker = workerOf.get(socket.id) as string;
       const afterUs = monotonicUs() - message.sentAtUs;
@@ -173,6 +183,16 @@ function burn(us: number): void {
     const { user, system } = process.cpuUsage(begin);
     if (user + system >= us) return;
   }
+}
+
+/** A late timer takes what the earlier ones would have taken. */
+function spend(usPerSec: () => number): void {
+  let atMs = performance.now();
+  setInterval(() => {
+    const nowMs = performance.now();
+    burn((usPerSec() * (nowMs - atMs)) / 1000);
+    atMs = nowMs;
+  }, SPEND_EVERY_MS);
 }
 
 /** Writes to every memory page: untouched ones cost nothing. */

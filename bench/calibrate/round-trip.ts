@@ -59,7 +59,7 @@ async function measure(setup: Setup, relay: Relay, size: RoundTripSize, link: Li
   const probe = await connectProbe(relay.started.url);
   try {
     const trips: number[] = [];
-    probe.onRoundTrip = (_seq, us) => trips.push(us);
+    probe.onRoundTrip = ({ roundTripUs }) => void trips.push(roundTripUs);
     const measurements = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
     await until(() => trips.length >= count, ANSWER_TIMEOUT_MS, new AbortController().signal);
     measurements.roundTripsUs.underLoad = trips;

@@ -1,7 +1,7 @@
 /** A known server, the product's fleet connected to it, and the product's connection to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { BroadcastPlan } from '../../plugin/fleet/messages.ts';
-import { publish, type SentBroadcast } from '../../plugin/run/broadcasts.ts';
+import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients } from '../../plugin/samplers/index.ts';
@@ -100,7 +100,7 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
  */
 export async function broadcast(
   { control, fleet }: Setup,
-  plan: { count: number; intervalMs: number; receipts: number; bytes?: number },
+  plan: { count: number; intervalMs: number; receipts: number; bytes?: number; beforeSend?: (index: number) => void },
 ): Promise<Measurements> {
   const measurements = emptyMeasurements();
   const before = fleet.status().received;
@@ -108,12 +108,18 @@ export async function broadcast(
     to: Array.from({ length: plan.count }, () => ({ room: ROOM, via: 0 })),
     intervalMs: plan.intervalMs,
     bytes: plan.bytes ?? 1000,
+    binary: false,
   };
   const sent: SentBroadcast[] = measurements.sent;
-  const unsent = (_seq: number, error: Error) => {
-    throw error;
+  const unsent = ({ message }: UnsentBroadcast) => {
+    throw new Error(message);
   };
-  await publish(control, schedule, (one) => sent.push(one), unsent, never);
+  await publish(
+    control,
+    schedule,
+    { beforeSend: plan.beforeSend, onSent: (one) => sent.push(one), onFailed: unsent },
+    never,
+  );
   await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, never);
   measurements.frozen = await fleet.freeze(
     sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, sentAtUs, intendedAtUs })),

@@ -3,11 +3,11 @@
  * plateaus, hold, broadcasts, and memory after them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { measureIdle } from '../../plugin/run/broadcast-window.ts';
+import { beginsPart, measureIdle } from '../../plugin/run/broadcast-window.ts';
 import type { Measurements } from '../../plugin/run/measurements.ts';
 import { readAtRest, readInService } from '../../plugin/run/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
-import { mark, windowSince } from '../../plugin/run/windows.ts';
+import { mark, Windows, windowSince } from '../../plugin/run/windows.ts';
 import { Sampler } from '../../plugin/samplers/index.ts';
 import { broadcast, emptyMeasurements, join, type Setup, warmUp } from './setup.ts';
 
@@ -68,12 +68,16 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
     const signal = new AbortController().signal;
     await measureIdle({ sampler, population, config: { hold: size.holdSeconds }, measurements, signal });
     stage('broadcasts');
-    const begin = await mark({ sampler, population });
+    const { received } = fleet.status();
+    const windows = new Windows({ sampler, population }, () => fleet.status().received - received);
     const receipts = size.broadcasts.count * population.connections();
-    const { sent, frozen } = await broadcast(setup, { ...size.broadcasts, receipts });
+    const beforeSend = (index: number) => {
+      if (beginsPart(index, size.broadcasts.count)) void windows.next();
+    };
+    const { sent, frozen } = await broadcast(setup, { ...size.broadcasts, receipts, beforeSend });
     stage('drain');
     await delay(size.drainMs);
-    measurements.cpu.broadcast = await windowSince({ sampler }, begin, receipts);
+    measurements.cpu.broadcasts = await windows.end();
     measurements.inServiceAfterBroadcasts = await readInService(sampler);
     measurements.afterBroadcasts = (await readAtRest(control, sampler)).layers;
     stage('end of the run');

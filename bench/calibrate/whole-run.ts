@@ -1,10 +1,9 @@
 /** `artillery run` with the engine and the plugin, against a known server: the result document, figure by figure. */
-import { type Result, resultSchema } from '../../protocol/result/result.ts';
-import { startRun } from '../../test/helpers/run.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { artilleryRun } from './artillery-run.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section, shown } from './comparison.ts';
 import { distributionOf, p99OfCopies } from './distribution.ts';
-import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
-import { ROOM, startKnownServer, TOKEN } from './setup.ts';
+import type { KnownServerTruth } from './known-server.ts';
 
 interface WholeRunSize {
   /** In four equal ramps. */
@@ -14,16 +13,16 @@ interface WholeRunSize {
   latencyBound: Bound;
 }
 
-const RAMPS = 4;
-const RAMP_SECONDS = 2;
+const BROADCAST_SECONDS = 0.3;
 const KEEP_BYTES = 16 * 1024;
 const TWIN_BYTES = 1024;
 const DELAY_MS = 50;
 const DROP = 3;
 
 export async function wholeRun(size: WholeRunSize): Promise<Section> {
-  const twin = await run(size, { keep: { kind: 'buffer', bytes: TWIN_BYTES } });
-  const known = await run(size, {
+  const runSize = { ...size, broadcastSeconds: BROADCAST_SECONDS };
+  const twin = await artilleryRun(runSize, { keep: { kind: 'buffer', bytes: TWIN_BYTES } });
+  const known = await artilleryRun(runSize, {
     keep: { kind: 'buffer', bytes: TWIN_BYTES + KEEP_BYTES },
     delaysMs: [[DELAY_MS, DELAY_MS]],
     drop: DROP,
@@ -37,44 +36,6 @@ export async function wholeRun(size: WholeRunSize): Promise<Section> {
       'here: receivers that wait while the server is still sending are late by up to one time slice of the kernel, 4 ms. ' +
       'The bound is therefore wider.',
     rows: compare(size, twin.result, known.result, known.truth),
-  };
-}
-
-async function run({ connections, broadcasts: count }: WholeRunSize, config: Omit<KnownServerConfig, 'token'>) {
-  const rate = connections / RAMPS / RAMP_SECONDS;
-  const server = await startKnownServer(config);
-  const cleanUps: (() => Promise<void>)[] = [];
-  try {
-    const script = scriptOf(server.started, rate, count);
-    const started = startRun({ after: (cleanUp) => void cleanUps.push(cleanUp) }, { script });
-    const exitCode = await started.ended;
-    const result = started.result();
-    if (!result?.run.complete) throw new Error(`artillery run ended with ${exitCode}:\n${started.output()}`);
-    return { result: resultSchema.parse(result), truth: await server.truth() };
-  } finally {
-    for (const cleanUp of cleanUps) await cleanUp();
-    await server.close();
-  }
-}
-
-function scriptOf({ url, controlUrl }: KnownServerStarted, rate: number, count: number): object {
-  const ramp = [{ duration: RAMP_SECONDS, arrivalRate: rate, rampTo: rate }, { pause: 2 }];
-  return {
-    config: {
-      target: url,
-      engines: { 'socketio-capacity': {} },
-      plugins: {
-        'socketio-capacity': {
-          control: { urls: [controlUrl], token: TOKEN },
-          singleRoundTrips: 5,
-          hold: 0.2,
-          broadcasts: { count, interval: 0.3 },
-          drain: { quiet: 0.5 },
-        },
-      },
-      phases: Array.from({ length: RAMPS }, () => ramp).flat(),
-    },
-    scenarios: [{ engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: ROOM }] }, { hold: true }] }],
   };
 }
 

@@ -30,6 +30,8 @@ const JOIN_MS = 500;
 const SETTLE_MS = 4000;
 const RAMP_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 30_000;
+/** A polling client that is ended without a word is gone when it misses a ping. */
+const END_TIMEOUT_MS = 90_000;
 const DRAIN_STEP_MS = 500;
 /** A generator whose CPU use exceeds that of the idle window by less than this has processed all messages. */
 const QUIET_CORES = 0.03;
@@ -43,12 +45,18 @@ export async function measure(
   folder: string,
   signal: AbortSignal,
 ): Promise<Measured> {
+  // Those that the last generator left would be counted as connections of this one.
+  await until(
+    async () => (await worker.stats()).connections === 0,
+    END_TIMEOUT_MS,
+    'earlier connections to end',
+    signal,
+  );
   const started = await generator.start(load, worker, folder);
   try {
     return await measureStarted(started, worker, load, plan, signal);
   } finally {
     await started.close();
-    await until(async () => (await worker.stats()).connections === 0, DRAIN_TIMEOUT_MS, 'all connections to end');
   }
 }
 

@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startNginx } from '../../server/stack/nginx.ts';
+import { pingOf, proxyTimeoutSeconds } from '../../server/stack/ping.ts';
 import { planStack, readMachine } from '../../server/stack/plan.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { type DetachedProcess, terminate } from '../../server/stack/processes.ts';
@@ -31,7 +32,8 @@ export class TlsProxy {
     const [port, statusPort] = (await freePorts(2)) as [number, number];
     const workers = [{ id: 'w0', port: Number(new URL(workerUrl).port) }];
     mkdirSync(folder, { recursive: true });
-    const options = { nginx, port, statusPort, tls: true, plan, workers, dir: folder, logDir: folder };
+    const timeoutSeconds = proxyTimeoutSeconds(pingOf(process.env));
+    const options = { nginx, port, statusPort, tls: true, timeoutSeconds, plan, workers, dir: folder, logDir: folder };
     const master = await startNginx(options);
     return new TlsProxy(`https://127.0.0.1:${port}`, join(folder, 'cert.pem'), master);
   }

@@ -150,6 +150,7 @@ export function markdown(report: ClientReport, chartPath: string): string {
     `  included.${tls ? '' : ' The floor keeps 24 bytes per connection, so multiples of it would be meaningless.'}`,
     '- **Floor**: `bench/client/floor.c`, a single thread with epoll that counts broadcasts by sequence number.',
     ...(tls ? TLS_NOTES : []),
+    '- **Transports**: WebSocket only, unless the row says otherwise. [Polling first](./cost.md#transports) costs more.',
     '',
     ...machineLines(report.machine),
     `- Load average of the minute before: ${decimals(report.loadBefore, 1)}. Other programs make each figure larger.`,

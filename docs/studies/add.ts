@@ -17,7 +17,7 @@ export function addStudy({ study, runs }: MeasuredStudy, to: string): string {
   const results = runs.map(({ result }, index) => {
     if (!result) return null;
     const path = `runs/${study.runs[index]?.number}.json`;
-    writeFileSync(join(folder, path), serialize({ ...result, samples: [] }));
+    writeFileSync(join(folder, path), serialize({ ...result, samples: [], workersOverTime: [] }));
     return path;
   });
   const moved = { ...study, runs: study.runs.map((run, index) => ({ ...run, result: results[index] ?? null })) };

@@ -1,9 +1,9 @@
 /** What the page on WebSocket servers shows, from the study's runs. */
 import { join } from 'node:path';
-import { integer } from '../../report/format.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
 import { questionsOf } from '../../report/study/summarize.ts';
 import { doubtsOf, holesOf } from '../../report/study/text.ts';
+import { circumstances } from './columns.ts';
 import { fullStudy, type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';
 import { answerOf, memoryChart, rowsOf, serversOf } from './websockets.ts';
 
@@ -46,18 +46,4 @@ export function webSockets(measured: MeasuredStudy | undefined): WebSockets {
     doubts: measured ? doubtsOf(measured.runs, questionsOf(measured.study.plan, measured.runs)) : [],
     full: measured ? fullStudy(STUDY) : null,
   };
-}
-
-function circumstances(results: ReturnType<typeof serversOf>[number]['results']): string[] {
-  const idle = (window: 'ramp' | 'broadcasts') =>
-    results.flatMap(({ machine }) => machine?.cpuIdlePercent[window] ?? []).map(Math.round);
-  const range = (values: number[]) =>
-    values.length === 0 ? 'unknown' : `${Math.min(...values)} to ${Math.max(...values)} %`;
-  const all = (values: (string | undefined)[]) => [...new Set(values)].filter(Boolean).join(', ');
-  if (results.length === 0) return [];
-  return [
-    `${all(results.map(({ environment }) => environment.cpu))}, ${all(results.map(({ environment }) => integer(environment.cpuCount)))} cores, which the load generator used, too; ${all(results.map(({ environment }) => environment.kernel))}.`,
-    `Node ${all(results.map(({ environment }) => environment.versions.serverNode))}; Socket.IO ${all(results.map(({ environment }) => environment.versions.socketIo).filter((version) => version !== 'none'))}.`,
-    `CPU of the machine that was idle during the ramps: ${range(idle('ramp'))}; during the broadcasts: ${range(idle('broadcasts'))}.`,
-  ];
 }

@@ -1,14 +1,10 @@
 /** The study of WebSocket servers: a row for each, from its runs, beside what Socket.IO's page on memory usage shows. */
-
-import type { Spread } from '../../protocol/repeat.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
 import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
 import { COLORS } from '../../report/charts/palette.ts';
-import { valueAt } from '../../report/figures.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/format.ts';
-import { isUsable } from '../../report/measured-figures.ts';
-import { spreadOf } from '../../report/statistics/spread.ts';
+import { at, type Column, cell, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
 import type { MeasuredStudy } from './measured.ts';
 import { MEMORY_USAGE_CHART } from './published.ts';
 
@@ -24,21 +20,6 @@ interface Server {
   results: Result[];
 }
 
-interface Column {
-  title: string;
-  value(result: Result): number | null;
-  format(value: number): string;
-}
-
-/** @returns the memory of a layer per connection */
-function slope(layer: string, title: string): Column {
-  return {
-    title: `${title} per connection, KB`,
-    value: at(`memory.perConnectionBytes.${layer}.slope`),
-    format: kilobytes,
-  };
-}
-
 export const HEAP = slope('workerHeapUsed', 'V8 heap');
 export const PSS = slope('workerPss', 'PSS');
 
@@ -48,7 +29,7 @@ export const COLUMNS: Column[] = [
   PSS,
   slope('workerRss', 'RSS'),
   { title: 'CPU per 1,000 connects, s', value: at('cpu.worker.rampSecondsPerThousandConnects'), format: tenths(2) },
-  { title: 'CPU per ping, µs', value: microsecondsPerPing, format: tenths(0) },
+  { title: 'CPU per ping, µs', value: microsecondsPerPing('worker', 'idlePercent'), format: tenths(0) },
   {
     title: 'CPU per copy of a broadcast, µs',
     value: at('cpu.worker.broadcastMicrosecondsPerMessage'),
@@ -59,14 +40,12 @@ export const COLUMNS: Column[] = [
 ];
 
 /** @returns the levels of the study in its order, also those without a run that can be used */
-export function serversOf({ study, runs }: MeasuredStudy): Server[] {
-  return (study.plan.vary[NAME] ?? []).map(String).map((level, index) => ({
+export function serversOf(measured: MeasuredStudy): Server[] {
+  return (measured.study.plan.vary[NAME] ?? []).map(String).map((level, index) => ({
     level,
     title: level === 'plain-ws' ? 'plain ws, no Socket.IO' : `Socket.IO on ${level}`,
     color: COLORS_OF_SERVERS[index % COLORS_OF_SERVERS.length] as string,
-    results: runs.flatMap(({ levels, result }) =>
-      result && String(levels[NAME]) === level && isUsable(result) ? [result] : [],
-    ),
+    results: resultsAt(measured, NAME, level),
   }));
 }
 
@@ -153,38 +132,7 @@ export function memoryChart(servers: Server[], layer: 'workerHeapUsed' | 'worker
   }));
 }
 
-/** The mean of the runs, and below it the lowest and the highest. */
-function cell({ value, format }: Column, results: Result[]): string {
-  const spread = spreadIn({ title: '', value, format }, results);
-  if (!spread) return '–';
-  const range = spread.runs > 1 ? ` (${format(spread.min)} to ${format(spread.max)})` : '';
-  return format(spread.mean) + range;
-}
-
-function spreadIn({ value }: Column, results: Result[]): Spread | null {
-  return spreadOf(results.flatMap((result) => value(result) ?? []));
-}
-
-/** The server pings each connection once in an interval, and does nothing else while it is idle. */
-function microsecondsPerPing(result: Result): number | null {
-  const percent = at('cpu.worker.idlePercent')(result);
-  const intervalMs = Number(result.environment.server?.options.pingInterval);
-  if (percent === null || !(intervalMs > 0) || result.connections.peak === 0) return null;
-  return ((percent / 100) * intervalMs * 1000) / result.connections.peak;
-}
-
 function publishedOf(level: string): string {
   const found = MEMORY_USAGE_CHART.find(({ server }) => server === level);
   return found ? `${decimals(found.heapUsedKb, 1)} (${found.version})` : '–';
-}
-
-function at(path: string): (result: Result) => number | null {
-  return (result) => {
-    const value = valueAt(result, path);
-    return typeof value === 'number' ? value : null;
-  };
-}
-
-function tenths(digits: number): (value: number) => string {
-  return (value) => decimals(value, digits);
 }

@@ -4,6 +4,7 @@ import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { ownValue } from '../../protocol/sum-counts.ts';
 
 /**
  * @returns the results saved under that name
@@ -11,7 +12,7 @@ import type { Result } from '../../protocol/result/result.ts';
  */
 export function readBaseline(path: string, name: string): Result[] {
   const baselines = existsSync(path) ? readFile(path).baselines : {};
-  const found = baselines[name];
+  const found = ownValue(baselines, name);
   if (found) return found.results;
   const names = Object.keys(baselines);
   const known = names.length > 0 ? `; it has ${names.join(', ')}` : '';

@@ -77,8 +77,8 @@ async function save(path: string, { name, file, json, repeat: times }: SaveOptio
   }
   await untilStopped(async (signal) => {
     const onRun = (index: number) => console.error(`\nRun ${index + 1} of ${times}`);
-    const series = await repeat({
-      scenario: path,
+    const [made] = await repeat({
+      scenarios: [path],
       times,
       results: 'results',
       artilleryArgs: [],
@@ -87,7 +87,7 @@ async function save(path: string, { name, file, json, repeat: times }: SaveOptio
       onRun,
     });
     if (signal.aborted) process.exitCode = STOPPED;
-    else saveResults(series.results, series.path, { name, file, json }, times);
+    else if (made) saveResults(made.results, made.path, { name, file, json }, times);
   });
 }
 

@@ -1,16 +1,22 @@
-/** `doctor <scenario.yml>`: whether this machine and stack can hold the connections of a scenario. */
+/** `doctor`: whether this machine and stack can hold the connections of a scenario; with `--target`, whether the target can be measured. */
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { CapacityError } from '../../protocol/errors.ts';
 import { diagnose } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { printDiagnosis } from '../doctor/print.ts';
 import { readSituation } from '../doctor/situation.ts';
+import { examineTarget } from '../doctor/target/examine.ts';
+import { printCheck } from '../doctor/target/print-check.ts';
 import { STEPS } from '../engine/steps/index.ts';
-import { readSettings } from '../script/settings.ts';
+import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
+import { readSettings, type Settings } from '../script/settings.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import { readScenario } from './scenario.ts';
+import { STOPPED, untilStopped } from './until-stopped.ts';
 
 interface Options {
+  target?: string;
   environment?: string;
   json?: boolean;
 }
@@ -19,24 +25,82 @@ export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
     .description('Reports how many connections this machine, this stack and this target allow, before any load.')
-    .argument('<scenario>', 'an Artillery scenario, as YAML')
+    .argument('[scenario]', 'an Artillery scenario, as YAML')
+    .option('--target <where>', 'a URL, or the scenario: tries everything between this machine and that server')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .action(examine);
   addHelp(withJson(command), {
     examples: {
       'doctor scenarios/32k.yml': 'does it fit, and which limit is the lowest?',
       'doctor scenarios/100k.yml --json': 'all limits, warnings and the facts behind them',
+      'doctor --target https://staging.example.com': 'certificate, proxies, time-outs, before any load',
+      'doctor --target capacity.yml': 'the same as the scenario connects, with its control ports',
     },
-    exitCodes: { 0: 'the scenario fits', 2: 'it does not fit, or this could not be determined' },
+    exitCodes: {
+      0: 'the scenario fits; with --target, no check has failed',
+      2: 'it does not fit, or this could not be determined; with --target, a check has failed',
+      [STOPPED]: 'with --target: stopped by Ctrl-C',
+    },
   });
 }
 
-async function examine(path: string, { environment, json }: Options): Promise<void> {
+async function examine(path: string | undefined, options: Options): Promise<void> {
   requireOpenFiles();
+  const { target, environment, json } = options;
+  if (target !== undefined) return tryTarget(await settingsFor(target, path, environment), json);
+  if (path === undefined) throw badOption('name a scenario, or a URL by --target');
   const script = await readScenario(path, environment);
   const situation = await readSituation(readSettings(script, STEPS, process.env));
   const diagnosis = diagnose(situation);
   if (json) printJson({ ...diagnosis, ...situation });
   else console.log(printDiagnosis(diagnosis, situation, screen().width));
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
+}
+
+async function tryTarget(settings: Settings, json = false): Promise<void> {
+  const { width } = screen();
+  const onHold = (seconds: number) => console.error(`Holding one silent connection for ${Math.ceil(seconds)} s.`);
+  const onCheck = json ? () => {} : (check: Parameters<typeof printCheck>[0]) => console.log(printCheck(check, width));
+  const checks = await untilStopped((signal) => {
+    const stopped = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+    return Promise.race([examineTarget(settings, { onCheck, onHold }, signal), stopped]);
+  });
+  if (checks === undefined) {
+    process.exitCode = STOPPED;
+    return;
+  }
+  const failed = checks.filter(({ status }) => status === 'failed').length;
+  if (failed > 0) process.exitCode = EXIT_CODES.refused;
+  if (json) return printJson({ target: settings.target, passed: failed === 0, checks });
+  console.log(
+    `\n${failed === 0 ? `${settings.target} can be measured.` : `${failed} of ${checks.length} checks failed.`}`,
+  );
+}
+
+/**
+ * @param where a URL, or the path of a scenario
+ * @param path of the scenario, if `where` is a URL in place of its target
+ */
+async function settingsFor(
+  where: string,
+  path: string | undefined,
+  environment: string | undefined,
+): Promise<Settings> {
+  const isUrl = /^(https?|wss?):\/\//.test(where);
+  if (!isUrl && path !== undefined) throw badOption('--target: with a scenario before it, a URL is expected');
+  const scenario = isUrl ? path : where;
+  const script = scenario === undefined ? nothingElse() : await readScenario(scenario, environment);
+  return readSettings(script, STEPS, isUrl ? { ...process.env, TARGET: where } : process.env);
+}
+
+/** One connection that stays. */
+function nothingElse(): Script {
+  return {
+    config: { engines: { [ENGINE]: {} }, plugins: { [PLUGIN]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] },
+    scenarios: [{ engine: ENGINE, flow: [{ connect: {} }, { hold: true }] }],
+  };
+}
+
+function badOption(message: string): CapacityError {
+  return new CapacityError('BAD_OPTION', message, 'npx socketio-capacity doctor --help');
 }

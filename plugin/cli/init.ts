@@ -1,6 +1,5 @@
 /** `init`: writes a first scenario for the user's own server, from options or by asking, and from what the server sends. */
 import { writeFileSync } from 'node:fs';
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -144,37 +143,49 @@ function defaultControl(url: string): string {
 }
 
 /**
- * An empty answer means the default, or none.
+ * An empty answer means the default, or none. A wrong one is asked for again.
  * @throws CapacityError BAD_OPTION if they are not all answered, because of Ctrl-C or Ctrl-D
  */
 async function ask(given: Answers): Promise<Answers> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // Loaded on demand, because no other command asks anything.
+  const [{ default: input }, { default: confirm }] = await Promise.all([
+    import('@inquirer/input'),
+    import('@inquirer/confirm'),
+  ]);
   const answers = { ...given };
-  const question = async (key: keyof Answers, text: string) => {
-    if (answers[key] === undefined) answers[key] = (await terminal.question(`${text}: `)).trim() || undefined;
+  const question = async (key: 'url' | 'connections' | 'room' | 'emit' | 'publish', message: string, usual = '') => {
+    if (answers[key] !== undefined) return;
+    const validate = (text: string) => problemWith(key, text) ?? true;
+    const answer = await input({ message, validate, ...(usual !== '' && { default: usual }) });
+    answers[key] = answer.trim() || undefined;
   };
   try {
-    await question('url', 'URL of the server (http://localhost:3000)');
-    answers.url ??= 'http://localhost:3000';
-    await question('connections', 'Connections (1000)');
+    await question('url', 'URL of the server', 'http://localhost:3000');
+    await question('connections', 'Connections', '1000');
     if (answers.instrumented === undefined && answers.control === undefined) {
-      answers.instrumented = /^y/i.test(await terminal.question('Does it call instrument(io)? (y/N): '));
+      answers.instrumented = await confirm({ message: 'Does it call instrument(io)?', default: false });
     }
     if (answers.instrumented || answers.control) {
-      await question('room', 'Room for the run (capacity)');
+      await question('room', 'Room for the run', 'capacity');
     } else {
       if (answers.join === undefined) {
-        await question('emit', 'What a client emits to get messages, as ["subscribe", "news"] (nothing)');
+        await question('emit', 'What a client emits to get messages, as ["subscribe", "news"] (empty: nothing)');
       }
-      await question('publish', 'What makes it send to everybody, as ["say", {"id": "$id"}] (it sends by itself)');
+      await question(
+        'publish',
+        'What makes it send to everybody, as ["say", {"id": "$id"}] (empty: it sends by itself)',
+      );
     }
     return answers;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ABORT_ERR') throw error;
+    if ((error as Error).name !== 'ExitPromptError') throw error;
     console.log();
     const fix = 'answer all of them, or give options: npx socketio-capacity init --help';
     throw new CapacityError('BAD_OPTION', 'the questions were not answered', fix);
-  } finally {
-    terminal.close();
   }
+}
+
+function problemWith(key: keyof typeof optionsSchema.shape, text: string): string | undefined {
+  if (text.trim() === '') return undefined;
+  return optionsSchema.shape[key].safeParse(text.trim()).error?.issues[0]?.message;
 }

@@ -70,9 +70,10 @@ async function listen(
   const opened: { close(): void }[] = [];
   const open = async () => {
     const messages: Message[] = [];
-    const socket = await connectOfficial(connection, signal, (event, ...args) => {
+    const onAny = (event: string, ...args: unknown[]) => {
       messages.push({ event, args, receivedAtUs: monotonicUs() });
-    });
+    };
+    const socket = await connectOfficial(connection, signal, { onAny });
     opened.push({ close: () => socket.disconnect() });
     prepare(socket, { before });
     return messages;

@@ -1,14 +1,21 @@
 /** `npx socketio-capacity`: one file per command. */
+import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { addBaseline } from './baseline.ts';
+import { addCheck } from './check.ts';
 import { addCompare } from './compare.ts';
+import { addCompletion } from './completion.ts';
+import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
 import { addInit } from './init.ts';
+import { addObserve } from './observe.ts';
 import { addRepeat } from './repeat.ts';
 import { addReport } from './report.ts';
 import { addSearch } from './search.ts';
 import { addStack } from './stack.ts';
 import { addStudy } from './study.ts';
+
+const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 
 /** A program that throws where commander would end the process. */
 export function createProgram(): Command {
@@ -20,10 +27,25 @@ export function createProgram(): Command {
       'after',
       '\nA first run: npx artillery run scenarios/smoke.yml\nHelp for a command: npx socketio-capacity doctor --help',
     )
+    .version(version, '-V, --version', 'prints the version of the three packages')
     .showHelpAfterError('(see --help)')
     .showSuggestionAfterError()
     .exitOverride();
-  for (const add of [addInit, addDoctor, addRepeat, addStudy, addSearch, addCompare, addBaseline, addReport, addStack])
+  for (const add of [
+    addInit,
+    addDoctor,
+    addConduct,
+    addRepeat,
+    addStudy,
+    addSearch,
+    addCheck,
+    addCompare,
+    addBaseline,
+    addReport,
+    addStack,
+    addObserve,
+  ])
     add(program);
+  addCompletion(program);
   return program;
 }

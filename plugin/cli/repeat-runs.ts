@@ -1,6 +1,6 @@
-/** Runs a scenario several times, one run after the other, and writes the spread of the figures to repeat.json. */
+/** Runs one or two scenarios several times, one run after the other, and writes the spread of the figures to repeat.json. */
 import { rmdirSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -10,11 +10,14 @@ import { newFolder } from '../run/record/new-folder.ts';
 import { replace } from '../run/record/replace.ts';
 import { artilleryScript, type ChildRun, runAsChild, wasMeasured } from './child-run.ts';
 
-interface RepeatOptions {
-  /** Path of the scenario. */
-  scenario: string;
+export interface RepeatOptions {
+  /** Paths of the scenarios: one, or two whose runs take turns. */
+  scenarios: string[];
+  /** Environment variables of each scenario's runs, where they differ. */
+  variants?: Record<string, string>[];
+  /** Of each scenario. */
   times: number;
-  /** Where to create the folder of the series. */
+  /** Where to create the folder of each series. */
   results: string;
   /** Further arguments of `artillery run`. */
   artilleryArgs: string[];
@@ -22,19 +25,70 @@ interface RepeatOptions {
   stdout: 1 | 2;
   /** Ends the current run as Ctrl-C would, and the series. */
   signal: AbortSignal;
-  onRun(index: number): void;
+  /** @param index of all runs @param of which scenario */
+  onRun(index: number, of: number): void;
+}
+
+export interface MadeSeries {
+  /** Of its repeat.json. */
+  path: string;
+  series: Repeat;
+  results: Result[];
 }
 
 /**
- * @returns the series so far, whose last run may have been refused, crashed or stopped; and the results
+ * @returns for each scenario the series so far, whose last run may have been refused, crashed or stopped; and its results
  * @throws CapacityError ARTILLERY_MISSING, RESULTS_UNWRITABLE
  */
-export async function repeat(options: RepeatOptions): Promise<{ path: string; series: Repeat; results: Result[] }> {
-  const { scenario, times, artilleryArgs: args, stdout, signal } = options;
+export async function repeat(options: RepeatOptions): Promise<MadeSeries[]> {
+  const { scenarios, variants = [], times, artilleryArgs: args, stdout, signal } = options;
   const artillery = artilleryScript();
   const stdio: ChildRun['stdio'] = ['inherit', stdout, 'inherit'];
+  const all = scenarios.map((scenario, of) => newSeries(options, scenario, of));
+  let lastExitCode = 0;
+  for (const [index, of] of turns(scenarios.length, times).entries()) {
+    if (signal.aborted || !wasMeasured(lastExitCode)) break;
+    options.onRun(index, of);
+    const { path, series, results } = all[of] as MadeSeries;
+    const run = await runAsChild({
+      artillery,
+      scenario: scenarios[of] as string,
+      folder: dirname(path),
+      args,
+      env: variants[of] ?? {},
+      stdio,
+      signal,
+    });
+    lastExitCode = run.exitCode;
+    if (run.result) results.push(run.result);
+    series.runs.push({
+      exitCode: run.exitCode,
+      result: run.path ?? null,
+      status: run.result?.verdict.status ?? null,
+    });
+    series.endedAt = new Date().toISOString();
+    series.figures = figureSpreads(results);
+    if (results.length > 0) write(path, series);
+  }
+  for (const { path, results } of all) if (results.length === 0) removeEmpty(dirname(path));
+  return all;
+}
+
+/**
+ * Which scenario each run is of: 0, 1, 1, 0, 0, 1, … What drifts over the whole time (the machine's temperature, its disk, its
+ * neighbours) then falls on both alike.
+ */
+export function turns(scenarios: number, times: number): number[] {
+  return Array.from({ length: times }, (_, round) => {
+    const each = Array.from({ length: scenarios }, (_, of) => of);
+    return round % 2 === 0 ? each : each.reverse();
+  }).flat();
+}
+
+function newSeries({ scenarios, times, results }: RepeatOptions, scenario: string, of: number): MadeSeries {
   const startedAt = new Date();
-  const folder = makeFolder(options.results, `${runId(startedAt, scenarioName(scenario))}-x${times}`);
+  const letter = scenarios.length > 1 ? `-${String.fromCharCode(97 + of)}` : '';
+  const folder = makeFolder(results, `${runId(startedAt, scenarioName(scenario))}${letter}-x${times}`);
   const series: Repeat = {
     schemaVersion: 1,
     id: basename(folder),
@@ -45,31 +99,7 @@ export async function repeat(options: RepeatOptions): Promise<{ path: string; se
     runs: [],
     figures: {},
   };
-  const results: Result[] = [];
-  const path = join(folder, 'repeat.json');
-  while (series.runs.length < times && !signal.aborted && wasMeasured(series.runs.at(-1)?.exitCode ?? 0)) {
-    options.onRun(series.runs.length);
-    const {
-      exitCode,
-      path: found,
-      result,
-    } = await runAsChild({
-      artillery,
-      scenario,
-      folder,
-      args,
-      env: {},
-      stdio,
-      signal,
-    });
-    if (result) results.push(result);
-    series.runs.push({ exitCode, result: found ?? null, status: result?.verdict.status ?? null });
-    series.endedAt = new Date().toISOString();
-    series.figures = figureSpreads(results);
-    if (results.length > 0) write(path, series);
-  }
-  if (results.length === 0) removeEmpty(folder);
-  return { path, series, results };
+  return { path: join(folder, 'repeat.json'), series, results: [] };
 }
 
 /** Keeps what a crashed run has left. */

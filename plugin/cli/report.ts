@@ -4,11 +4,13 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { renderConsole } from '../../report/console/console.ts';
 import { readResult } from '../../report/read.ts';
-import { addHelp, printJson, withJson } from './command.ts';
+import { addHelp, printJson, screen, withJson } from './command.ts';
 
 interface Options {
   out?: string;
+  verbose?: boolean;
   json?: boolean;
 }
 
@@ -18,17 +20,19 @@ export function addReport(program: Command): void {
     .description('Writes the report files of a run again, from its result.json.')
     .argument('<run>', 'a result.json, or the folder of a run')
     .option('--out <folder>', 'the folder for the files (default: that of result.json)')
+    .option('--verbose', 'prints the run with all its tables')
     .action(write);
   addHelp(withJson(command), {
     examples: {
       'report results/latest': 'after an update, or when a file was lost',
+      'report results/latest --verbose': 'to read all tables in the terminal',
       'report results/latest --out public': 'into another folder, for example for CI to keep',
     },
     exitCodes: { 0: 'all files are written', 2: 'the result cannot be read, or a file cannot be written' },
   });
 }
 
-async function write(run: string, { out = folderOf(run), json }: Options): Promise<void> {
+async function write(run: string, { out = folderOf(run), verbose, json }: Options): Promise<void> {
   const result = readResult(run);
   makeFolder(out);
   // Loaded on demand, because it imports the charts, which no other command needs.
@@ -37,6 +41,7 @@ async function write(run: string, { out = folderOf(run), json }: Options): Promi
   const paths = written.map((name) => join(out, name));
   for (const error of failed) console.error(describeError(error));
   if (failed.length > 0) process.exitCode = EXIT_CODES.refused;
+  if (verbose && !json) console.log(`${renderConsole(result, { ...screen(), verbose })}\n`);
   if (json) printJson(paths);
   else if (paths.length > 0) console.log(paths.join('\n'));
 }

@@ -1,10 +1,11 @@
 /** `stack up | status | down`: the deployment under test, without a run. `npm run stack:up` calls this as well. */
 import Table from 'cli-table3';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { NOT_UP } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
+import { environmentSchema } from '../script/plugin-options.ts';
 import { addHelp, printJson, withJson } from './command.ts';
 
 const optionsSchema = z
@@ -14,10 +15,16 @@ const optionsSchema = z
     port: z.coerce.number().int().min(0).max(65_535),
     profile: z.enum(['full', 'embedded']),
     tls: z.boolean().default(false),
+    redisNodes: environmentSchema.shape.REDIS_NODES,
+    redisUrl: z.string().optional(),
   })
   .refine(({ profile, tls }) => !(tls && profile === 'embedded'), {
     path: ['tls'],
     error: 'needs nginx, which the embedded profile does not have',
+  })
+  .refine(({ profile, redisNodes = 1, redisUrl }) => redisNodes === 1 || (profile === 'full' && !redisUrl), {
+    path: ['redisNodes'],
+    error: 'only for the Redis that the full profile starts without REDIS_URL',
   });
 
 interface Output {
@@ -37,6 +44,11 @@ export function addStack(program: Command): void {
     .option('--port <n>', 'port of the target; 0 for a free one', '8080')
     .option('--profile <name>', 'full, or embedded (one worker, no nginx, no Redis)', 'full')
     .option('--tls', 'clients speak TLS with nginx')
+    .addOption(
+      new Option('--redis-nodes <n>', 'nodes of the Redis that it starts: 1, or those of a Redis Cluster').env(
+        'REDIS_NODES',
+      ),
+    )
     .action(up);
   addHelp(withJson(startup), {
     examples: { 'stack up --connections 32000': 'before several runs of that size' },
@@ -60,9 +72,9 @@ export function addStack(program: Command): void {
 }
 
 async function up({ json, ...given }: Output & Record<string, unknown>): Promise<void> {
-  const options = parseOptions(given);
+  const options = parseOptions({ ...given, redisUrl: process.env.REDIS_URL || undefined });
   const stateDir = defaultStateDir();
-  const { state } = await startStack({ ...options, redisUrl: process.env.REDIS_URL, stateDir, persistent: true });
+  const { state } = await startStack({ ...options, stateDir, persistent: true });
   if (json) return printJson(publicState(state));
   console.log(describe(state));
   console.log('\nTo stop it: npx socketio-capacity stack down');
@@ -104,7 +116,8 @@ function describe(state: StackState): string {
   }
   table.push(['PM2', state.pm2Pid ?? '', state.pm2Home, '']);
   const { redisUrl } = publicState(state);
-  if (redisUrl) table.push(['Redis', state.redisPid ?? 'external', redisUrl, '']);
+  for (const { port, pid } of state.redisNodes) table.push(['Redis', pid, `redis://127.0.0.1:${port}`, '']);
+  if (redisUrl && state.redisNodes.length === 0) table.push(['Redis', 'external', redisUrl, '']);
   return [
     `profile   ${state.profile}${state.profile === 'embedded' ? ' (one worker, in-memory adapter, no nginx, no Redis)' : ''}`,
     `target    ${state.target}`,
@@ -128,8 +141,12 @@ function withoutPassword(url: string): string {
 function parseOptions(given: Record<string, unknown>): z.infer<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`);
+  const problems = parsed.error.issues.map((issue) => `--${kebab(issue.path.join('.'))}: ${issue.message}`);
   throw new CapacityError('BAD_OPTION', problems.join('\n'), 'npx socketio-capacity stack up --help');
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function busy(phase: string): CapacityError {

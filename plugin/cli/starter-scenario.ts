@@ -1,5 +1,6 @@
 /** A first scenario for a user's own server, with comments that explain it. */
 import { formatJsonPath } from '../../protocol/json-path.ts';
+import { isLoopback } from '../../protocol/loopback.ts';
 import type { Paths } from '../run/own-event/find-paths.ts';
 import type { Emission } from '../script/delivery-options.ts';
 
@@ -103,13 +104,16 @@ function head({ controlUrls, join, connections, delivery }: Starter): string[] {
       '#   npx socketio-capacity init --instrumented',
     ];
   }
+  const { hostname } = new URL(controlUrls[0] as string);
+  // Without it, the port listens on loopback only.
+  const host = isLoopback(hostname) ? '' : ` controlHost: ${quoted(hostname)},`;
   const rooms = join ? ` rooms: [${quoted(join.args[0])}],` : '';
   return [
     `${size}, with all figures.`,
     '#',
     '# In each process of the server, with its own port and name:',
     "#   import { instrument } from 'socketio-capacity-instrument';",
-    `#   await instrument(io, { token: process.env.CAPACITY_TOKEN,${rooms} controlPort: 3200, worker: 'w0' });`,
+    `#   await instrument(io, { token: process.env.CAPACITY_TOKEN,${rooms} controlPort: 3200,${host} worker: 'w0' });`,
     '#',
     '# Then, with the same CAPACITY_TOKEN of at least 16 characters on both sides:',
     '#   npx socketio-capacity doctor <this file>     does it fit?',

@@ -1,6 +1,7 @@
 /**
- * What connections cost this machine: files, tracked flows and memory. Measured on the included stack with 32,000
- * connections (docs/reference/doctor.md); what compression adds, with 1,000. Estimates for any other server.
+ * What connections cost this machine: files, tracked flows, memory and pings. Measured on the included stack with 32,000
+ * connections, CPU with 100,800 (docs/reference/doctor.md); what compression adds, with 1,000. Estimates for any other
+ * server.
  */
 import { fleetProcesses } from '../../protocol/generator.ts';
 import { planFor } from './deployment.ts';
@@ -26,8 +27,13 @@ const PER_CONNECTION = {
 /** What each connection adds whose messages are compressed: two zlib contexts in the worker, one in the generator. */
 const COMPRESSED_CONNECTION_BYTES = { worker: 290 * KB, generator: 62 * KB };
 
+/** CPU of one ping and its answer. */
+const PING_SECONDS = { worker: 87e-6, nginx: 47e-6, generator: 42e-6 };
+
 /** At 0 connections. */
 const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, pm2: 30 * MB, redis: 8 * MB };
+/** Processes and threads: Node has some of its own in each process, V8's and libuv's; Artillery adds one per worker. */
+const TASKS = { node: 11, nginxWorker: 1, redis: 6 };
 /** nginx reserves it for each of its `worker_connections` at start. */
 const NGINX_SLOT_BYTES = 400;
 
@@ -59,17 +65,43 @@ export function memoryBytes(situation: Situation, connections: number): number {
   return Math.ceil(generatorStart(situation, connections) + stackStart(situation, connections) + connections * each);
 }
 
+/** @returns cores that pings take of everything that a run would start here, while so many connections are idle */
+export function pingCores({ load, deployment }: Situation, connections: number): number {
+  const each =
+    PING_SECONDS.generator +
+    (load.local ? PING_SECONDS.worker : 0) +
+    (deployment.profile === 'full' ? PING_SECONDS.nginx : 0);
+  return (connections * each * 1000) / deployment.ping.intervalMs;
+}
+
 function compressionBytes({ load }: Situation): number {
   if (!load.compression) return 0;
   const { worker, generator } = COMPRESSED_CONNECTION_BYTES;
   return generator + (load.local ? worker : 0);
 }
 
-function generatorStart({ machine, load }: Situation, connections: number): number {
-  if (load.client === 'external') return PER_PROCESS.artillery;
+/** @returns processes and threads of everything that a run would start here */
+export function tasksOf(situation: Situation, connections: number): number {
+  const { machine, deployment } = situation;
+  // Artillery, and the process of the reference receiver.
+  const nodes = 2 + fleetSize(situation, connections);
+  const plan = deployment.kind === 'planned' ? planFor(deployment, machine, connections) : null;
+  const { nginx, redis } = deployment.starts;
+  // With PM2.
+  const stack = plan ? (plan.workers + 1) * TASKS.node : 0;
+  const proxy = plan && nginx ? (plan.nginx.workers + 1) * TASKS.nginxWorker : 0;
+  return nodes * TASKS.node + machine.artilleryWorkers + stack + proxy + (redis ? TASKS.redis : 0);
+}
+
+function generatorStart(situation: Situation, connections: number): number {
+  return PER_PROCESS.artillery + fleetSize(situation, connections) * PER_PROCESS.fleet;
+}
+
+/** @returns its processes; none with an external engine */
+function fleetSize({ machine, load }: Situation, connections: number): number {
+  if (load.client === 'external') return 0;
   const { artilleryWorkers, openFiles } = machine;
-  const processes = artilleryWorkers * fleetProcesses(connections / artilleryWorkers, openFiles.hard);
-  return PER_PROCESS.artillery + processes * PER_PROCESS.fleet;
+  return artilleryWorkers * fleetProcesses(connections / artilleryWorkers, openFiles.hard, load.client);
 }
 
 function stackStart({ machine, deployment }: Situation, connections: number): number {
@@ -78,5 +110,5 @@ function stackStart({ machine, deployment }: Situation, connections: number): nu
   const { nginx, redis } = deployment.starts;
   const proxy = plan.nginx.workers * (PER_PROCESS.nginxWorker + plan.nginx.connectionsPerWorker * NGINX_SLOT_BYTES);
   const workers = plan.workers * WORKER_START_BYTES + PER_PROCESS.pm2;
-  return workers + (nginx ? proxy : 0) + (redis ? PER_PROCESS.redis : 0);
+  return workers + (nginx ? proxy : 0) + redis * PER_PROCESS.redis;
 }

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLoopback } from '../../protocol/loopback.ts';
-import { type Plan, planStack } from '../../server/stack/plan.ts';
+import { type Ping, pingOf, proxyTimeoutSeconds } from '../../server/stack/ping.ts';
+import { type Plan, planStack, wholeCores } from '../../server/stack/plan.ts';
 import { listens } from '../../server/stack/ports.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
 import type { Settings } from '../script/settings.ts';
@@ -18,11 +19,16 @@ export interface Deployment {
   /** Connections for which the stack that is up was planned. */
   plannedFor: number | null;
   /** Which of these a run would start. */
-  starts: { nginx: boolean; redis: boolean; pm2: boolean };
+  starts: {
+    nginx: boolean;
+    /** How many processes of it. */
+    redis: number;
+    pm2: boolean;
+  };
   /** nginx's, in seconds. */
   proxyReadTimeoutSeconds: number;
-  /** Of the workers: how often they ping, and how long they wait for the answer. */
-  ping: { intervalMs: number; timeoutMs: number };
+  /** Of the workers. */
+  ping: Ping;
   /** PM2's `max_memory_restart`; null when it is not set. */
   workerRestartBytes: number | null;
 }
@@ -31,16 +37,13 @@ const ROOT = join(import.meta.dirname, '../..');
 const UNITS: Record<string, number> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
 export async function readDeployment(config: Settings): Promise<Deployment> {
+  const ping = pingOf(process.env);
   const facts = {
-    proxyReadTimeoutSeconds: proxyReadTimeout(readFileSync(join(ROOT, 'nginx/nginx.conf.template'), 'utf8')),
+    proxyReadTimeoutSeconds: proxyReadTimeout(readFileSync(join(ROOT, 'nginx/nginx.conf.template'), 'utf8'), ping),
     workerRestartBytes: workerRestart(readFileSync(join(ROOT, 'ecosystem.config.js'), 'utf8')),
-    // The workers inherit the environment and read the same variables.
-    ping: {
-      intervalMs: Number(process.env.CAPACITY_PING_INTERVAL_MS || 25_000),
-      timeoutMs: Number(process.env.CAPACITY_PING_TIMEOUT_MS || 20_000),
-    },
+    ping,
   };
-  const nothing = { starts: { nginx: false, redis: false, pm2: false }, plannedFor: null };
+  const nothing = { starts: { nginx: false, redis: 0, pm2: false }, plannedFor: null };
   const external: Deployment = { ...facts, ...nothing, kind: 'external', profile: null, workers: null };
   const { origin, hostname, port } = new URL(config.target);
   if (config.control || !isLoopback(hostname)) return external;
@@ -50,7 +53,7 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
     return { ...facts, ...nothing, kind: 'up', profile, workers: workers.length, plannedFor: connections };
   }
   if (await listens(hostname, Number(port) || 80)) return external;
-  const { profile, workers = null, redisUrl } = config;
+  const { profile, workers = null, redisUrl, redisNodes = 1 } = config;
   const full = profile === 'full';
   return {
     ...facts,
@@ -58,7 +61,7 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
     profile,
     workers: full ? workers : 1,
     plannedFor: null,
-    starts: { nginx: full, redis: full && redisUrl === undefined, pm2: true },
+    starts: { nginx: full, redis: full && redisUrl === undefined ? redisNodes : 0, pm2: true },
   };
 }
 
@@ -70,7 +73,7 @@ export function planFor({ profile, workers, plannedFor }: Deployment, machine: M
   const plan: Plan = planStack(
     { connections: planned, profile, workers: workers ?? undefined },
     {
-      cores: machine.cores,
+      cores: wholeCores(machine.cores),
       openFilesMax: Math.min(machine.openFiles.hard, 2 ** 20),
       manyLoopbackAddresses: machine.manyLoopbackAddresses,
     },
@@ -78,8 +81,9 @@ export function planFor({ profile, workers, plannedFor }: Deployment, machine: M
   return plan;
 }
 
-/** @returns seconds; nginx's default if the template does not set it */
-export function proxyReadTimeout(template: string): number {
+/** @returns seconds: those of the stack, or of a template that somebody has changed; nginx's default if it does not set it */
+export function proxyReadTimeout(template: string, ping: Ping): number {
+  if (/^\s*proxy_read_timeout\s+\{\{TIMEOUT_SECONDS\}\}s;/m.test(template)) return proxyTimeoutSeconds(ping);
   const [, amount, unit] = /^\s*proxy_read_timeout\s+(\d+)([smh]?);/m.exec(template) ?? [];
   const seconds = unit === 'h' ? 3600 : unit === 'm' ? 60 : 1;
   return amount === undefined ? 60 : Number(amount) * seconds;

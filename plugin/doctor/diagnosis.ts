@@ -25,7 +25,7 @@ export interface Diagnosis {
 export function diagnose(situation: Situation): Diagnosis {
   const { connections } = situation.load;
   const { nginx, redis, pm2 } = situation.deployment.starts;
-  const starts: Record<Program, boolean> = { nginx, 'redis-server': redis, pm2 };
+  const starts: Record<Program, boolean> = { nginx, 'redis-server': redis > 0, pm2 };
   const limits = findLimits(situation);
   const lowest = limits.find(({ max }) => max !== null);
   const highest = lowest?.max ?? null;

@@ -2,10 +2,13 @@
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/generator.ts';
 import { integer } from '../../report/format.ts';
 import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
+import { coresNeeded } from './cores.ts';
 import {
   conntrackEntries,
   endsPerConnection,
   memoryBytes,
+  pingCores,
+  tasksOf,
   WORKER_START_BYTES,
   workerConnectionBytes,
 } from './costs.ts';
@@ -65,13 +68,14 @@ function limitChecks(situation: Situation): LimitCheck[] {
   const everywhere = [
     generatorFiles(situation),
     generatorPorts(situation),
-    machineMemory(situation),
+    memory(situation),
     systemFiles(situation),
     ...conntrack(situation),
+    ...containerTasks(situation),
   ];
   const { profile } = situation.deployment;
   if (profile === null) return everywhere;
-  const ofStack = [...everywhere, workerFiles(situation), ...workerRestart(situation)];
+  const ofStack = [...everywhere, pings(situation), workerFiles(situation), ...workerRestart(situation)];
   return profile === 'full' ? [...ofStack, nginxConnections(situation), proxyPorts(situation)] : ofStack;
 }
 
@@ -85,12 +89,44 @@ function generatorFiles({ machine, load }: Situation): LimitCheck {
   };
 }
 
-function machineMemory(situation: Situation): LimitCheck {
-  const available = situation.machine.memoryAvailableBytes;
+/** Of the machine, or of the container where that has less left. */
+function memory(situation: Situation): LimitCheck {
+  const { memoryAvailableBytes: available, memoryLimitedBy } = situation.machine;
+  const isContainer = memoryLimitedBy === 'container';
   return {
-    name: 'machineMemory',
+    name: isContainer ? 'containerMemory' : 'machineMemory',
     fits: (n) => memoryBytes(situation, n) <= available,
-    raise: (n) => `free or add ${integer(Math.ceil((memoryBytes(situation, n) - available) / MB))} MB of memory`,
+    raise: (n) => {
+      const missing = `${integer(Math.ceil((memoryBytes(situation, n) - available) / MB))} MB`;
+      return isContainer ? `raise the memory limit of the container by ${missing}` : `free or add ${missing} of memory`;
+    },
+  };
+}
+
+/** `pids.max` counts threads, too. */
+function containerTasks(situation: Situation): LimitCheck[] {
+  const { tasks } = situation.machine;
+  if (!tasks) return [];
+  return [
+    {
+      name: 'containerTasks',
+      fits: (n) => tasks.used + tasksOf(situation, n) <= tasks.max,
+      raise: (n) => `raise the container's limit of processes (pids.max) to ${tasks.used + tasksOf(situation, n)}`,
+    },
+  ];
+}
+
+/** Of a stack of ours, whose ping interval is known: nothing would be left of the cores to connect or to broadcast with. */
+function pings(situation: Situation): LimitCheck {
+  const { machine, deployment } = situation;
+  return {
+    name: 'pings',
+    fits: (n) => pingCores(situation, n) <= machine.cores,
+    raise: (n) => {
+      const cores = pingCores(situation, n);
+      const intervalMs = Math.ceil((cores / machine.cores) * (deployment.ping.intervalMs / 1000)) * 1000;
+      return `CAPACITY_PING_INTERVAL_MS=${intervalMs}, or ${coresNeeded(machine, cores)}`;
+    },
   };
 }
 

@@ -13,6 +13,8 @@ export interface Load {
   target: string;
   /** At the same time; an upper estimate if virtual users leave by themselves. */
   connections: number;
+  /** Connections in all for each of these: 1 unless virtual users come and go. */
+  turnover: number;
   /** New connections per second during the ramps; null without arrivals. */
   ratePerSec: number | null;
   /** Null when the run sends none. */
@@ -25,7 +27,7 @@ export interface Load {
   local: boolean;
   /** TCP connections of each connection. */
   sockets: number;
-  /** TCP connections that each connection ends while it is opened; their source ports remain in TIME_WAIT. */
+  /** TCP connections that each connection ends before the load is over; their source ports remain in TIME_WAIT. */
   socketsLeft: number;
   /** Source addresses from the scenario. */
   localAddresses: string[];
@@ -34,17 +36,19 @@ export interface Load {
 export function readLoad({ target, load, broadcasts, connection, engineOptions }: Settings): Load {
   const { count, bytes, interval } = broadcasts;
   const transports = transportsName(connection.transports);
+  const { opening, leaving } = SOCKETS_LEFT_BEHIND[transports];
   const client = engineOptions?.client ?? 'external';
   return {
     target,
     connections: load.connectionsAtOnce,
+    turnover: load.connectionsAtOnce > 0 ? load.connections / load.connectionsAtOnce : 1,
     ratePerSec: load.ratePerSec,
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
     client,
     compression: connection.compression ?? false,
     local: isLoopback(new URL(target).hostname),
     sockets: SOCKETS_PER_CONNECTION[transports],
-    socketsLeft: client === 'light' ? SOCKETS_LEFT_BEHIND[transports] : 0,
+    socketsLeft: client === 'light' ? opening + (load.stays ? 0 : leaving) : 0,
     localAddresses: engineOptions?.localAddresses ?? [],
   };
 }

@@ -1,8 +1,10 @@
 /** The limits of this machine, read once before a run. A value that cannot be read counts as no limit. */
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { availableParallelism, cpus } from 'node:os';
+import { cpus } from 'node:os';
+import { readCgroup } from '../../protocol/cgroup.ts';
 import { openFileLimits } from '../../protocol/open-files.ts';
+import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/usable.ts';
 import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 
@@ -26,9 +28,16 @@ export interface Machine {
   conntrack: { max: number; used: number } | null;
   /** Without swapping, and within a container's limits. */
   memoryAvailableBytes: number;
+  /** Whose limit decides what is available. */
+  memoryLimitedBy: 'machine' | 'container';
+  /** Processes and threads of the container: its limit (`pids.max`), and those that run now; null without a limit. */
+  tasks: { max: number; used: number } | null;
   /** Of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
   tcpMemoryBytes: number;
+  /** Those that a run may use: a quota of CPU time counts as so many, and can be a fraction. */
   cores: number;
+  /** In cores; null without any. */
+  cpuQuota: number | null;
   /** Threads in which Artillery runs virtual users. */
   artilleryWorkers: number;
   /** Whether all of 127.0.0.0/8 is usable, as on Linux. */
@@ -47,6 +56,11 @@ export async function readMachine(): Promise<Machine> {
   const [, , tcpPages] = sysctl('net/ipv4/tcp_mem');
   const [used] = sysctl('fs/file-nr');
   const { manyLoopbackAddresses, conntrack } = await tryLoopback();
+  const cgroup = readCgroup();
+  const memory = availableMemory(cgroup);
+  const cpuQuota = lowestQuota(cgroup) ?? null;
+  // The one with the least left.
+  const [tasks = null] = cgroup.tasks.sort((a, b) => a.max - a.used - (b.max - b.used));
   return {
     openFiles: { ...openFileLimits(), ceiling: orNoLimit(sysctl('fs/nr_open')[0]) },
     systemFiles: { max: orNoLimit(sysctl('fs/file-max')[0]), used: used ?? 0 },
@@ -58,9 +72,12 @@ export async function readMachine(): Promise<Machine> {
         ? orNoLimit(sysctl('net/ipv4/tcp_max_syn_backlog')[0])
         : Number.POSITIVE_INFINITY,
     conntrack,
-    memoryAvailableBytes: process.availableMemory(),
+    memoryAvailableBytes: memory.bytes,
+    memoryLimitedBy: memory.limitedBy,
+    tasks,
     tcpMemoryBytes: orNoLimit(tcpPages) * PAGE_BYTES,
-    cores: availableParallelism(),
+    cores: Math.min(allowedCpus().length, cpuQuota ?? Number.POSITIVE_INFINITY),
+    cpuQuota,
     // As Artillery 2.0.34 counts them.
     artilleryWorkers: Math.max(1, cpus().length - 1),
     manyLoopbackAddresses,

@@ -48,12 +48,12 @@ export function generatorPorts(situation: Situation): LimitCheck {
   };
 }
 
-/** Of connections that the generator itself has ended, while `connections` are opened. */
+/** Of connections that the generator itself has ended, while `connections` exist at the same time. */
 function portsWaiting(situation: Situation, connections: number): number {
-  const { ratePerSec, socketsLeft } = situation.load;
+  const { ratePerSec, socketsLeft, turnover } = situation.load;
   if (ratePerSec === null) return 0;
   const seconds = TIME_WAIT_SECONDS[reusesPorts(situation) ? 'reused' : 'kept'];
-  return socketsLeft * Math.min(connections, Math.ceil(ratePerSec * seconds));
+  return socketsLeft * Math.min(Math.ceil(connections * turnover), Math.ceil(ratePerSec * seconds));
 }
 
 function reusesPorts({ machine: { timeWaitReuse }, load }: Situation): boolean {
@@ -85,7 +85,7 @@ function ephemeralPorts({ ephemeralPorts: { first, last } }: Machine): number {
 
 /** Ports of one address that the light client uses, divided among the fleet processes. */
 function countedPorts(connections: number, { artilleryWorkers, openFiles }: Machine): number {
-  const processes = fleetProcesses(connections / artilleryWorkers, openFiles.hard);
+  const processes = fleetProcesses(connections / artilleryWorkers, openFiles.hard, 'light');
   return processes * Math.floor((SOURCE_PORTS.last - SOURCE_PORTS.first + 1) / processes);
 }
 

@@ -1,6 +1,7 @@
 /** A diagnosis as text. */
 import { decimals, integer, spaced, wrap } from '../../report/format.ts';
 import { table } from '../../report/table.ts';
+import { coresText } from './cores.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import type { Program } from './machine.ts';
 import type { Situation } from './situation.ts';
@@ -42,7 +43,7 @@ function describe({ load, deployment, machine }: Situation): string {
     up: `the stack that is up (${deployment.profile})`,
     external: 'an external server, whose limits are not known here',
   }[deployment.kind];
-  return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${machine.cores} cores`;
+  return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${coresText(machine)}`;
 }
 
 function closing({ fits, connections, highest, bottleneck }: Diagnosis): string {

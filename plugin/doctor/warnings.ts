@@ -1,5 +1,7 @@
 /** Conditions that do not prevent connections, but distort what is measured. Pure. */
 import { decimals, integer } from '../../report/format.ts';
+import { coresNeeded, coresText } from './cores.ts';
+import { pingCores } from './costs.ts';
 import { planFor } from './deployment.ts';
 import type { Situation } from './situation.ts';
 
@@ -10,8 +12,8 @@ export interface Warning {
   raise: string;
 }
 
-/** CPU of one connect, and of one delivered message; for a remote target, of the generator's side only. */
-const CPU_SECONDS = { connect: { local: 1.9e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
+/** CPU of one connect without pings, and of one delivered message; for a remote target, of the generator's side only. */
+const CPU_SECONDS = { connect: { local: 1.45e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
 /** nginx and the workers request an accept queue of this length. */
 const BACKLOG = 4096;
 /** A listener can be busy this long without losing a waiting connection. */
@@ -57,14 +59,23 @@ const proxyTimeout: Check = ({ deployment }) => {
   };
 };
 
-const rampCpu: Check = ({ machine, load }) => {
-  const { ratePerSec, local } = load;
-  const highest = machine.cores / CPU_SECONDS.connect[local ? 'local' : 'remote'];
-  if (ratePerSec === null || ratePerSec <= highest) return undefined;
+/** At its end: the connections that exist already are pinged, too. How often, is only known of a stack of ours. */
+const rampCpu: Check = (situation) => {
+  const { machine, load, deployment } = situation;
+  const { ratePerSec, local, connections } = load;
+  const each = CPU_SECONDS.connect[local ? 'local' : 'remote'];
+  const ofPings = deployment.profile === null ? 0 : pingCores(situation, connections);
+  const highest = Math.floor((machine.cores - ofPings) / each);
+  // Without any core left, the connections do not fit.
+  if (ratePerSec === null || ratePerSec <= highest || highest < 1) return undefined;
+  const beside =
+    ofPings < 0.1
+      ? ''
+      : `, beside the pings of ${integer(connections)}, which take ${decimals(ofPings, 1)} cores with one every ${decimals(deployment.ping.intervalMs / 1000, 0)} s`;
   return {
     name: 'rampCpu',
-    message: `${integer(ratePerSec)} connections/s are more than ${machine.cores} cores usually handle (about ${integer(highest)}/s)`,
-    raise: `RATE=${Math.floor(highest)}, or ${Math.ceil((ratePerSec * machine.cores) / highest)} cores`,
+    message: `${integer(ratePerSec)} connections/s are more than ${coresText(machine)} usually handle (about ${integer(highest)}/s${beside})`,
+    raise: `RATE=${highest}, or ${coresNeeded(machine, ratePerSec * each + ofPings)}${beside === '' ? '' : ', or a longer CAPACITY_PING_INTERVAL_MS'}`,
   };
 };
 
@@ -75,7 +86,7 @@ const broadcastCpu: Check = ({ machine, load }) => {
   if (seconds <= broadcasts.intervalSeconds) return undefined;
   return {
     name: 'broadcastCpu',
-    message: `a broadcast to ${integer(connections)} takes about ${decimals(seconds, 1)} s of CPU time on all ${machine.cores} cores, but the next one follows after ${broadcasts.intervalSeconds} s, so broadcasts will queue and latencies will grow`,
+    message: `a broadcast to ${integer(connections)} takes about ${decimals(seconds, 1)} s of CPU time on all of ${coresText(machine)}, but the next one follows after ${broadcasts.intervalSeconds} s, so broadcasts will queue and latencies will grow`,
     raise: `config.plugins.socketio-capacity.broadcasts.interval: ${Math.ceil(seconds * 1.5)}`,
   };
 };

@@ -10,7 +10,7 @@ import type { Helpers } from './types.ts';
 /** What the engine needs of a fleet. */
 export type FleetLike = Pick<
   Fleet,
-  'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'sight' | 'messages' | 'close'
+  'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'sight' | 'messages' | 'fault' | 'close'
 >;
 
 /** Shared by all virtual users of one engine. */

@@ -16,7 +16,7 @@ import { hasHttpSteps } from '../script/http-steps.ts';
 import { usersAtOnce } from '../script/load.ts';
 import { mostArrivalsOf, phasesOfShare } from '../script/phases.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
-import { flowsOf, plannedBroadcasts, plannedDelivery, plannedRooms } from '../script/settings.ts';
+import { flowsOf, hostShareOf, plannedBroadcasts, plannedDelivery, plannedRooms } from '../script/settings.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
 import type { EngineContext, FleetLike } from './engine-context.ts';
@@ -133,7 +133,7 @@ export default class CapacityEngine {
     const { options: config } = parsed;
     const connections =
       expectedConnections(script) * SOCKETS_PER_CONNECTION[transportsName(config.connection.transports)];
-    const processes = fleetProcesses(connections, openFileLimits().soft);
+    const processes = fleetProcesses(connections, openFileLimits().soft, config.client);
     const http = ours.some(hasHttpSteps) ? await loadHttpEngine(script) : undefined;
     return {
       config,
@@ -154,6 +154,12 @@ export default class CapacityEngine {
     return { worker, workers };
   }
 
+  /** Which of the run's generator hosts this is. */
+  get #hostShare(): { index: number; of: number } {
+    const { hosts, index = 0 } = hostShareOf(this.#hasHook ? process.env : {});
+    return { index, of: hosts };
+  }
+
   #fleetSettings(config: EngineOptions, connections: number): FleetSettings {
     const { worker, workers } = this.#share;
     return {
@@ -166,8 +172,9 @@ export default class CapacityEngine {
       ...roomsOf(this.#script),
       ...ownEventOf(this.#script),
       reconnection: config.reconnection,
-      disconnectRatePerSec: config.disconnectRatePerSec / workers,
+      disconnectRatePerSec: config.disconnectRatePerSec / (workers * this.#hostShare.of),
       fleet: { index: worker - 1, of: workers },
+      ...(this.#hostShare.of > 1 && { host: this.#hostShare }),
     };
   }
 

@@ -1,5 +1,7 @@
 /** The engine's end of the link to the run, which is in the main thread. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Carrier } from '../../protocol/carrier.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
 import { sumMessages } from '../../protocol/sum-counts.ts';
@@ -65,6 +67,8 @@ export class RunLink {
     const reported = this.#reported;
     switch (message.type) {
       case 'start':
+        if (message.atUs !== undefined) await delay(Math.max(0, (message.atUs - monotonicUs()) / 1000));
+        return signals.start.resolve();
       case 'release':
       case 'finish':
         return signals[message.type].resolve();
@@ -81,13 +85,16 @@ export class RunLink {
         return this.#send({ type: 'frozen', requestId: message.requestId, rows });
       }
       case 'sight': {
-        const sightings = (await reported?.fleet.sight(message.watch)) ?? [];
+        const sightings = (await reported?.fleet.sight(message.watch, message.outside)) ?? [];
         return this.#send({ type: 'sighted', requestId: message.requestId, sightings });
       }
       case 'messages': {
         const counts = (await reported?.fleet.messages(message.stage)) ?? sumMessages([]);
         return this.#send({ type: 'messages', requestId: message.requestId, counts });
       }
+      case 'fault':
+        await reported?.fleet.fault(message.order);
+        return this.#send({ type: 'faulted', requestId: message.requestId });
       case 'close':
         await this.#options.close();
         this.#send({ type: 'closed', requestId: message.requestId });

@@ -1,5 +1,6 @@
 /** Counts of what the engine, not the fleet, decides on: virtual users, retries, failures. */
 import { printable } from '../../protocol/printable.ts';
+import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
 
@@ -38,13 +39,13 @@ export function newTally(): Tally {
 }
 
 export function countFailure(tally: Tally, error: FlowError): void {
-  tally.failures[error.code] = (tally.failures[error.code] ?? 0) + 1;
+  setOwn(tally.failures, error.code, (ownValue(tally.failures, error.code) ?? 0) + 1);
   keepExample(tally, error);
 }
 
 /** Of an error that says no more than its code there is nothing to keep. */
 export function keepExample({ examples }: Tally, { code, message, cause }: FlowError): void {
-  if (examples[code] !== undefined || message === code || message === '') return;
+  if (ownValue(examples, code) !== undefined || message === code || message === '') return;
   const data = cause instanceof FleetError && cause.data !== undefined ? ` ${JSON.stringify(cause.data)}` : '';
-  examples[code] = printable(message + data, MAX_EXAMPLE_LENGTH);
+  setOwn(examples, code, printable(message + data, MAX_EXAMPLE_LENGTH));
 }

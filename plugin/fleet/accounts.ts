@@ -26,8 +26,10 @@ export class Accounts {
     if (account.state === 'idle' || account.state === 'failed') this.#move(account, 'pending', '');
   }
 
+  /** A namespace opened, the first one or another. On a connection that was away, it may be the first word of its return. */
   opened(account: Account): void {
-    if (account.state !== 'alive') this.#move(account, 'alive', '');
+    if (account.state === 'ended') this.returned(account);
+    else if (account.state !== 'alive') this.#move(account, 'alive', '');
   }
 
   /** It had ended, and is open again. */

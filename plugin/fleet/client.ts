@@ -45,8 +45,9 @@ export interface ConnectTimings {
 
 /** The payload of the broadcast that is being reported; valid only during the report. */
 export interface BroadcastCopy {
-  hasSize(characters: number): boolean;
-  /** CRC-32 of its text. */
+  /** @param size in characters of text, or bytes of a binary payload */
+  hasSize(size: number): boolean;
+  /** CRC-32 of its text or bytes. */
   checksum(): number;
 }
 
@@ -74,6 +75,18 @@ export interface InPlaceReader {
    * @returns false if it is another event, or has to be decoded
    */
   report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean;
+  /**
+   * Reads a packet with one attachment.
+   * @param start as for `report`
+   * @returns what awaits the attachment; undefined if it is another event, or has to be decoded
+   */
+  awaited(bytes: Buffer, start: number, end: number): AwaitedPayload | undefined;
+}
+
+/** A copy whose payload follows in a message of its own. The copies that connections get of a broadcast share one. */
+export interface AwaitedPayload {
+  /** Reports the copy to the sink. */
+  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): void;
 }
 
 /**

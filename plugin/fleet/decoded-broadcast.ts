@@ -10,12 +10,12 @@ class DecodedPayload implements BroadcastCopy {
     this.#data = data;
   }
 
-  hasSize(characters: number): boolean {
-    return typeof this.#data === 'string' && this.#data.length === characters;
+  hasSize(size: number): boolean {
+    return (typeof this.#data === 'string' || this.#data instanceof Uint8Array) && this.#data.length === size;
   }
 
   checksum(): number {
-    return typeof this.#data === 'string' ? crc32(this.#data) : 0;
+    return typeof this.#data === 'string' || this.#data instanceof Uint8Array ? crc32(this.#data) : 0;
   }
 }
 

@@ -3,6 +3,7 @@
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
 import type {
+  FaultOrder,
   FleetSnapshot,
   FleetStatus,
   FreezeOrder,
@@ -125,6 +126,17 @@ export class Fleet {
     return sumMessages(answers.flatMap((answer) => (answer?.op === 'messages' ? [answer.counts] : [])));
   }
 
+  /** As `RunMessage` has it. */
+  async fault(order: FaultOrder): Promise<void> {
+    await Promise.all(
+      this.#processes.map((child) =>
+        child
+          .request((requestId) => ({ op: 'fault', requestId, order }), false, this.#answerLimits)
+          .catch(() => undefined),
+      ),
+    );
+  }
+
   async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts'>> {
     const snapshots = await Promise.all(
       this.#processes.map(async (child) => {
@@ -163,12 +175,15 @@ export class Fleet {
     return answers.flat();
   }
 
-  /** @param watch whether ids of the own event that appear from now on are counted */
-  async sight(watch: boolean): Promise<Sightings[]> {
+  /**
+   * @param watch whether ids of the own event that appear from now on are counted
+   * @param outside ids that are none of the run's: their rows are given up
+   */
+  async sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
     const answers = await Promise.all(
       this.#processes.map((child) =>
         child
-          .request((requestId) => ({ op: 'sight', requestId, watch }), false, this.#answerLimits)
+          .request((requestId) => ({ op: 'sight', requestId, watch, outside }), false, this.#answerLimits)
           .catch(() => undefined),
       ),
     );

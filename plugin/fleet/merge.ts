@@ -1,7 +1,14 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 
-import { decodeHistogram, encodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES, type FleetSnapshot, type MessageTimes, type MessageTotals } from '../../protocol/link.ts';
+import { addConnecting, addFaults, addSeries } from '../../protocol/add-series.ts';
+import { mergeEncoded } from '../../protocol/histogram.ts';
+import {
+  CONNECT_STAGES,
+  type FaultCounts,
+  type FleetSnapshot,
+  type MessageTimes,
+  type MessageTotals,
+} from '../../protocol/link.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
@@ -61,7 +68,9 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       CONNECT_STAGES.map((stage) => [stage, mergeEncoded(snapshots.map((one) => one.connectUs[stage]))]),
     ) as FleetSnapshot['connectUs'],
     tlsResumed: sum((one) => one.tlsResumed),
-    openings: addOpenings(snapshots.map((one) => one.openings)),
+    openings: addSeries(snapshots.map((one) => one.openings)),
+    connecting: addConnecting(snapshots.map((one) => one.connecting)),
+    ...faultOf(entries),
     receipts: {
       received: sum((one) => one.receipts.received),
       duplicates: sum((one) => one.receipts.duplicates),
@@ -110,26 +119,17 @@ function addMessages(all: MessageTotals[]): MessageTotals {
   };
 }
 
-function mergeEncoded(histograms: string[]): string {
-  return encodeHistogram(mergeHistograms(histograms.map(decodeHistogram)));
-}
-
-/** Adds series that began at different times, on the grid of the earliest and with the longest of their intervals. */
-export function addOpenings(all: FleetSnapshot['openings'][]): FleetSnapshot['openings'] {
-  const startedAtUs = Math.min(...all.map((one) => one.startedAtUs));
-  const intervalUs = Math.max(10_000, ...all.map((one) => one.intervalUs));
-  const counts: number[] = [];
-  for (const one of all) {
-    const shiftUs = one.startedAtUs - startedAtUs;
-    one.counts.forEach((value, index) => {
-      // The nearest begin, since the series of equal intervals begin anywhere within one.
-      const at = Math.round((shiftUs + index * one.intervalUs) / one.intervalUs) * one.intervalUs;
-      const interval = Math.floor(at / intervalUs);
-      while (counts.length <= interval) counts.push(0);
-      counts[interval] = (counts[interval] ?? 0) + value;
-    });
-  }
-  return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };
+/** Whatever connections a process had that has died since: they are not back. */
+function faultOf(entries: ProcessEntry[]): { fault?: FaultCounts } {
+  const faults = entries.flatMap(({ alive, snapshot }) => {
+    if (!snapshot?.fault) return [];
+    const { fault } = snapshot;
+    const { stayed, back, connections } = fault;
+    if (alive) return [fault];
+    const died = { ...fault.notBack, 'fleet process died': stayed + back };
+    return [{ ...fault, stayed: 0, back: 0, dropped: connections, notBack: died }];
+  });
+  return faults.length > 0 ? { fault: addFaults(faults) } : {};
 }
 
 /** The health of a process that has never sent a snapshot. */

@@ -7,6 +7,7 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { Backoff, ClientKind } from '../../protocol/connection.ts';
 import type {
+  FaultOrder,
   FleetSnapshot,
   FreezeOrder,
   FrozenBroadcast,
@@ -39,6 +40,8 @@ export interface FleetSettings {
   disconnectRatePerSec: number;
   /** Index of this fleet among those of the run: one for each Artillery worker, all on the same addresses. */
   fleet: { index: number; of: number };
+  /** Index of this host among those of the run, if there are several: they have addresses of their own. */
+  host?: { index: number; of: number };
 }
 
 /** What every copy of a broadcast is checked against. */
@@ -96,8 +99,9 @@ export type FleetCommand =
   | { op: 'reset'; requestId: number; firstId: number }
   | { op: 'snapshot'; requestId: number }
   | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
-  | { op: 'sight'; requestId: number; watch: boolean }
+  | { op: 'sight'; requestId: number; watch: boolean; outside: string[] }
   | { op: 'messages'; requestId: number; stage: MessageStage }
+  | { op: 'fault'; requestId: number; order: FaultOrder }
   | { op: 'exit' };
 
 export type FleetAnswer =
@@ -141,7 +145,8 @@ export type FleetAnswer =
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
   | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
   | { op: 'sighted'; requestId: number; sightings: Sightings }
-  | { op: 'messages'; requestId: number; counts: MessageCounts };
+  | { op: 'messages'; requestId: number; counts: MessageCounts }
+  | { op: 'faulted'; requestId: number };
 
 /** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
 export type ProcessSnapshot = Omit<

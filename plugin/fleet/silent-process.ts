@@ -25,6 +25,7 @@ export function rowsOfSilentProcess(
       expected: joined,
       lostDisconnected: joined,
       earlyByUs: 0,
+      receivers: 0,
       latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
       firstUs: 0,
       lastUs: 0,

@@ -3,6 +3,8 @@
 import { setFlagsFromString } from 'node:v8';
 
 interface ArtilleryFlags {
+  /** `local`, or where the load runs: `aws:lambda`, `az:aci`. */
+  platform?: string;
   quiet?: boolean;
   output?: string;
 }
@@ -44,6 +46,8 @@ export interface ArtilleryStats {
 export interface ArtilleryEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: { index: number }) => void): void;
   on(event: 'stats' | 'done', listener: (stats: ArtilleryStats) => void): void;
+  /** Only other plugins hear it: Artillery's console and report have emitters of their own. */
+  emit(event: 'stats', stats: ArtilleryStats): void;
 }
 
 export function artillery(): ArtilleryGlobal {
@@ -53,6 +57,16 @@ export function artillery(): ArtilleryGlobal {
 /** Plugins are also instantiated in every worker thread. */
 export function isArtilleryWorker(): boolean {
   return process.env.LOCAL_WORKER_ID !== undefined;
+}
+
+/**
+ * `run-aci` and `run-lambda` create the plugins on the user's machine, too, where there is no engine. `run-fargate`
+ * creates none there, and its containers run the load as `local`.
+ * @returns where the load runs, if that is not in this process
+ */
+export function remotePlatform(): string | undefined {
+  const { platform = 'local' } = artillery().testInfo.flags;
+  return platform === 'local' ? undefined : platform;
 }
 
 /**

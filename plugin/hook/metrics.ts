@@ -85,6 +85,10 @@ const COUNTERS: RunMetric[] = [
   receipts('late', 'late', 'receipts after the ledger was finalized'),
   receipts('unreadable', 'unreadable', 'copies without a payload of the wire contract'),
   receipts('never_ordered', 'neverOrdered', 'copies with a number that the run did not send'),
+  number('socketio.fault.dropped', 'connections', 'fault.dropped', 'connections that the planned fault dropped'),
+  number('socketio.fault.not_back', 'connections', 'fault.notBack', 'connections that did not come back from it'),
+  number('socketio.fault.back_ms', 'ms', 'fault.backMs.all', 'until all dropped connections were back'),
+  number('socketio.fault.missed', 'receipts', 'fault.broadcasts.missed', 'copies of broadcasts missed after the fault'),
   number('socketio.messages.answered', '0 to 1', 'messages.answered', 'acknowledged ÷ sent, of those that ask for it'),
   sentMessages('due', 'due', 'messages due on the schedule of `every`'),
   sentMessages('sent', 'sent', 'messages sent'),
@@ -136,6 +140,17 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
     if (kind === 'counter') stats.counters[name] = Math.round(totalOf(value as Count) * 10_000) / 10_000;
     else stats.summaries[name] = aggregationsOf(value as Summary);
   }
+}
+
+/**
+ * For other plugins, such as publish-metrics, which pass on the metrics of periods and never look at those of the run.
+ * @param stats of the whole run
+ * @returns a period that has the run's figures and nothing else, so that nothing counts twice
+ */
+export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats {
+  const period = { ...stats, counters: {}, rates: {}, summaries: {} };
+  addMetrics(period, result);
+  return period;
 }
 
 const SLOPE = /^(memory\.perConnectionBytes\.\w+)\.slope$/;

@@ -4,10 +4,11 @@
  */
 
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { describeError } from '../../protocol/errors.ts';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Script } from '../script/script.ts';
-import { readWorkerSettings } from '../script/settings.ts';
-import { type ArtilleryEvents, artillery, isArtilleryWorker } from './artillery.ts';
+import { readHost, readWorkerSettings } from '../script/settings.ts';
+import { type ArtilleryEvents, artillery, isArtilleryWorker, remotePlatform } from './artillery.ts';
+import { HostRun } from './host-run.ts';
 import { Run, type RunOptions } from './run.ts';
 import { adjustWorkerScript } from './worker-script.ts';
 
@@ -17,10 +18,15 @@ export class Plugin {
       adjustWorkerScript(script, readWorkerSettings(script, process.env), artillery().testRunId);
       return;
     }
-    // Inside the container of a distributed run, only the leader may measure the server.
-    if (process.env.WORKER_ID !== undefined && process.env.IS_LEADER !== 'true') return;
+    const platform = remotePlatform();
+    if (platform) {
+      artillery().log(`The load runs on ${platform}. Its conductor measures, and has the result.`);
+      return;
+    }
     try {
-      const run = new Run(script, events, options);
+      const host = readHost(process.env);
+      if (!host && isFollower(process.env)) throw nobodyConducts();
+      const run = host ? new HostRun(script, events, host) : new Run(script, events, options);
       artillery().ext({ ext: 'beforeExit', method: (event) => run.report(event.earlyStop === true) });
       artillery().ext({
         ext: 'onShutdown',
@@ -35,4 +41,17 @@ export class Plugin {
       process.exit(EXIT_CODES.refused);
     }
   }
+}
+
+/** In a container of `run-fargate`, `run-aci` or `run-lambda`, of which the first one can still be a run of its own. */
+function isFollower({ WORKER_ID, IS_LEADER }: NodeJS.ProcessEnv): boolean {
+  return WORKER_ID !== undefined && IS_LEADER !== 'true';
+}
+
+function nobodyConducts(): CapacityError {
+  return new CapacityError(
+    'CONFIG_INVALID',
+    'environment variable CAPACITY_CONDUCTOR is not set in this container, which would bring the whole load once more',
+    'start `npx socketio-capacity conduct`, and give the containers its line and CAPACITY_HOSTS by --dotenv',
+  );
 }

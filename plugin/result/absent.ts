@@ -2,23 +2,21 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { ENGINE } from '../script/script.ts';
+import { whyNotPlaced } from './placement.ts';
 
 const NO_CONTROL = 'no control port';
 const NO_BROADCASTS = 'connections came and went, and nothing was broadcast';
 const NO_LEDGER = 'this engine does not report which broadcasts arrive';
 
-export function absentSections({
-  engine,
-  control,
-  memory,
-  ownEvent,
-  overTime,
-}: Pick<Measurements, 'engine' | 'control' | 'memory' | 'ownEvent' | 'overTime'>): Result['absent'] {
+export function absentSections(measurements: Measurements): Result['absent'] {
+  const { engine, control, memory, ownEvent, overTime } = measurements;
   if (!control) {
     const echoed = { roundTrip: NO_CONTROL };
     const published = ownEvent ? echoed : { delivery: NO_CONTROL, latency: NO_CONTROL, ...echoed };
     return memory ? published : { memory: NO_CONTROL, cpu: NO_CONTROL, ...published };
   }
   if (overTime) return { delivery: NO_BROADCASTS, latency: NO_BROADCASTS };
-  return engine === ENGINE ? {} : { delivery: NO_LEDGER, latency: NO_LEDGER };
+  if (engine !== ENGINE) return { delivery: NO_LEDGER, latency: NO_LEDGER };
+  const crossWorker = whyNotPlaced(measurements);
+  return crossWorker === undefined ? {} : { crossWorker };
 }

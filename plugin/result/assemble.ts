@@ -1,5 +1,6 @@
 /** Measurements to result document; nothing is measured here. */
 import type { Result } from '../../protocol/result/result.ts';
+import { judge } from '../../report/answer/outcome.ts';
 import { computeCapacity } from '../../report/capacity.ts';
 import type { Measurements } from '../run/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
@@ -8,7 +9,9 @@ import { absentSections } from './absent.ts';
 import { connectionFigures } from './connections.ts';
 import { cpuFigures } from './cpu.ts';
 import { batchRows, deliveryFigures } from './delivery.ts';
+import { faultFigures } from './fault.ts';
 import { generatorFigures } from './generator.ts';
+import { generatorHosts } from './generators.ts';
 import { latencyFigures } from './latency.ts';
 import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory.ts';
@@ -16,18 +19,20 @@ import { messageFigures } from './messages.ts';
 import { doubtMiscounted } from './miscounted.ts';
 import { redisFigures } from './redis.ts';
 import { evaluate } from './verdict.ts';
+import { workerFigures } from './workers.ts';
+import { workersOverTime } from './workers-over-time.ts';
 
 export function assembleResult(
   measurements: Measurements,
   config: Settings,
   environment: Result['environment'],
-  sampler: Pick<Sampler, 'layers' | 'samples' | 'health' | 'swapped'>,
+  sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped'>,
 ): Result {
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
   const absent = absentSections(measurements);
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
-  const measured: Omit<Result, 'verdict' | 'capacity'> = {
+  const measured: Omit<Result, 'outcome' | 'verdict' | 'capacity'> = {
     schemaVersion: 1,
     absent,
     run: {
@@ -41,20 +46,25 @@ export function assembleResult(
       complete: measurements.aborted === undefined && measurements.stages.at(-1)?.name === 'done',
     },
     connections: connectionFigures(measurements),
+    fault: faultFigures(measurements, batches, config, sampler.samples),
     messages: messageFigures(measurements),
     delivery,
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers),
-    redis: redisFigures(measurements, delivery?.received),
+    redis: redisFigures(measurements, delivery?.received, sampler.samples),
     generator: generatorFigures(measurements),
+    generators: generatorHosts(measurements),
     machine: machineFigures(measurements, sampler, environment.cpuCount),
+    ...workerFigures(measurements),
     sampling: { intervalMs, taken, missed, longestGapMs: Math.round(longestGapMs), failures },
     thresholds: measurements.thresholds,
     stages: measurements.stages,
     samples: sampler.samples,
+    workersOverTime: workersOverTime(measurements, sampler),
     environment,
   };
   const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
-  return { ...result, verdict: evaluate(measurements, result) };
+  const judged = { ...result, verdict: evaluate(measurements, { ...result, outcome: null }) };
+  return { ...judged, outcome: judge(judged) };
 }

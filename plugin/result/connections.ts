@@ -5,6 +5,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { ENGINE } from '../script/script.ts';
+import { connectingOverTime } from './connecting.ts';
 import { achievedRate } from './rate.ts';
 import { merged, sum } from './sums.ts';
 
@@ -27,7 +28,9 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     peak: measurements.peakConnections,
     failed: sum(Object.values(failures)),
     failures,
-    failureExamples: Object.assign({}, ...snapshots.map((snapshot) => snapshot.failureExamples).toReversed()),
+    failureExamples: Object.fromEntries(
+      snapshots.toReversed().flatMap((snapshot) => Object.entries(snapshot.failureExamples)),
+    ),
     asked: sum(snapshots.map(({ accounts }) => accounts.asked)),
     opened: sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended)))),
     held:
@@ -44,6 +47,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     achievedRatePerSec: rate?.perSec ?? null,
     rampSeconds: rate?.seconds ?? null,
     connectMs: total,
+    overTime: connectingOverTime(measurements),
     stagesMs,
     tlsHandshakes: tlsHandshakes(stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))),
     transports: transportFigures(measurements),

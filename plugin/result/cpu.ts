@@ -1,4 +1,5 @@
 /** CPU that connections and messages cost, without what the same time costs anyway. */
+import { MIN_BROADCAST_PARTS } from '../../protocol/result/machine.ts';
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { studentT } from '../../report/statistics/student.ts';
@@ -30,31 +31,34 @@ interface Background {
 }
 
 export function cpuFigures({ sharedHost, cpu }: Measurements, layers: readonly Layer[]): Result['cpu'] {
-  const { ramps, idle, messages, broadcast } = cpu;
-  const windows = [...ramps, ...idle, ...messages, ...(broadcast ? [broadcast] : [])];
+  const { unloaded, ramps, idle, messages, broadcasts } = cpu;
+  const windows = [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
   const seen = new Set(windows.flatMap((window) => Object.keys(window.cpuUs)));
   // If the workers run on another machine, this one is only the generator's.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
   return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, cpu)]));
 }
 
-function layerFigures(layer: string, { ramps, idle, messages, broadcast }: Measurements['cpu']): Cpu {
+function layerFigures(layer: string, { unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): Cpu {
   // Messages go on during the broadcasts, and begin with each connection: they are not idle, and still the background.
   const background = backgroundOf(messages.length > 0 ? messages : idle, layer);
   const ramp = known(perThousandConnects(ramps, background, layer));
-  const waiting = known(messages.length > 0 ? null : idlePercent(idle, background));
+  const held = messages.length > 0 ? null : idlePercent(idle, background);
+  const waiting = known(held);
+  const added = known(difference(held, idlePercent(unloaded, backgroundOf(unloaded, layer))));
   const sent = known(perSent(messages, layer));
-  const message = known(perMessage(broadcast, background, layer));
+  const message = known(perMessage(broadcasts, background, layer));
   return {
     rampSecondsPerThousandConnects: ramp.value,
     idlePercent: waiting.value,
+    idleConnectionsPercent: added.value,
     broadcastMicrosecondsPerMessage: message.value,
     clientMicrosecondsPerMessage: sent.value,
     intervals: {
       rampSecondsPerThousandConnects: ramp.interval,
       idlePercent: waiting.interval,
-      // One window shows nothing about how much this cost itself varies.
-      broadcastMicrosecondsPerMessage: null,
+      idleConnectionsPercent: added.interval,
+      broadcastMicrosecondsPerMessage: message.interval,
       clientMicrosecondsPerMessage: sent.interval,
     },
   };
@@ -75,6 +79,7 @@ function backgroundOf(idle: CpuWindow[], layer: string): Background | null {
 
 /**
  * How far the background can be off in another window: its mean is not known exactly, and it varies.
+ * @param seconds in which it varies; 0 if the window's own parts show by how much
  * @param usualSeconds the same time, weighed by how much of the background there was
  */
 function noiseUs({ noise }: Background, seconds: number, usualSeconds: number): number | null {
@@ -117,26 +122,49 @@ function idlePercent(idle: CpuWindow[], background: Background | null): Measured
   return { value: percent(usPerSec), halfWidth: percent(halfWidth) };
 }
 
-function perMessage(broadcast: CpuWindow | undefined, background: Background | null, layer: string): Measured | null {
-  if (!broadcast || broadcast.units <= 0) return null;
-  const { cpuUs, seconds, units } = broadcast;
-  const noise = background && noiseUs(background, seconds, seconds);
-  return {
-    value: ((cpuUs[layer] ?? 0) - (background?.usPerSec ?? 0) * seconds) / units,
-    halfWidth: noise === null ? null : noise / units,
-  };
+/** Null where the noise of either is not known: small differences of large figures are claimed with an interval only. */
+function difference(from: Measured | null, what: Measured | null): Measured | null {
+  if (!from || !what || from.halfWidth === null || what.halfWidth === null) return null;
+  return { value: from.value - what.value, halfWidth: Math.hypot(from.halfWidth, what.halfWidth) };
+}
+
+/** The background is taken off each part; how much the parts still differ includes how much it varies. */
+function perMessage(parts: CpuWindow[], background: Background | null, layer: string): Measured | null {
+  const seconds = sum(parts.map((part) => part.seconds));
+  const costs = parts.map((part) => ({
+    us: (part.cpuUs[layer] ?? 0) - (background?.usPerSec ?? 0) * part.seconds,
+    units: part.units,
+  }));
+  const cost = perUnit(costs, MIN_BROADCAST_PARTS);
+  if (!cost) return null;
+  const units = sum(parts.map((part) => part.units));
+  if (cost.halfWidth !== null) {
+    const offUs = (background && noiseUs(background, 0, seconds)) ?? 0;
+    return { ...cost, halfWidth: Math.hypot(cost.halfWidth, offUs / units) };
+  }
+  // What varies besides the background is not known; that alone can be more than the figure.
+  const leastUs = (background && noiseUs(background, seconds, seconds)) ?? 0;
+  return leastUs > 0 && leastUs / units >= cost.value ? null : cost;
 }
 
 /** By how much the parts of the window differ. */
 function perSent(parts: CpuWindow[], layer: string): Measured | null {
-  const costs = parts.filter(({ units }) => units > 0).map(({ cpuUs, units }) => ({ us: cpuUs[layer] ?? 0, units }));
+  return perUnit(
+    parts.map(({ cpuUs, units }) => ({ us: cpuUs[layer] ?? 0, units })),
+    MIN_PARTS,
+  );
+}
+
+/** A ratio of two sums, and by how much the parts deviate from it: what one has too little of, the next one has too much. */
+function perUnit(costs: { us: number; units: number }[], minParts: number): Measured | null {
   const units = sum(costs.map((part) => part.units));
-  if (units === 0) return null;
+  if (units <= 0) return null;
   const value = sum(costs.map(({ us }) => us)) / units;
-  if (costs.length < MIN_PARTS) return { value, halfWidth: null };
-  const spread = deviationOf(costs.map((part) => part.us / part.units));
-  const halfWidth = (studentT(CONFIDENCE, costs.length - 1) * spread) / Math.sqrt(costs.length);
-  return { value, halfWidth: Math.hypot(halfWidth, RESOLUTION_US / units) };
+  if (costs.filter((part) => part.units > 0).length < minParts) return { value, halfWidth: null };
+  const parts = costs.length;
+  const deviation = deviationOf(costs.map((part) => part.us - value * part.units));
+  const us = studentT(CONFIDENCE, parts - 1) * deviation * Math.sqrt(parts);
+  return { value, halfWidth: Math.hypot(us, RESOLUTION_US) / units };
 }
 
 /** A figure that is no larger than its noise is unknown. */

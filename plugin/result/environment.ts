@@ -3,9 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { cpus, release, type as systemType, totalmem } from 'node:os';
+import { readCgroup } from '../../protocol/cgroup.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { openFileLimits } from '../../protocol/open-files.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { allowedCpus, lowestLimit, lowestQuota } from '../../protocol/usable.ts';
 import type { Target } from '../run/target.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
@@ -48,7 +50,7 @@ export function describeEnvironment(
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cpuCount: cpus().length,
     memoryBytes: totalmem(),
-    limits: fileLimits(),
+    limits: { ...fileLimits(), ...containerLimits() },
     sysctls: Object.fromEntries(SYSCTLS.flatMap((name) => sysctl(name))),
     configHash: createHash('sha256').update(JSON.stringify(settings)).digest('hex'),
     settings,
@@ -60,6 +62,21 @@ export function describeEnvironment(
 function fileLimits(): Record<string, number> {
   const { soft, hard } = openFileLimits();
   return Number.isFinite(hard) ? { openFilesSoft: soft, openFilesHard: hard } : {};
+}
+
+/** Those that are below what the machine has. */
+function containerLimits(): Record<string, number> {
+  const cgroup = readCgroup();
+  const quota = lowestQuota(cgroup);
+  const allowed = allowedCpus().length;
+  const memory = lowestLimit(cgroup.memory, totalmem());
+  const tasks = lowestLimit(cgroup.tasks, Number.POSITIVE_INFINITY);
+  return {
+    ...(quota !== undefined && quota < allowed && { cpuQuotaCores: quota }),
+    ...(allowed < cpus().length && { cpusAllowed: allowed }),
+    ...(memory && { containerMemoryBytes: memory.max }),
+    ...(tasks && { containerTasks: tasks.max }),
+  };
 }
 
 function sysctl(name: string): [string, string][] {
@@ -89,13 +106,25 @@ export function settingsOf(
   settings: Settings,
   { profile, url, redisUrl }: Target,
 ): Record<string, unknown> {
-  const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
+  const {
+    control,
+    observers,
+    rooms,
+    redisUrl: _,
+    livePort: __,
+    connection: ___,
+    engineOptions: ____,
+    ...others
+  } = settings;
   return {
     ...others,
     // As in results of versions that knew one room only.
     rooms: rooms.count > 1 ? rooms : undefined,
     workerSources: withoutAuth(settings.workerSources),
     control: control && { urls: control.urls },
+    observers: observers?.each,
+    // Arguments can be secrets.
+    fault: settings.fault && { ...settings.fault, command: settings.fault.command?.slice(0, 1) },
     redis: redisUrl !== undefined,
     profile,
     target: url,

@@ -3,12 +3,12 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 
 /** Rows of a window and part are numbered across all engines: no two loops share a number. */
-export function generatorFigures({ generator }: Pick<Measurements, 'generator'>): Result['generator'] {
+export function generatorFigures({ generator, hosts }: Pick<Measurements, 'generator' | 'hosts'>): Result['generator'] {
   const counted = new Map<string, number>();
-  return generator.map(({ from: { engine }, process: _, ...loop }) => {
+  return generator.map(({ from: { engine, host }, process: _, ...loop }) => {
     const kind = `${loop.window} ${loop.part}`;
     const index = counted.get(kind) ?? 0;
     counted.set(kind, index + 1);
-    return { ...loop, index, engine };
+    return { ...loop, index, engine, ...(hosts && { host }) };
   });
 }

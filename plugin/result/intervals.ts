@@ -19,9 +19,9 @@ interface Reached {
 /** With fewer broadcasts, none can be called usual. */
 const MIN_OTHERS = 5;
 
-/** @returns broadcasts with at least one receipt, in the order they were sent */
+/** @returns broadcasts with at least one receipt and a known time, in the order they were sent */
 export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
-  const rows = frozen.filter(({ received }) => received > 0);
+  const rows = frozen.filter(({ received, untimed }) => received > 0 && !untimed);
   return [...Map.groupBy(rows, ({ seq }) => seq)]
     .map(([seq, rows]) => ({ seq, rows, lastUs: Math.max(...rows.map(({ lastUs }) => lastUs)) }))
     .sort((a, b) => a.seq - b.seq);

@@ -1,37 +1,47 @@
 /** How long the broadcasts took. */
-import { encodeHistogram, mergeHistograms, summaryMs } from '../../protocol/histogram.ts';
+import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { intervalFigures, reachedBroadcasts } from './intervals.ts';
+import { whyNotPlaced } from './placement.ts';
 import { sentinelFigures } from './sentinel.ts';
 import { histogramOf, merged, summaryOfEach } from './sums.ts';
 
 export function latencyFigures(measurements: Measurements): Result['latency'] {
-  const { frozen, sent, roundTripsUs, clocks, workersAtStart, ownEvent } = measurements;
+  const { frozen, sent, impossibleRoundTrips, clocks, workersAtStart, ownEvent } = measurements;
   // Nobody knows which worker holds a connection, and the server does not say when it meant to send.
-  const known = { workers: ownEvent === undefined, schedule: ownEvent?.publisher !== 'server' };
+  const isPlaced = whyNotPlaced(measurements) === undefined;
+  const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
   const local = merged(frozen.map(({ latencyUs }) => latencyUs.local));
   const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
   const broadcasts = reachedBroadcasts(frozen);
+  // In a long run, the rows stand for several broadcasts.
+  const each = ownEvent?.each;
+  const reached = each ? each.completionUs.totalCount : broadcasts.length;
+  // Who invents one may have invented all.
+  const roundTripsUs = impossibleRoundTrips.length > 0 ? { underLoad: [], single: [] } : measurements.roundTripsUs;
   const halves = (trips: number[]) => histogramOf(trips.map((us) => us / 2));
   const underLoad = halves(roundTripsUs.underLoad);
   const single = halves(roundTripsUs.single);
   return {
     from: ownEvent?.latencyFrom ?? 'server',
-    oneWayMs: summaryMs(oneWay, broadcasts.length),
-    localMs: known.workers ? summaryMs(local, broadcasts.length) : null,
-    crossWorkerMs: known.workers ? summaryMs(cross, broadcasts.length) : null,
-    completionMs: summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
+    oneWayMs: summaryMs(oneWay, reached),
+    localMs: known.workers ? summaryMs(local, reached) : null,
+    crossWorkerMs: known.workers ? summaryMs(cross, reached) : null,
+    completionMs: each ? summaryMs(each.completionUs, reached) : summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
     ...intervalFigures(broadcasts),
     sendDelayMs: known.schedule
-      ? summaryOfEach(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
+      ? each
+        ? summaryMs(each.sendDelayUs, each.sendDelayUs.totalCount)
+        : summaryOfEach(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
       : null,
     ...sentinelFigures(measurements),
     roundTripHalfMs: {
       underLoad: summaryMs(underLoad, underLoad.totalCount),
       single: summaryMs(single, single.totalCount),
       eachMs: { underLoad: halvesMs(roundTripsUs.underLoad), single: halvesMs(roundTripsUs.single) },
+      ...(impossibleRoundTrips.length === 0 && { publishers: measurements.roundTripPublishers }),
     },
     clocks: clocks.map(({ begin, end = begin }, index) => ({
       worker: workersAtStart[index]?.worker ?? String(index),
@@ -40,8 +50,8 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
       driftUs: Math.round(end.offsetUs - begin.offsetUs),
     })),
     histograms: {
-      oneWayLocal: encodeHistogram(local),
-      oneWayCrossWorker: encodeHistogram(cross),
+      oneWayLocal: encodeHistogram(isPlaced ? local : oneWay),
+      oneWayCrossWorker: encodeHistogram(isPlaced ? cross : createHistogram()),
       roundTripHalfUnderLoad: encodeHistogram(underLoad),
       roundTripHalfSingle: encodeHistogram(single),
     },

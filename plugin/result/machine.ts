@@ -1,23 +1,43 @@
 /** How much CPU and memory the generator's machine had left. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { CpuWindow, Measurements } from '../run/measurements.ts';
+import type { CpuWindow, GeneratorHost, GeneratorWindow, Measurements, ThrottledWindows } from '../run/measurements.ts';
+import { GENERATOR } from '../run/resource-windows.ts';
 import type { Sampler } from '../samplers/index.ts';
+import { wholeWindow } from './cpu-windows.ts';
 
 export function machineFigures(
-  { cpu }: Measurements,
+  { cpu, hosts, throttled, machineIdle }: Measurements,
   sampler: Pick<Sampler, 'swapped'>,
   cpuCount: number,
 ): NonNullable<Result['machine']> {
   const swapped = sampler.swapped();
+  const here = {
+    ramp: leastIdle(cpu.ramps, cpuCount),
+    messages: leastIdle(cpu.messages, cpuCount),
+    broadcasts: idlePercent(wholeWindow(cpu.broadcasts), cpuCount),
+    // Where a cpuset or an affinity leaves some CPUs only, the others are of no use.
+    ...machineIdle.get(GENERATOR),
+  };
   return {
-    cpuIdlePercent: {
-      ramp: leastIdle(cpu.ramps, cpuCount),
-      messages: leastIdle(cpu.messages, cpuCount),
-      broadcasts: idlePercent(cpu.broadcast, cpuCount),
-    },
+    cpuIdlePercent: hosts ? leastOf(hosts) : here,
+    throttled: throttledFigures(throttled.get(GENERATOR)),
     swappedInBytes: swapped?.inBytes ?? null,
     swappedOutBytes: swapped?.outBytes ?? null,
   };
+}
+
+/** The host of the run brings no load itself. */
+function leastOf(hosts: GeneratorHost[]): NonNullable<Result['machine']>['cpuIdlePercent'] {
+  const least = (window: GeneratorWindow) => {
+    const percents = hosts.flatMap(({ cpuIdlePercent }) => cpuIdlePercent[window] ?? []);
+    return percents.length > 0 ? Math.min(...percents) : null;
+  };
+  return { ramp: least('ramp'), messages: least('messages'), broadcasts: least('broadcasts') };
+}
+
+/** @returns null without a quota */
+export function throttledFigures(windows: ThrottledWindows | undefined): NonNullable<Result['machine']>['throttled'] {
+  return windows ? { ramp: null, messages: null, broadcasts: null, ...windows } : null;
 }
 
 /** An average over all ramps would hide the last one, in which most is connected. */

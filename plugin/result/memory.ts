@@ -9,7 +9,8 @@ import { type Doubt, doubtOf } from '../../report/statistics/straightness.ts';
 import type { LayerBytes, Measurements } from '../run/measurements.ts';
 import { describeLayers, type Sampler } from '../samplers/index.ts';
 import { fallenFigures } from './fallen.ts';
-import { growingFigures } from './growth.ts';
+import { growthDoubts } from './growth.ts';
+import { heldDoubt } from './held-memory.ts';
 import { memorySum } from './memory-sum.ts';
 import { overTimeFigures } from './over-time.ts';
 import { peaksOf } from './peaks.ts';
@@ -56,9 +57,11 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
 
 /** By figure: what the run saw, and a line through the plateaus does not show. */
 function doubtsOfRun(measurements: Measurements, sampled: Sampled): Map<string, Doubt> {
-  const growing = [...growingFigures(measurements, sampled)];
+  const ofWorkers = sampled.layers.find(({ id }) => id === 'worker')?.figures ?? [];
+  const held = heldDoubt(measurements);
   return new Map<string, Doubt>([
-    ...growing.map((figure) => [figure, 'grows'] as const),
+    ...(held === undefined ? [] : ofWorkers.map(({ id }) => [id, held] as const)),
+    ...growthDoubts(measurements, sampled),
     ...[...measurements.fallingAtBaseline, ...fallenFigures(measurements)].map(
       (figure) => [figure, 'falling'] as const,
     ),

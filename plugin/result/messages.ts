@@ -17,7 +17,7 @@ export function messageFigures({ messages, snapshots }: Measurements): Messages 
   const [ack, delay] = [times('measured', 'ackUs'), times('measured', 'sendDelayUs')];
   const [sent, unasked, acknowledged] = [counted('sent'), counted('unasked'), counted('acknowledged')];
   return {
-    steps: messages.steps,
+    steps: messages.steps.map(({ namespace: _, ...step }) => step),
     connections: counted('connections'),
     due: counted('due'),
     sent,
@@ -34,10 +34,12 @@ export function messageFigures({ messages, snapshots }: Measurements): Messages 
     ackMs: summaryMs(ack),
     sendDelayMs: summaryMs(delay),
     outsideAckMs: summaryMs(times('outside', 'ackUs')),
-    workers: messages.workers.map(({ eventLoop: { delayP50Ms, delayP99Ms, delayMaxMs }, ...worker }) => ({
-      ...worker,
-      queueMs: { p50: delayP50Ms, p99: delayP99Ms, max: delayMaxMs },
-    })),
+    workers: messages.workers.map(
+      ({ eventLoop: { delayP50Ms, delayP99Ms, delayMaxMs }, ownHandler: _, ...worker }) => ({
+        ...worker,
+        queueMs: { p50: delayP50Ms, p99: delayP99Ms, max: delayMaxMs },
+      }),
+    ),
     histograms: { ackUs: encodeHistogram(ack), sendDelayUs: encodeHistogram(delay) },
   };
 }

@@ -30,8 +30,10 @@ function sightings({ sentinel, sent, frozen }: Measurements): Sighting[] {
   return sent.flatMap(({ seq, worker, intendedAtUs }) => {
     const receivedAtUs = sentinel.receivedAtUs.get(seq);
     if (receivedAtUs === undefined) return [];
-    const local = merged((pages.get(seq) ?? []).map(({ latencyUs }) => latencyUs.local));
-    const comparable = worker === sentinel.worker && local.totalCount > 0;
+    const rows = pages.get(seq) ?? [];
+    const local = merged(rows.map(({ latencyUs }) => latencyUs.local));
+    const isKnown = sentinel.worker !== '' && !rows.some(({ unplaced }) => unplaced);
+    const comparable = isKnown && worker === sentinel.worker && local.totalCount > 0;
     return [
       {
         latencyUs: Math.max(0, receivedAtUs - intendedAtUs),

@@ -2,6 +2,7 @@
 import type { WorkerStats } from '../../protocol/events.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type ServerDescription, serverSchema } from '../../protocol/result/server.ts';
+import { ownValue } from '../../protocol/sum-counts.ts';
 
 /** @returns what all workers say, and where they differ each of their values; null if one of them says nothing */
 export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Result['environment']['server'] {
@@ -20,6 +21,6 @@ export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Resul
 
 function together(all: ServerDescription['options'][]): ServerDescription['options'] {
   const names = new Set(all.flatMap((one) => Object.keys(one)));
-  const values = (name: string) => [...new Set(all.map((one) => one[name] ?? 'not set'))];
+  const values = (name: string) => [...new Set(all.map((one) => ownValue(one, name) ?? 'not set'))];
   return Object.fromEntries([...names].map((name) => [name, values(name).join(' or ')]));
 }

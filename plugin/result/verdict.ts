@@ -1,18 +1,28 @@
 /** Whether the figures can be trusted, and if not, why. */
 
 import { type Reason, VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { isDuring } from '../run/fault/measure.ts';
 import type { Measurements } from '../run/measurements.ts';
+import { clockBoundUs, leastKnownClock } from './generators.ts';
 import { ceilings } from './reasons/ceilings.ts';
 import { connectionProblems } from './reasons/connections.ts';
 import { copyProblems } from './reasons/copies.ts';
+import { faultProblems, restartedWorkers } from './reasons/fault.ts';
 import { generatorProblems } from './reasons/generator.ts';
 import { machineProblems } from './reasons/machine.ts';
-import { memoryProblems } from './reasons/memory.ts';
+import { memberProblems } from './reasons/members.ts';
+import { memoryProblems, missingMemory } from './reasons/memory.ts';
 import { messageProblems } from './reasons/messages.ts';
 import { ownEventProblems } from './reasons/own-event.ts';
+import { throttlingProblems } from './reasons/throttling.ts';
+import { sum } from './sums.ts';
 
 type Status = Result['verdict']['status'];
+
+/** What a stop causes by itself: a signal can reach all processes of the generator, and the last ramp has no end. */
+const BY_STOP = new Set<Reason['code']>(['FLEET_PROCESS_DIED', 'FLEET_PROCESS_SILENT', 'RATE_NOT_REACHED']);
 
 /** The achieved rate can be this much below the configured one. */
 const RATE_TOLERANCE = 0.05;
@@ -25,7 +35,7 @@ export function evaluate(
   const reasons = [
     ...(measurements.aborted ? [measurements.aborted] : []),
     ...measurements.warnings,
-    ...checks(measurements, result),
+    ...[...checks(measurements, result)].filter(({ code }) => !measurements.stoppedByUser || !BY_STOP.has(code)),
   ];
   const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates);
   return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
@@ -34,79 +44,100 @@ export function evaluate(
 function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): Generator<Reason> {
   const { connections, delivery } = result;
   yield* connectionProblems(measurements, result);
-  const [unsent] = measurements.unsent;
-  if (unsent) {
+  yield* faultProblems(measurements, result);
+  const all = measurements.sent.length + measurements.unsent.length;
+  // Those during a planned fault are part of what it costs.
+  const unsent = measurements.unsent.filter(({ intendedAtUs }) => !isDuring(measurements.fault, intendedAtUs ?? 0));
+  const [first] = unsent;
+  if (first) {
     yield {
       code: 'BROADCAST_NOT_SENT',
-      message: `${measurements.unsent.length} of ${measurements.unsent.length + measurements.sent.length} broadcasts were not sent; the first because: ${unsent.message}`,
-      fix: 'see the worker logs',
+      message: `${unsent.length} of ${all} broadcasts were not sent; the first because: ${first.message}`,
+      fix: measurements.ownEvent ? 'see the logs of server and proxy, and their time-outs' : 'see the worker logs',
     };
   }
+  // Before what it causes.
+  yield* throttlingProblems(result);
   const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
   if (achieved !== null && configured !== null && achieved < configured * (1 - RATE_TOLERANCE)) {
     yield {
       code: 'RATE_NOT_REACHED',
-      message: `only ${achieved.toFixed(1)} of ${configured} connections/s were reached`,
+      message: `only ${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s were reached`,
       fix: 'lower RATE, or give the machine more cores',
     };
   }
   if (delivery) yield* ledgerProblems(delivery);
+  yield* memberProblems(result);
   yield* ownEventProblems(measurements, result);
   yield* copyProblems(measurements, result);
   yield* messageProblems(result);
-  yield* clockProblems(result.latency);
+  yield* clockProblems(result);
+  yield* roundTripProblems(measurements);
   yield* generatorProblems(measurements, result);
   yield* machineProblems(result);
   yield* ceilings(measurements, result);
   yield* plateauProblems(measurements);
   yield* memoryProblems(result.memory);
-  // Both in the order of the control URLs; names can be the same.
-  const restarted = measurements.workersAtEnd.filter(
-    ({ pid }, index) => measurements.workersAtStart[index]?.pid !== pid,
-  );
+  const restarted = restartedWorkers(measurements);
   if (restarted.length > 0) {
     yield {
       code: 'WORKER_RESTARTED',
-      message: `${restarted.map(({ worker }) => worker).join(', ')} restarted during the run`,
+      message: `${restarted.join(', ')} restarted during the run${measurements.fault ? ', other than the planned fault has it' : ''}`,
       fix: 'see the worker logs; the memory and counters from before the restart are lost',
     };
-  }
+  } else yield* missingMemory(measurements, result.memory);
+}
+
+function* roundTripProblems({ impossibleRoundTrips, roundTripsUs }: Measurements): Generator<Reason> {
+  const [first] = impossibleRoundTrips;
+  if (!first) return;
+  const all = impossibleRoundTrips.length + roundTripsUs.single.length + roundTripsUs.underLoad.length;
+  const ms = (us: number) => (us / 1000).toFixed(1);
+  const said = Number.isFinite(first.roundTripUs) ? `${ms(first.roundTripUs)} ms` : 'no number';
+  yield {
+    code: 'ROUND_TRIPS_IMPOSSIBLE',
+    message: `the server acknowledged ${impossibleRoundTrips.length} of ${all} echoes with a round trip that cannot be: that of broadcast ${first.seq} with ${said}, where the probe saw ${ms(first.leastUs)} to ${ms(first.mostUs)} ms`,
+    fix: "let `instrument(io)` acknowledge `broadcast_echo`; is the clock of `sentAtUs` the worker's monotonic one?",
+  };
 }
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
-function* clockProblems({ clocks, oneWayMs }: Result['latency']): Generator<Reason> {
+function* clockProblems({ latency: { clocks, oneWayMs }, generators }: Omit<Result, 'verdict'>): Generator<Reason> {
+  const host = leastKnownClock(generators);
   // The straight line between two readings is off by the drift at most.
-  const errorUs = ({ uncertaintyUs, driftUs }: (typeof clocks)[number]) => uncertaintyUs + Math.abs(driftUs);
+  const errorUs = ({ uncertaintyUs, driftUs }: (typeof clocks)[number]) =>
+    uncertaintyUs + Math.abs(driftUs) + clockBoundUs(host);
   const worst = clocks.toSorted((a, b) => errorUs(b) - errorUs(a))[0];
   const boundUs = Math.max(MAX_CLOCK_ERROR.us, (oneWayMs?.p50 ?? 0) * 1000 * MAX_CLOCK_ERROR.share);
   if (worst && oneWayMs && errorUs(worst) > boundUs) {
     yield {
       code: 'CLOCK_UNCERTAIN',
-      message: `the clock offset of ${worst.worker} is known only to ± ${(worst.uncertaintyUs / 1000).toFixed(1)} ms, and drifted by ${(worst.driftUs / 1000).toFixed(1)} ms during the broadcasts; the median one-way latency is ${oneWayMs.p50.toFixed(1)} ms`,
+      message: `the clock offset of ${worst.worker} is known only to ± ${(worst.uncertaintyUs / 1000).toFixed(1)} ms, and drifted by ${(worst.driftUs / 1000).toFixed(1)} ms during the broadcasts${host ? `, and that of generator host ${host.host} to ± ${(clockBoundUs(host) / 1000).toFixed(1)} ms` : ''}; the median one-way latency is ${oneWayMs.p50.toFixed(1)} ms`,
       fix: 'move the generator nearer to the workers, or use only the round trips, which need a single clock',
     };
   }
 }
 
-function* ledgerProblems({ batches, source }: NonNullable<Result['delivery']>): Generator<Reason> {
+function* ledgerProblems({ batches, broadcasts, source }: NonNullable<Result['delivery']>): Generator<Reason> {
   const open = batches.filter(
     (batch) => batch.expected !== batch.received + batch.lostConnected + batch.lostDisconnected,
   );
   if (open[0]) {
     yield {
       code: 'LEDGER_MISMATCH',
-      message: `expected is not equal to received + lost in ${open.length} of ${batches.length} broadcasts, the first of which is ${open[0].seq}`,
+      message: `expected is not equal to received + lost in ${howMany(open)} of ${broadcasts} broadcasts, the first of which is ${open[0].seq}`,
     };
   }
   if (batches.length > 0 && batches.every(({ expected }) => expected === 0)) {
     yield {
       code: 'NOBODY_EXPECTED',
-      message: 'no connection had joined the room of the broadcasts',
+      message:
+        'no connection had joined the room of the broadcasts, by what the server acknowledged before they were sent',
       fix:
         source === 'contract'
-          ? "let the flow emit join_room with the plugin's `room` (default: capacity)"
+          ? "let the flow emit join_room with the plugin's `room` (default: capacity), and the server acknowledge it with that room, or without one"
           : 'let the flow emit the event that `delivery.join` names, and the server acknowledge it',
     };
   }
@@ -114,36 +145,27 @@ function* ledgerProblems({ batches, source }: NonNullable<Result['delivery']>): 
   if (duplicated.length > 0) {
     yield {
       code: 'DUPLICATE_RECEIPTS',
-      message: `connections got ${duplicated.length} of ${batches.length} broadcasts more than once`,
+      message: `connections got ${howMany(duplicated)} of ${broadcasts} broadcasts more than once`,
       fix:
         source === 'contract'
           ? 'give the run its own room, which no other run or publisher uses'
           : 'does `delivery.id` tell one broadcast from another, and does nobody else publish with the same ids?',
     };
   }
-  // Joins in flight are members to the server and not yet to us; they may show as unexpected receipts. Who drops is no
-  // member to the server before we notice it, nor while it is away.
-  const disagreeing = batches.filter(
-    ({ serverMembers, expected, unexpected, missed, lostDisconnected }) =>
-      serverMembers !== null &&
-      (serverMembers > expected + unexpected || serverMembers < expected - unexpected - missed - lostDisconnected),
-  );
-  const [first] = disagreeing;
-  if (first) {
-    yield {
-      code: 'COUNTS_DISAGREE',
-      message: `in ${disagreeing.length} of ${batches.length} broadcasts, the counts differ: in broadcast ${first.seq}, the server counted ${first.serverMembers} members and the fleet ${first.expected}`,
-      fix: 'give the run its own room, which nothing else joins',
-    };
-  }
+}
+
+/** In a long run, a row stands for several broadcasts, and what is true of it need not be true of each. */
+function howMany(rows: Batch[]): string {
+  const count = sum(rows.map(({ broadcasts }) => broadcasts));
+  return count > rows.length ? `up to ${count}` : String(count);
 }
 
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
 
-function* plateauProblems({ plateaus, aborted, memory, overTime }: Measurements): Generator<Reason> {
-  // Its question is not what a connection costs, but what it leaves behind.
-  if (overTime) return;
+function* plateauProblems({ plateaus, aborted, memory, overTime, fault }: Measurements): Generator<Reason> {
+  // Their question is not what a connection costs, but what it leaves behind, or how it comes back.
+  if (overTime || fault) return;
   const different = new Set(plateaus.map(({ connections }) => connections));
   if (aborted || !memory || different.size === 0 || different.size >= MIN_PLATEAUS) return;
   yield {

@@ -2,72 +2,117 @@
 import { destinationOf, roomName } from '../../protocol/rooms.ts';
 import type { Settings } from '../script/settings.ts';
 import { measureAfterBroadcasts } from './at-rest.ts';
-import { publish } from './broadcasts.ts';
+import { LEAD_MS, publish } from './broadcasts.ts';
 import { readClocks, toOurs } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { drain } from './drain.ts';
+import { isDuring, isOn } from './fault/measure.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import type { Measurements } from './measurements.ts';
+import type { CpuWindow, Measurements } from './measurements.ts';
 import { markRedis, redisSince } from './redis-window.ts';
-import { clockDifference } from './round-trips.ts';
+import { noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
 import { pause } from './wait.ts';
-import { mark, type WindowContext, windowSince } from './windows.ts';
+import { mark, type WindowContext, Windows, windowSince } from './windows.ts';
 
-/** @param onDrain called when the last broadcast is out */
-export async function measureBroadcasts(context: RunContext, onDrain: () => void): Promise<void> {
+/**
+ * @param onDrain called when the last broadcast is out
+ * @param meanwhile what goes on while they are published: a planned fault; called `leadMs` before the first one
+ */
+export async function measureBroadcasts(
+  context: RunContext,
+  onDrain: () => void,
+  meanwhile: (leadMs: number) => Promise<void> = async () => {},
+): Promise<void> {
   const { control, probe, record, config, measurements, link, ledger, here, signal } = context;
   const { rooms, broadcasts } = config;
   const to = Array.from({ length: broadcasts.count }, (_, index) => {
     const { room, via } = destinationOf(rooms, index, measurements.workersAtStart.length);
     return { room: roomName(rooms, room), via };
   });
-  probe.onRoundTrip = (seq, us) =>
-    measurements.roundTripsUs.underLoad.push(us + clockDifference(context, to[seq - 1]?.via ?? 0));
+  const answered = new Set<number>();
+  probe.onRoundTrip = (echo) => {
+    const isNoted = noteEcho(context, 'underLoad', to[echo.seq - 1]?.via ?? 0, echo);
+    if (isNoted) answered.add(echo.seq);
+  };
   measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
   await joinSentinel(context);
   const redisBegin = await markRedis(context);
   await resetGenerator(context);
-  const begin = await mark(context);
   const { received: receivedBefore, reached: reachedBefore } = link.status;
-  await publish(
+  const delivered = () =>
+    ledger ? link.status.received - receivedBefore : sum(measurements.sent.map(({ expected }) => expected ?? 0));
+  const windows = new Windows(context, delivered);
+  const published = publish(
     control,
     {
       to,
       intervalMs: broadcasts.interval * 1000,
       bytes: broadcasts.bytes,
+      binary: broadcasts.binary,
       clocks: measurements.clocks,
+      isUnsteady: () => isOn(measurements.fault),
     },
-    (sent) => {
-      measurements.sent.push(sent);
-      record.append('broadcast', sent);
-    },
-    (seq, error) => {
-      const unsent = { seq, message: error.message };
-      measurements.unsent.push(unsent);
-      record.append('unsent', unsent);
+    {
+      beforeSend: (index) => {
+        if (beginsPart(index, broadcasts.count)) void windows.next();
+      },
+      onSent: (one) => {
+        // Members that were counted before the fault are not those of a broadcast after it.
+        const sent = isDuring(measurements.fault, one.sentAtUs) ? { ...one, expected: null } : one;
+        measurements.sent.push(sent);
+        record.append('broadcast', sent);
+      },
+      onFailed: (unsent) => {
+        measurements.unsent.push(unsent);
+        record.append('unsent', unsent);
+      },
     },
     signal,
   );
+  await Promise.all([published, meanwhile(LEAD_MS)]);
   onDrain();
   await drain(context, reachedBefore);
-  const delivered = ledger
-    ? link.status.received - receivedBefore
-    : sum(measurements.sent.map(({ expected }) => expected ?? 0));
-  measurements.cpu.broadcast = await windowSince(context, begin, delivered);
-  const { sent, unsent } = measurements;
-  if (redisBegin) measurements.redis = await redisSince(context, redisBegin, sent.length + unsent.length);
+  const broadcastWindows = await windows.end();
+  const { sent, unsent, fault } = measurements;
+  // What it costs to come back is in the CPU time and in Redis's traffic, too.
+  if (!fault) measurements.cpu.broadcasts = broadcastWindows;
+  if (redisBegin && !fault) measurements.redis = await redisSince(context, redisBegin, sent.length + unsent.length);
   await noteGenerator(context, 'broadcasts');
   await settleClocks(context);
   checkSentinel(context);
-  checkProbe(context);
+  checkProbe(context, answered);
   if (ledger) {
     const orders = measurements.sent.map(({ seq, room, sentAtUs, intendedAtUs }) => ({
       ...{ seq, room },
       ...{ sentAtUs, intendedAtUs },
     }));
     measurements.frozen = await link.freeze(orders);
+    await findUnconfirmed(context);
   }
-  await measureAfterBroadcasts(context);
+  // The processes that a fault replaces have other memory than those before.
+  if (!fault) await measureAfterBroadcasts(context);
+}
+
+/** A worker that dies can have sent a broadcast without confirming it: whoever received it proves that. */
+async function findUnconfirmed({ measurements, link }: RunContext): Promise<void> {
+  const { fault, unsent, workersAtStart } = measurements;
+  const doubtful = unsent.filter(({ intendedAtUs }) => intendedAtUs !== undefined && isDuring(fault, intendedAtUs));
+  if (doubtful.length === 0) return;
+  const orders = doubtful.map(({ seq, room = '', intendedAtUs: sentAtUs = 0 }) => ({
+    ...{ seq, room, sentAtUs },
+    intendedAtUs: sentAtUs,
+  }));
+  const rows = Map.groupBy(await link.freeze(orders), ({ seq }) => seq);
+  for (const one of doubtful) {
+    const found = rows.get(one.seq) ?? [];
+    if (!found.some(({ received, unexpected, notMember }) => received + unexpected + notMember > 0)) continue;
+    measurements.unsent.splice(measurements.unsent.indexOf(one), 1);
+    measurements.frozen.push(...found);
+    const { seq, room = '', via = 0, intendedAtUs = 0 } = one;
+    const worker = workersAtStart[via]?.worker ?? '';
+    const at = { sentAtUs: intendedAtUs, stampedAtUs: intendedAtUs, intendedAtUs };
+    measurements.sent.push({ seq, room, via, worker, expected: null, ...at });
+  }
 }
 
 /** It joins last, so that its worker serves it last: see `sentinel.ts`. */
@@ -86,19 +131,30 @@ function checkSentinel(context: RunContext): void {
   if (!measurements.sentinel || signal.aborted) return;
   const { worker, leftAtUs, receivedAtUs } = measurements.sentinel;
   record.append('sentinel', { worker, leftAtUs, receivedAtUs: Object.fromEntries(receivedAtUs) });
-  if (leftAtUs !== undefined) noSentinel(context, 'its connection ended during the broadcasts');
+  const { fault, receiversRoom } = measurements;
+  const sent = measurements.sent.filter(({ room, sentAtUs }) => room === receiversRoom && !isDuring(fault, sentAtUs));
+  if (leftAtUs !== undefined) {
+    if (!isDuring(fault, leftAtUs)) noSentinel(context, 'its connection ended during the broadcasts');
+  } else if (sent.length > 0 && !sent.some(({ seq }) => receivedAtUs.has(seq))) {
+    noSentinel(context, `it received none of ${sent.length} broadcasts, although the server had acknowledged its join`);
+  }
 }
 
-/** The probe returns each broadcast to its room once. */
-function checkProbe(context: RunContext): void {
+/** The probe returns each broadcast to its room once, until a planned fault drops it, or keeps a broadcast from it. */
+function checkProbe(context: RunContext, answered: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
-  const { sent: all, receiversRoom, roundTripsUs } = measurements;
-  const sent = all.filter(({ room }) => room === receiversRoom).length;
-  const answered = roundTripsUs.underLoad.length;
-  if (signal.aborted || answered >= sent) return;
+  const { sent: all, receiversRoom, fault } = measurements;
+  const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);
+  const untilUs = isGone ? (fault?.atUs ?? 0) : Number.POSITIVE_INFINITY;
+  const sent = all.filter(
+    ({ room, sentAtUs }) => room === receiversRoom && sentAtUs < untilUs && !isDuring(fault, sentAtUs),
+  );
+  const missing = sent.filter(({ seq }) => !answered.has(seq)).length;
+  if (signal.aborted || missing === 0) return;
   const why = probe.leftAtUs === undefined ? 'not answered' : "the probe's connection ended";
-  addWarning(context, 'ROUND_TRIPS_MISSING', `${sent - answered} of ${sent} round trips under load: ${why}`);
+  const message = `${missing} of ${sent.length} round trips under load: ${why}`;
+  addWarning(context, 'ROUND_TRIPS_MISSING', message, ROUND_TRIPS_FIX);
 }
 
 function noSentinel(context: RunContext, why: string): void {
@@ -122,18 +178,47 @@ async function settleClocks({ control, measurements, here, signal }: RunContext)
   }));
 }
 
+/** Of broadcasts. */
+export const BROADCAST_PARTS = 10;
+
+/**
+ * The broadcasts are measured in parts of equally many, and the last part has the rest, too: how much the parts differ is the
+ * noise of the CPU per message.
+ */
+export function beginsPart(index: number, count: number): boolean {
+  const size = Math.max(1, Math.floor(count / BROADCAST_PARTS));
+  return index > 0 && index % size === 0 && index + size <= count;
+}
+
 /** The hold in parts: how much they differ is the noise of all CPU figures. */
 export const HOLD_PARTS = 10;
 
-/** The CPU that idle connections cost. */
-export async function measureIdle(
-  context: WindowContext & { config: Pick<Settings, 'hold'>; measurements: Measurements; signal: AbortSignal },
-): Promise<void> {
-  const { config, measurements, signal } = context;
-  for (let part = 0; part < HOLD_PARTS && !signal.aborted; part++) {
+/** Of the hold's length before the first connection, so that what the processes take anyway is known, too. */
+const UNLOADED_SHARE = 0.2;
+const UNLOADED_MAX_SECONDS = 5;
+
+type IdleContext = WindowContext & {
+  config: Pick<Settings, 'hold'>;
+  measurements: Measurements;
+  signal: AbortSignal;
+};
+
+/** The CPU of all while idle connections are held. */
+export async function measureIdle(context: IdleContext): Promise<void> {
+  await inParts(context, context.config.hold, context.measurements.cpu.idle);
+}
+
+/** The CPU of all before the first connection. */
+export async function measureUnloaded(context: IdleContext): Promise<void> {
+  const seconds = Math.min(UNLOADED_MAX_SECONDS, UNLOADED_SHARE * context.config.hold);
+  if (seconds > 0) await inParts(context, seconds, context.measurements.cpu.unloaded);
+}
+
+async function inParts(context: IdleContext, seconds: number, parts: CpuWindow[]): Promise<void> {
+  for (let part = 0; part < HOLD_PARTS && !context.signal.aborted; part++) {
     const begin = await mark(context);
-    await pause((config.hold * 1000) / HOLD_PARTS, signal);
-    measurements.cpu.idle.push(await windowSince(context, begin, 0));
+    await pause((seconds * 1000) / HOLD_PARTS, context.signal);
+    parts.push(await windowSince(context, begin, 0));
   }
 }
 

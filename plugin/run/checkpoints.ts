@@ -5,17 +5,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
+import { ownValue, sumCounts } from '../../protocol/sum-counts.ts';
 import type { TargetReading } from '../samplers/index.ts';
 import { addWarning, type RunContext } from './context.ts';
+import type { EngineSnapshot } from './link.ts';
 import { ADMIN_INTERVAL_MS } from './receivers/admin-ui.ts';
+import { SamePages } from './same-pages.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
 const AGREE_TIMEOUT_MS = 3000;
 /** Of this time, the generator's count must have stayed the same for as long as the line above says. */
 const STEADY_TIMEOUT_MS = 6000;
 const POLL_MS = 200;
+/** Of the connections, so many can be missing among the open files: others are closed meanwhile. */
+const MISSING_FILES = { least: 5, share: 0.1 };
 /** Statistics read this long apart differ, even if a worker rounds its uptime to seconds. */
 const STALE_AFTER_MS = 2000;
+
+/** Workers that cannot be compared one by one. */
+const DOUBTED: ReasonCode[] = ['WORKERS_DISAGREE', 'WORKER_REPEATED', 'STATISTICS_STALE'];
 
 export class Checkpoints {
   readonly #context: RunContext;
@@ -25,8 +33,15 @@ export class Checkpoints {
   #uptimes = { seconds: [] as number[], readAtMs: 0 };
   /** At the last standstill: the figures of each target that answered, by its place in the options. */
   #metrics = { figures: new Map<number, string>(), connections: 0 };
+  /** Open files of the server's processes before the load. */
+  #filesBefore: number | undefined;
+  readonly #samePages = new SamePages();
   /** Connections when the servers' own counts were last noted. */
   #noted = 0;
+  /** At the last standstill: connections that the workers had accepted so far, and what the run had begun. */
+  #accepted: { count: number; begun: string } | undefined;
+  /** At the last standstill. */
+  #counted: Counted[] = [];
   /** Connections that existed before the run; they have their own reason, BASELINE_NOT_EMPTY. */
   #others = 0;
 
@@ -42,8 +57,9 @@ export class Checkpoints {
     const counted = this.#context.adminUi?.servers() ?? workers;
     this.#uptimes = uptimesOf(counted);
     this.#deployment = await deployment();
+    this.#filesBefore = await this.#context.openFiles();
     this.#others = Math.max(0, connectionsOf(counted) - this.#own());
-    this.#metrics.figures = figuresOf((await this.#context.metrics?.readEach()) ?? []);
+    this.#metrics.figures = figuresOf(await this.#readMetrics('before the load'));
     return { workers, others: this.#others };
   }
 
@@ -52,9 +68,13 @@ export class Checkpoints {
     const { signal } = this.#context;
     if (signal.aborted) return;
     const workers = await this.#agreement(when);
+    this.#counted = workers;
     this.#noteServers(workers);
+    this.#checkStrangers(workers, when);
     this.#checkAge(workers, when);
+    await this.#checkOpenFiles(when);
     await this.#checkMetrics(when);
+    this.#checkObservers(when);
     await this.checkDeployment(when);
   }
 
@@ -84,6 +104,29 @@ export class Checkpoints {
     }
   }
 
+  /** Each connection is an open socket in one of the server's processes, if they are all of them. */
+  async #checkOpenFiles(when: string): Promise<void> {
+    const { measurements, openFiles, population, signal } = this.#context;
+    const before = this.#filesBefore;
+    // A client that polls has a socket only while it asks.
+    if (before === undefined || measurements.transports === 'polling') return;
+    const deadlineMs = performance.now() + AGREE_TIMEOUT_MS;
+    for (;;) {
+      const now = await openFiles();
+      const held = population.connections();
+      if (now === undefined || held - (now - before) <= Math.max(MISSING_FILES.least, MISSING_FILES.share * held))
+        return;
+      if (signal.aborted || this.#reported.has('WORKERS_DISAGREE')) return;
+      if (performance.now() > deadlineMs) {
+        const message = `${when}, the processes of the server have ${Math.max(0, now - before)} sockets and files more than before the load, and the generator holds ${held} connections: other processes hold the rest`;
+        const fix = 'name all processes of the server: those of every worker, or the one that starts them';
+        this.#warn('WORKERS_DISAGREE', message, fix);
+        return;
+      }
+      await delay(POLL_MS);
+    }
+  }
+
   #noteServers(servers: Counted[]): void {
     const { adminUi, measurements, population } = this.#context;
     if (!adminUi || population.connections() < this.#noted) return;
@@ -103,6 +146,23 @@ export class Checkpoints {
     this.#warn('WORKERS_DISAGREE', `${when}, ${who}, the generator ${held}`, fix);
   }
 
+  /** Where the run has begun no connection since the last standstill, the workers have accepted none; others may have gone again. */
+  #checkStrangers(workers: Counted[], when: string): void {
+    const { started, toOpen, connected, away } = this.#context.link.status;
+    const before = this.#accepted;
+    const counts = workers.map(({ accepted }) => accepted).filter((count) => count !== undefined);
+    if (counts.length === 0 || counts.length < workers.length) return;
+    const count = counts.reduce((total, one) => total + one, 0);
+    const begun = JSON.stringify([started, toOpen, connected, away, this.#own()]);
+    this.#accepted = { count, begun };
+    const strangers = count - (before?.count ?? count);
+    // Those of an external engine, and those that come back, are not counted as begun.
+    const isKnown = this.#context.config.engineOptions?.reconnection === undefined && this.#context.ledger;
+    if (strangers <= 0 || before?.begun !== begun || !isKnown) return;
+    const message = `until ${when.replace(/^at /, '')}, the workers accepted ${strangers} connections that the generator did not make`;
+    this.#warn('WORKERS_DISAGREE', message, 'measure a server that nobody else uses');
+  }
+
   #checkIdentities(workers: WorkerStats[]): void {
     const alike = repeated(workers.map(processOf));
     if (alike > 0) {
@@ -113,6 +173,32 @@ export class Checkpoints {
       const fix = 'give each worker a name of its own: instrument(io, {worker})';
       this.#warn('WORKER_REPEATED', `workers have the same name: ${names}`, fix);
     }
+  }
+
+  /**
+   * Of each worker, against the connections whose joins name it: their sum can be right where joins name the wrong one.
+   * @param snapshots taken while nothing moved since the last standstill
+   */
+  checkEachWorker(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
+    const { adminUi, measurements, signal } = this.#context;
+    const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
+    const all = snapshots.reduce((total, { connected }) => total + connected, 0);
+    const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
+    if (signal.aborted || adminUi || !isKnown || DOUBTED.some((code) => this.#reported.has(code))) return;
+    // Whose connections those of the run itself, and of others, are is not always known.
+    const unknown = this.#own() + this.#others;
+    if (connectionsOf(this.#counted) - unknown !== all) return;
+    const wrong = this.#counted
+      .map(({ worker, connections }) => ({ worker, connections, named: ownValue(named, worker) ?? 0 }))
+      .filter(({ connections, named }) => connections < named || connections > named + unknown);
+    if (wrong.length === 0) return;
+    measurements.misnamed = true;
+    const said = wrong.map(
+      (one) => `${one.worker} counts ${one.connections} connections, joins name it for ${one.named}`,
+    );
+    const fix =
+      'let the server acknowledge `join_room` with the worker that holds the connection, named as in `instrument(io)`';
+    this.#warn('WORKERS_DISAGREE', `after the broadcasts, ${said.join('; ')}`, fix);
   }
 
   /** A worker that repeats old statistics describes the past. */
@@ -130,9 +216,44 @@ export class Checkpoints {
     this.#warn('STATISTICS_STALE', message, 'see the worker logs');
   }
 
+  /** Twice where there are several pages, to see whether they are all of different processes. */
+  async #readMetrics(when: string): Promise<TargetReading[]> {
+    const { metrics } = this.#context;
+    const first = (await metrics?.readEach()) ?? [];
+    const targets = first.length > 1 && metrics ? await metrics.readEach() : first;
+    const inTurn = targets.filter(({ alternates }) => alternates).map(({ url }) => url);
+    if (inTurn.length > 0) {
+      const fix = 'give each process a port of its own for its metrics, and list them all in `workers.prometheus`';
+      this.#warn(
+        'METRICS_ALTERNATE',
+        `${when}, several processes had answered in turn at ${inTurn.join(' and ')}`,
+        fix,
+      );
+    }
+    const pairs = this.#samePages.look(first, targets);
+    if (pairs.length > 0) {
+      const fix = 'name the page of each process once in `workers.prometheus`';
+      const urls = pairs.map((pair) => pair.join(' and ')).join('; ');
+      this.#warn('WORKER_REPEATED', `two pages of metrics were of the same process at each standstill: ${urls}`, fix);
+    }
+    return targets;
+  }
+
+  #checkObservers(when: string): void {
+    const gone = this.#context.observers?.gone() ?? [];
+    if (gone.length === 0) return;
+    const said = gone.map(({ url, layer, reason }) => `that of ${layer} at ${url}: ${reason}`).join('; ');
+    const fix = 'let `npx socketio-capacity observe` run there during the whole run, and reach it from this machine';
+    this.#warn(
+      'OBSERVER_GONE',
+      `${when}, an observer had gone away, and its layer is absent from then on: ${said}`,
+      fix,
+    );
+  }
+
   /** Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's. */
   async #checkMetrics(when: string): Promise<void> {
-    const targets = (await this.#context.metrics?.readEach()) ?? [];
+    const targets = await this.#readMetrics(when);
     const failures = targets.flatMap(({ failure }) => failure ?? []);
     if (failures.length > 0) {
       const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
@@ -151,10 +272,27 @@ export class Checkpoints {
     this.#warn('STATISTICS_STALE', `${when}, the metrics of ${urls} were the same as at ${before.connections}`, fix);
   }
 
+  /**
+   * After a planned fault: what it was to replace is from now on as it is now.
+   * @param isPlanned of a part of the deployment
+   * @returns parts that were replaced as planned
+   */
+  async settle(isPlanned: (part: string) => boolean, when: string): Promise<string[]> {
+    const now = await this.#context.deployment();
+    const replaced = this.#changed(now).filter(isPlanned);
+    for (const part of replaced) this.#deployment[part] = now[part] as string;
+    await this.checkDeployment(when);
+    return replaced;
+  }
+
+  #changed(now: Record<string, string>): string[] {
+    return Object.keys(this.#deployment).filter((part) => part in now && now[part] !== this.#deployment[part]);
+  }
+
   /** Its end is often why a run stopped early, so it is looked at then, too. */
   async checkDeployment(when: string): Promise<void> {
     const now = await this.#context.deployment();
-    const changed = Object.keys(this.#deployment).filter((part) => part in now && now[part] !== this.#deployment[part]);
+    const changed = this.#changed(now);
     if (changed.length === 0) return;
     this.#deployment = { ...this.#deployment, ...now };
     const message = `${when}, ${changed.join(' and ')} had been reloaded, replaced or stopped since the run began`;
@@ -177,7 +315,7 @@ export class Checkpoints {
 }
 
 /** A worker, as it describes itself by its control port; or a server, as the admin UI has it. */
-type Counted = Pick<WorkerStats, 'worker' | 'pid' | 'uptimeSeconds' | 'connections'> & {
+type Counted = Pick<WorkerStats, 'worker' | 'instance' | 'pid' | 'uptimeSeconds' | 'connections' | 'accepted'> & {
   host: WorkerStats['host'] | string;
 };
 
@@ -198,8 +336,8 @@ function showsConnections({ reading }: TargetReading, targets: TargetReading[]):
   return targets.length === 1 || containerCpuSeconds !== undefined;
 }
 
-function processOf({ host, pid }: Counted): string {
-  return JSON.stringify([host, pid]);
+function processOf({ host, pid, instance }: Counted): string {
+  return instance ?? JSON.stringify([host, pid]);
 }
 
 /** Of each process once, however many control URLs lead to it: that has its own reason, WORKER_REPEATED. */

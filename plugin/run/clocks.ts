@@ -3,15 +3,13 @@
  * them. So a worker's clock is read before and after the broadcasts, and a time that it reports in between is converted to
  * the run's clock along the straight line through both readings.
  */
+import { SAME_CLOCK_US } from '../../protocol/clock-line.ts';
 import type { ClockOffset, ControlClients } from '../samplers/index.ts';
 
 export interface WorkerClock {
   begin: ClockOffset;
   end?: ClockOffset;
 }
-
-/** Processes of one host read one clock, unless somebody moved it (time namespaces, virtual machines' snapshots). */
-export const SAME_CLOCK_US = 1000;
 
 /**
  * @param here of each worker: whether it runs on this host

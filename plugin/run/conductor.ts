@@ -4,21 +4,24 @@
  * Writes everything into the context's measurements.
  */
 
+import { monotonicUs } from '../../protocol/clock.ts';
 import type { OverTime } from '../script/over-time.ts';
 import { arrivalsOf } from '../script/phases.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
-import { measureBroadcasts, measureIdle } from './broadcast-window.ts';
+import { measureBroadcasts, measureIdle, measureUnloaded } from './broadcast-window.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { endMessages, measureMessages } from './client-messages.ts';
 import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
+import { measureFault } from './fault/measure.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import type { LayerBytes, OverTimeMeasured } from './measurements.ts';
+import { identityOf, type LayerBytes, type OverTimeMeasured } from './measurements.ts';
 import { measureChurn, measureWave, newOverTime } from './over-time.ts';
 import { checkPath, measureOwnEvent } from './own-event/window.ts';
 import type { Arrivals } from './population.ts';
 import { addPhase, endRamp } from './ramps.ts';
 import { readInService } from './readings.ts';
+import { withRedisCpu } from './redis-window.ts';
 import { measureSingleRoundTrips } from './round-trips.ts';
 import { warmUp } from './warm-up.ts';
 import { type Mark, mark, windowSince } from './windows.ts';
@@ -32,6 +35,7 @@ export type Stage =
   | 'after the wave'
   | 'churn'
   | 'hold'
+  | 'fault'
   | 'broadcasts'
   | 'drain'
   | 'disconnect'
@@ -71,7 +75,8 @@ export class Conductor {
   async prepare(): Promise<void> {
     const { control, measurements, sampler, population, here, signal } = this.#context;
     const { workers, others } = await this.#checkpoints.begin();
-    measurements.workersAtStart = workers.map(({ worker, pid }) => ({ worker, pid }));
+    measurements.workersAtStart = workers.map(identityOf);
+    measurements.redisStream = workers.find(({ stream }) => stream !== undefined)?.stream;
     measurements.collectionsCounted = workers.every(({ collections }) => collections !== undefined);
     if (others > 0) {
       const message = `${others} connections existed before the run, so the baseline includes them`;
@@ -82,9 +87,12 @@ export class Conductor {
     // An older number would include connections of the warm-up, which have left since.
     await population.gone(NUMBER_AGE_MS, signal);
     if (signal.aborted) return;
+    await control.eventLoops(true);
     sampler.start();
+    measurements.samplesBeganAtUs = monotonicUs();
     this.#enter('baseline');
     await this.#plateau((when) => this.#baseline(when));
+    await measureUnloaded(this.#context);
     await measureSingleRoundTrips(this.#context);
   }
 
@@ -125,25 +133,38 @@ export class Conductor {
     const { messages } = measurements;
     if (config.hold > 0) {
       await this.#during('hold', () =>
-        messages ? measureMessages(this.#context, messages) : measureIdle(this.#context),
+        withRedisCpu(this.#context, () =>
+          messages ? measureMessages(this.#context, messages) : measureIdle(this.#context),
+        ),
       );
     }
-    const { delivery, broadcasts } = config;
+    const { delivery, broadcasts, fault } = config;
     const onDrain = () => this.#enter('drain');
     if (delivery && delivery.seconds > 0) {
       await this.#during('broadcasts', () => measureOwnEvent(this.#context, delivery, onDrain));
     } else if (!delivery && broadcasts.count > 0) {
-      await this.#during('broadcasts', () => measureBroadcasts(this.#context, onDrain));
+      const meanwhile = async (leadMs: number) => {
+        const when = { leadMs, window: 'broadcasts' as const };
+        if (fault) await measureFault(this.#context, this.#checkpoints, fault, when);
+      };
+      await this.#during('broadcasts', () => measureBroadcasts(this.#context, onDrain, meanwhile));
+    } else if (fault) {
+      // Coming back is connecting once more.
+      await this.#during('fault', () =>
+        measureFault(this.#context, this.#checkpoints, fault, { leadMs: 0, window: 'ramp' }),
+      );
     }
     if (messages) await endMessages(this.#context);
     await this.#checkRedis();
     await this.#checkpoints.check('after the broadcasts');
     measurements.snapshots = await link.snapshots();
+    this.#checkpoints.checkEachWorker(measurements.snapshots);
     this.#checkEngines();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');
+    measurements.eventLoops = await control.eventLoops(false);
     const stats = await control.stats();
-    measurements.workersAtEnd = stats.map(({ worker, pid }) => ({ worker, pid }));
+    measurements.workersAtEnd = stats.map(identityOf);
     this.#enter('done');
   }
 
@@ -161,6 +182,7 @@ export class Conductor {
         context,
         'NOT_SETTLED',
         `some of ${this.#arrivals.count} virtual users did not connect and join in time`,
+        'lower RATE; does every flow join, and does the server acknowledge each `join_room`?',
       );
     }
     const connections = population.connections();
@@ -229,9 +251,10 @@ export class Conductor {
 
   /** The counts of an engine that does not answer are missing from every figure. */
   #checkEngines(): void {
-    const { unanswered } = this.#context.link;
+    const { unanswered, silentHosts } = this.#context.link;
     if (unanswered === 0) return;
-    const message = `Artillery's workers left ${unanswered} requests unanswered, and what they counted is not known`;
+    const where = silentHosts.size > 0 ? ` on ${[...silentHosts].join(', ')}` : '';
+    const message = `Artillery's workers${where} left ${unanswered} requests unanswered, and what they counted is not known`;
     addWarning(this.#context, 'ENGINE_SILENT', message, 'give the generator more CPU, or split the load');
   }
 
@@ -260,6 +283,8 @@ export class Conductor {
     }
     const when = 'after all had left';
     await this.#checkpoints.check(when);
+    // Processes that a fault has replaced have another baseline.
+    if (measurements.fault) return;
     const { layers, falling } = await measureSettled(this.#context, when, 'there is no residual');
     measurements.afterDisconnect = without(layers, falling);
     record.append('after-disconnect', { layers: measurements.afterDisconnect });

@@ -4,7 +4,7 @@
  */
 
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
-import type { PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
+import type { ObserverClients, PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
 import type { Control } from './control.ts';
@@ -16,15 +16,30 @@ import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record/record.ts';
+import type { ResourceWindows } from './resource-windows.ts';
+import type { Target } from './target.ts';
 
 export interface RunContext {
   config: Settings;
   /** Written as the run goes on. */
   measurements: Measurements;
   record: Pick<RunRecord, 'append'>;
-  link: Pick<EngineLink, 'status' | 'warmUp' | 'snapshots' | 'freeze' | 'sight' | 'messages' | 'tell' | 'unanswered'>;
+  link: Pick<
+    EngineLink,
+    | 'status'
+    | 'warmUp'
+    | 'snapshots'
+    | 'freeze'
+    | 'sight'
+    | 'messages'
+    | 'fault'
+    | 'tell'
+    | 'unanswered'
+    | 'silentHosts'
+  >;
   control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
+  resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'>;
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
@@ -37,10 +52,16 @@ export interface RunContext {
   population: Omit<Population, 'close'>;
   /** What identifies each part of the deployment: process ids, and Redis's id of its run. Unknown parts are missing. */
   deployment(): Promise<Record<string, string>>;
+  /** As `Target.openFiles`. */
+  openFiles(): Promise<number | undefined>;
+  /** If it is one of ours. */
+  stack: Target['stack'];
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'traffic' | 'lastFailure'> | undefined;
   /** The server's own metrics, if the run reads them. */
   metrics: Pick<PrometheusTargets, 'readEach'> | undefined;
+  /** On hosts of a proxy or Redis, if there are any. */
+  observers: Pick<ObserverClients, 'gone'> | undefined;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
   /** For each worker, whether it runs on this machine. */

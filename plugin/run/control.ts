@@ -5,17 +5,34 @@ import { tellMemory } from '../script/worker-sources.ts';
 
 export type Control = Pick<
   ControlClients,
-  'size' | 'stats' | 'batches' | 'gc' | 'time' | 'members' | 'broadcast' | 'close'
+  | 'size'
+  | 'stats'
+  | 'resources'
+  | 'batches'
+  | 'eventLoops'
+  | 'gc'
+  | 'time'
+  | 'members'
+  | 'servers'
+  | 'addresses'
+  | 'reachable'
+  | 'broadcast'
+  | 'close'
 >;
 
 /** Of a server without control ports. */
 export const NO_CONTROL: Control = {
   size: 0,
   stats: async () => [],
+  resources: async () => [],
   batches: async () => [],
+  eventLoops: async () => [],
   gc: async () => {},
   time: async () => [],
   members: async () => 0,
+  servers: async () => undefined,
+  addresses: async () => ({}),
+  reachable: (via) => via,
   broadcast: async () => {
     throw new Error('no control port');
   },

@@ -1,18 +1,20 @@
-/** How busy the load generator itself was: if it lags, its own queue is part of the latencies. */
+/** How busy the load generator itself was, and what stopped it: if it lags, its own queue is part of the latencies. */
 import type { RunContext } from './context.ts';
 import type { EngineSnapshot } from './link.ts';
 import type { GeneratorLoop, GeneratorWindow } from './measurements.ts';
 
 /** Starts a window; what happened before does not count. */
-export async function resetGenerator({ link, ledger }: RunContext): Promise<void> {
+export async function resetGenerator({ link, ledger, resources }: RunContext): Promise<void> {
+  await resources.begin();
   if (ledger) await link.snapshots();
 }
 
 /** Ends the window. Of several ramps, the worst one of each loop counts. @returns what the engines have counted */
 export async function noteGenerator(
-  { link, ledger, measurements }: RunContext,
+  { link, ledger, measurements, resources }: RunContext,
   window: GeneratorWindow,
 ): Promise<EngineSnapshot[]> {
+  await resources.end(window, measurements);
   if (!ledger) return [];
   const snapshots = await link.snapshots();
   const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [

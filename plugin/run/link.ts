@@ -1,9 +1,11 @@
 /** The run's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
 import type { Carrier } from '../../protocol/carrier.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type {
   EngineIdentity,
   EngineMessage,
+  FaultOrder,
   FleetSnapshot,
   FleetStatus,
   FreezeOrder,
@@ -19,12 +21,17 @@ import { sumMessages } from '../../protocol/sum-counts.ts';
 /** What an engine and its fleet have counted, and which engine that is. */
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
+/** A ledger row, and which host it is of, if there are several. */
+export type HostedRow = FrozenBroadcast & { host?: string };
+
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
 /** An engine that does not answer for this long counts as dead: its worker thread may have crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
 /** Starting the fleet's processes takes a second or two. */
 const READY_TIMEOUT_MS = 60_000;
+/** For the start to have reached all hosts when its time has come. */
+const START_LEAD_US = 500_000;
 
 /** Of an engine that has not reported. */
 export const NO_STATUS: FleetStatus = {
@@ -46,8 +53,11 @@ export class EngineLink {
   onFailed: (failure: Extract<EngineMessage, { type: 'failed' }>) => void = () => {};
   /** Requests that an engine left without an answer. */
   unanswered = 0;
+  /** If there are several: those of such engines. */
+  readonly silentHosts = new Set<string>();
   readonly #carrier: Carrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
+  readonly #hosts: number | undefined;
   readonly #ready = Promise.withResolvers<void>();
   /** Arrivals may begin. */
   #started = false;
@@ -58,9 +68,14 @@ export class EngineLink {
   /**
    * @param carrier closed by `close()`
    * @param replyTimeoutMs how long to wait for an engine's answer
+   * @param hosts how many there are, if the carrier leads to other hosts
    */
-  constructor(carrier: Carrier<RunMessage, EngineMessage>, replyTimeoutMs = REPLY_TIMEOUT_MS) {
+  constructor(
+    carrier: Carrier<RunMessage, EngineMessage>,
+    { replyTimeoutMs = REPLY_TIMEOUT_MS, hosts }: { replyTimeoutMs?: number; hosts?: number } = {},
+  ) {
     this.#replyTimeoutMs = replyTimeoutMs;
+    this.#hosts = hosts;
     // Nobody awaits it if the start fails earlier.
     this.#ready.promise.catch(() => {});
     this.#carrier = carrier;
@@ -77,7 +92,7 @@ export class EngineLink {
   }
 
   /**
-   * Waits for the first engine.
+   * Waits for the first engine, of each host if there are several.
    * @throws CapacityError ENGINE_MISSING, or the signal's reason
    */
   async ready(signal: AbortSignal): Promise<void> {
@@ -107,7 +122,8 @@ export class EngineLink {
   /** Lets arrivals begin, also in engines that come later. */
   start(): void {
     this.#started = true;
-    this.#carrier.send({ type: 'start' });
+    const atUs = this.#hosts === undefined ? {} : { atUs: monotonicUs() + START_LEAD_US };
+    this.#carrier.send({ type: 'start', ...atUs });
   }
 
   tell(message: Extract<RunMessage, { type: 'release' | 'finish' }>): void {
@@ -119,14 +135,21 @@ export class EngineLink {
     return replies.flatMap((reply) => (reply.type === 'snapshot' ? [{ ...reply.snapshot, from: reply.from }] : []));
   }
 
-  async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
+  async freeze(broadcasts: FreezeOrder[]): Promise<HostedRow[]> {
     const replies = await this.#ask((requestId) => ({ type: 'freeze', requestId, broadcasts }));
-    return replies.flatMap((reply) => (reply.type === 'frozen' ? reply.rows : []));
+    return replies.flatMap((reply) => {
+      if (reply.type !== 'frozen') return [];
+      return this.#hosts === undefined ? reply.rows : reply.rows.map((row) => ({ ...row, host: reply.from.host }));
+    });
   }
 
-  /** @param watch whether ids of the own event that appear from now on are counted @returns one for each fleet process */
-  async sight(watch: boolean): Promise<Sightings[]> {
-    const replies = await this.#ask((requestId) => ({ type: 'sight', requestId, watch }));
+  /**
+   * @param watch whether ids of the own event that appear from now on are counted
+   * @param outside ids that are none of the run's: their rows are given up
+   * @returns one for each fleet process
+   */
+  async sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
+    const replies = await this.#ask((requestId) => ({ type: 'sight', requestId, watch, outside }));
     return replies.flatMap((reply) => (reply.type === 'sighted' ? reply.sightings : []));
   }
 
@@ -134,6 +157,11 @@ export class EngineLink {
   async messages(stage: MessageStage): Promise<MessageCounts> {
     const replies = await this.#ask((requestId) => ({ type: 'messages', requestId, stage }));
     return sumMessages(replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : [])));
+  }
+
+  /** @returns when all fleets have begun to count, or have ended it */
+  async fault(order: FaultOrder): Promise<void> {
+    await this.#ask((requestId) => ({ type: 'fault', requestId, order }));
   }
 
   /** Asks the engines to close everything they hold. Idempotent. */
@@ -150,6 +178,7 @@ export class EngineLink {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         this.unanswered += waiting.engines.size;
+        if (this.#hosts !== undefined) for (const engine of waiting.engines) this.silentHosts.add(hostOf(engine));
         waiting.done();
       }, this.#replyTimeoutMs);
       const waiting = {
@@ -170,7 +199,8 @@ export class EngineLink {
     const engine = keyOf(message.from);
     if (message.type === 'ready') {
       this.#statuses.set(engine, { ...NO_STATUS });
-      this.#ready.resolve();
+      const hosts = new Set([...this.#statuses.keys()].map(hostOf));
+      if (hosts.size >= (this.#hosts ?? 1)) this.#ready.resolve();
       if (this.#started) this.start();
     } else if (message.type === 'status') this.#statuses.set(engine, message.status);
     else if (message.type === 'failed') this.onFailed(message);
@@ -185,6 +215,11 @@ export class EngineLink {
 
 function keyOf({ host, engine }: EngineIdentity): string {
   return `${host}/${engine}`;
+}
+
+/** @param key as of `keyOf` */
+function hostOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('/'));
 }
 
 function engineMissing(): CapacityError {

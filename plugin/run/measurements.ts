@@ -2,17 +2,19 @@
 import { basename } from 'node:path';
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../protocol/connection.ts';
-import type { WorkerBatches } from '../../protocol/events.ts';
-import type { EngineIdentity, EventLoopHealth, FrozenBroadcast } from '../../protocol/link.ts';
+import type { WorkerBatches, WorkerEventLoop, WorkerResources, WorkerStats } from '../../protocol/events.ts';
+import type { FaultKind } from '../../protocol/fault.ts';
+import type { EngineIdentity, EventLoopHealth } from '../../protocol/link.ts';
 import type { LatencyFrom } from '../../protocol/result/latency.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Thinned } from '../samplers/index.ts';
 import type { RedisTraffic } from '../samplers/redis.ts';
 import type { Repeated } from '../script/flow.ts';
 import type { Settings } from '../script/settings.ts';
-import type { SentBroadcast } from './broadcasts.ts';
+import type { SentBroadcast, UnsentBroadcast } from './broadcasts.ts';
 import type { WorkerClock } from './clocks.ts';
-import type { EngineSnapshot } from './link.ts';
+import type { EngineSnapshot, HostedRow } from './link.ts';
+import type { EachBroadcast } from './own-event/rows.ts';
 import { receiversRoom } from './receivers/receivers-room.ts';
 import type { SentinelReceipts } from './receivers/sentinel.ts';
 
@@ -66,6 +68,23 @@ export interface Ramp {
   connections: number;
 }
 
+/** One of several hosts that bring the load, and what is known of it. */
+export interface GeneratorHost {
+  host: string;
+  cores: number;
+  /** Of its share. */
+  arrivals: number;
+  /** When its first phase began, on the run's clock. */
+  beganAtUs: number | undefined;
+  /** Why it was gone before the end. */
+  lost: string | undefined;
+  /** How far the run's clock is ahead of its own, and the largest possible error of a converted time. */
+  clock: { offsetUs: number; boundUs: number } | undefined;
+  /** Of all its cores, by window: the ramp in which least was idle. */
+  cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
+  peakBytes: { fleet: number; artillery: number; used: number | null };
+}
+
 export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
 
 /** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
@@ -77,9 +96,54 @@ export interface GeneratorLoop extends EventLoopHealth {
   process: number;
 }
 
-interface WorkerIdentity {
+/** What a quota of CPU time did in a window. */
+export interface Throttled {
+  /** That it is worth. */
+  cores: number;
+  /** In which there was something to run. */
+  periods: number;
+  /** Of these, those in which the quota was used up. */
+  throttledPeriods: number;
+  throttledMs: number;
+}
+
+export type ThrottledWindows = Partial<Record<GeneratorWindow, Throttled>>;
+
+export interface WorkerIdentity {
   worker: string;
   pid: number;
+  /** Of versions that have one. */
+  instance?: string;
+}
+
+export function identityOf({ worker, pid, instance }: WorkerStats): WorkerIdentity {
+  return { worker, pid, ...(instance !== undefined && { instance }) };
+}
+
+/** In containers, a process that starts anew has the same id again. */
+export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIdentity): boolean {
+  return before?.pid === now.pid && before.instance === now.instance;
+}
+
+/** A planned fault. */
+export interface FaultMeasured {
+  kind: FaultKind;
+  /** The user's, if that is the fault. */
+  command: string[] | undefined;
+  /** On the run's clock, and on the sampler's time: just before it. */
+  atUs: number;
+  t: number;
+  /** Until whatever caused it was done; undefined if it failed. */
+  tookMs: number | undefined;
+  /** When all connections were back or given up, and all workers answered; or time was up. */
+  over: { atUs: number; t: number } | undefined;
+  /** Parts of the deployment that it replaced, as planned. */
+  replaced: string[];
+  /** Workers that restarted meanwhile, and were not to, or not again. */
+  restarted: string[];
+  workers: { before: WorkerIdentity[]; after: WorkerIdentity[] };
+  /** Connections by worker. */
+  perWorker: { before: Record<string, number>; after: Record<string, number> };
 }
 
 export interface OwnEventMeasured {
@@ -100,15 +164,20 @@ export interface OwnEventMeasured {
   bytes: number;
   /** Of these, how many were too many for the ledgers. */
   skipped: number;
+  /** Whose payload has no usable time, although latency counts from those of others. */
+  untimed: number;
+  /** What no row tells, as rows may stand for several broadcasts; undefined until they are finalized. */
+  each: EachBroadcast | undefined;
   /** Of a copy without an id. */
   example: string | undefined;
 }
 
 /** The adapter's Redis, during the broadcasts. */
-export interface RedisMeasured extends Omit<RedisTraffic, 'inBytes' | 'outBytes'> {
-  /** Received and sent, without the run's own requests. */
-  inBytes: number;
-  outBytes: number;
+export interface RedisMeasured {
+  /** Each node of a cluster, or the one Redis. Bytes are those of the broadcasts, without the run's own requests. */
+  nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
+  /** Of all nodes, for the broadcasts, as far as it is known what else they do. */
+  cpuUs: number;
 }
 
 export interface MessagesMeasured {
@@ -168,30 +237,64 @@ export interface Measurements {
   uncollected: string[];
   /** Figures that still fell when the baseline was read. */
   fallingAtBaseline: string[];
-  /** The hold, in parts: `idle`, or `messages` if connections send some. */
-  cpu: { ramps: CpuWindow[]; idle: CpuWindow[]; messages: CpuWindow[]; broadcast: CpuWindow | undefined };
+  /** The hold, in parts: `idle`, or `messages` if connections send some. The broadcasts in parts, the last one with the drain. */
+  cpu: {
+    /** Before the first connection, in parts. */
+    unloaded: CpuWindow[];
+    ramps: CpuWindow[];
+    idle: CpuWindow[];
+    messages: CpuWindow[];
+    broadcasts: CpuWindow[];
+  };
+  /** Of each worker, if it can record it; times are on the sampler's time. */
+  eventLoops: WorkerEventLoop[];
+  /** Zero of the sampler's time; undefined before. */
+  samplesBeganAtUs: number | undefined;
   /** On the sampler's time. */
   stages: Result['stages'];
   redis: RedisMeasured | undefined;
+  /** Redis's CPU while connections were held; null if that was not measured. */
+  redisIdleCpuUsPerSec: number | null;
+  /** Key of the adapter's Redis stream, if it writes to one. */
+  redisStream: string | undefined;
   /** In the order of `workersAtStart`. */
   clocks: WorkerClock[];
   sent: SentBroadcast[];
   /** Broadcasts that no worker sent, and why. */
-  unsent: { seq: number; message: string }[];
-  frozen: FrozenBroadcast[];
+  unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[];
+  frozen: HostedRow[];
+  /** If the scenario plans one, and it has come. */
+  fault: FaultMeasured | undefined;
   /** If an event of the server's own was counted in place of the contract's broadcasts. */
   ownEvent: OwnEventMeasured | undefined;
   /** If connections send messages again and again. */
   messages: MessagesMeasured | undefined;
   snapshots: EngineSnapshot[];
   generator: GeneratorLoop[];
+  /** By worker, and for the generator by an empty name: where a quota limits its CPU time. */
+  readonly throttled: Map<string, ThrottledWindows>;
+  /**
+   * Kernel of a machine with workers → percent of its cores. By an empty name: of the CPUs that the generator may run on, if
+   * these are not all.
+   */
+  readonly machineIdle: Map<string, Partial<Record<GeneratorWindow, number>>>;
+  /** At the end of the last window, with the highest so far of what goes up and down; of the workers that tell. */
+  workerResources: WorkerResources[];
   /** Room of the run's own receivers, probe and sentinel. */
   readonly receiversRoom: string;
   /** From its join on, just before the broadcasts. */
   sentinel: SentinelReceipts | undefined;
+  /** Undefined if this host brings the load itself. */
+  hosts: GeneratorHost[] | undefined;
   /** When the probe's connection ended before the run released it. */
   probeLeftAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] };
+  /** The worker that published each of them. */
+  roundTripPublishers: { single: string[]; underLoad: string[] };
+  /** Which the server cannot have measured, by what the probe saw, with their bounds. `roundTripUs` may be NaN. */
+  impossibleRoundTrips: { seq: number; roundTripUs: number; leastUs: number; mostUs: number }[];
+  /** Joins name other workers than those that count the connections. */
+  misnamed: boolean;
   workersAtStart: WorkerIdentity[];
   workersAtEnd: WorkerIdentity[];
   /** Outcomes of Artillery's `ensure` checks. */
@@ -200,6 +303,8 @@ export interface Measurements {
   warnings: Reason[];
   /** Set when the run ended early. */
   aborted: Reason | undefined;
+  /** By Ctrl-C or SIGTERM, as `aborted` says. */
+  stoppedByUser: boolean;
 }
 
 export function newOwnEvent(
@@ -208,8 +313,9 @@ export function newOwnEvent(
   publisher: OwnEventMeasured['publisher'],
   givesIds: boolean,
 ): OwnEventMeasured {
-  const nothing = { published: 0, seen: 0, bytes: 0, skipped: 0, sentAtUnusable: undefined, example: undefined };
-  return { event, idPath, publisher, givesIds, latencyFrom: 'first receipt', ...nothing };
+  const unknown = { sentAtUnusable: undefined, each: undefined, example: undefined };
+  const nothing = { published: 0, seen: 0, bytes: 0, skipped: 0, untimed: 0 };
+  return { event, idPath, publisher, givesIds, latencyFrom: 'first receipt', ...nothing, ...unknown };
 }
 
 /** @param scenario as of `scenarioName` */
@@ -256,26 +362,39 @@ export function newMeasurements(
     collectionsCounted: false,
     uncollected: [],
     fallingAtBaseline: [],
-    cpu: { ramps: [], idle: [], messages: [], broadcast: undefined },
+    cpu: { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] },
+    eventLoops: [],
+    samplesBeganAtUs: undefined,
     stages: [],
     redis: undefined,
+    redisIdleCpuUsPerSec: null,
+    redisStream: undefined,
     clocks: [],
     sent: [],
     unsent: [],
     frozen: [],
+    fault: undefined,
     ownEvent: undefined,
     messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,
     snapshots: [],
     generator: [],
+    throttled: new Map(),
+    machineIdle: new Map(),
+    workerResources: [],
     receiversRoom: receiversRoom(rooms),
     sentinel: undefined,
+    hosts: undefined,
     probeLeftAtUs: undefined,
     roundTripsUs: { single: [], underLoad: [] },
+    roundTripPublishers: { single: [], underLoad: [] },
+    impossibleRoundTrips: [],
+    misnamed: false,
     workersAtStart: [],
     workersAtEnd: [],
     thresholds: [],
     warnings: [],
     aborted: undefined,
+    stoppedByUser: false,
   };
 }
 

@@ -1,16 +1,33 @@
 /** Opens what a run measures with, in the order in which a mistake is reported best: the target before everything else. */
+import { totalmem } from 'node:os';
+import { readCgroup } from '../../protocol/cgroup.ts';
+import type { ClientKind } from '../../protocol/connection.ts';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import { ControlClients, PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
+import { lowestLimit } from '../../protocol/usable.ts';
+import { hasHandle } from '../fleet/light/deflate/zlib-context.ts';
+import {
+  ControlClients,
+  FURTHER_LAYERS,
+  type Layer,
+  type LayerPids,
+  layersFor,
+  ObserverClients,
+  PrometheusTargets,
+  RedisReader,
+  Sampler,
+} from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
 import { tellMemory } from '../script/worker-sources.ts';
+import { requireAllWorkers } from './all-workers.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
-import { NO_CONTROL, withoutControl } from './control.ts';
+import { type Control, NO_CONTROL, withoutControl } from './control.ts';
+import { requireFault } from './fault/require-fault.ts';
 import type { EngineLink } from './link.ts';
 import { type Measurements, newOwnEvent } from './measurements.ts';
 import { tryDelivery } from './own-event/trial.ts';
@@ -22,6 +39,7 @@ import { noProbe, Probe } from './receivers/probe.ts';
 import { Publishers } from './receivers/publishers.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record/record.ts';
+import { ResourceWindows } from './resource-windows.ts';
 import { singleRoom } from './round-trips.ts';
 import { openTarget, type Target } from './target.ts';
 
@@ -53,13 +71,17 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
   const target = await opening;
   const config = target.control ? options.config : withoutControl(options.config);
+  requireFault(config.fault, target);
   Object.assign(measurements, { target: target.url, profile: target.profile, control: target.control !== undefined });
   const connection = { ...config.connection, url: new URL(target.url).origin };
   const probe = target.control ? await Probe.connect(connection, signal) : await nobody(connection, signal, log);
   if (probe instanceof Probe) closers.add(() => probe.close());
-  await offerCompression(connection, options);
-  const control = target.control ? await ControlClients.connect(target.control.urls, target.control.token) : NO_CONTROL;
+  await offerCompression(connection, config.engineOptions?.client, options);
+  const control = target.control
+    ? await ControlClients.connect(target.control.urls, target.control.token, target.control)
+    : NO_CONTROL;
   closers.add(() => control.close());
+  if (target.control) await requireAllWorkers(control, log, signal);
   // A server that refuses the scenario's room ends the run here, before any load.
   await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
@@ -68,6 +90,10 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
 
   const queries = config.workerSources?.prometheus;
   const metrics = queries && (await PrometheusTargets.open(queries));
+
+  const observing = config.observers;
+  const observers = observing && (await ObserverClients.open(observing.each, observing.token, observing.tls));
+  if (observers) closers.add(() => observers.close());
 
   const adminUi = await openAdminUi(config, connection, options);
 
@@ -78,6 +104,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const sentinel = ledger && target.control && !config.delivery ? await Sentinel.start(connection, signal) : undefined;
   if (sentinel) closers.add(() => sentinel.close());
   const fleetPids = (await link.snapshots()).flatMap(({ processes }) => processes.map(({ pid }) => pid));
+  const generator: LayerPids = measurements.hosts ? {} : { fleet: fleetPids, artillery: [process.pid] };
   const population = ledger
     ? new FleetPopulation(link, measurements.control || config.delivery !== undefined)
     : new ServerPopulation(control, 1);
@@ -89,32 +116,53 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const sampler = new Sampler({
     redis,
     prometheus: metrics,
+    observers,
     workers: target.control && control,
     notShared: whyNotShared(measurements),
-    pids: async () => ({ ...(await target.pids(workers)), fleet: fleetPids, artillery: [process.pid] }),
+    layers: layersOf(measurements, observers?.layers ?? []),
+    pids: async () => ({ ...(await target.pids(workers)), ...generator }),
     connections: () => population.connections(),
   });
   closers.add(() => sampler.close());
-  const deployment = () => identify(target, redis, metrics);
+  const deployment = () => identify(target, control, redis, metrics, observers);
+  const openFiles = () => target.openFiles();
   signal.throwIfAborted();
   const holds = ledger || config.external;
   const receivers = { probe, sentinel, publishers, adminUi };
-  const measuring = { link, control, sampler, ...receivers, connection, population, redis, metrics, deployment };
+  const parts = { connection, population, redis, metrics, observers, deployment, openFiles, stack: target.stack };
+  const resources = new ResourceWindows(() => control.resources());
+  const measuring = { link, control, sampler, resources, ...receivers, ...parts };
   return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
 }
 
 /** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */
 async function offerCompression(
   connection: ConnectionTarget,
+  client: ClientKind | undefined,
   { measurements, log, signal }: ResourceOptions,
 ): Promise<void> {
   if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
   measurements.serverCompresses = await grantsCompression(connection, signal);
+  if (measurements.compression && client === 'light' && !hasHandle()) {
+    log(
+      `Node ${process.version} has another zlib than the light client knows, so it inflates by Node's public functions, ` +
+        'which takes four to seven times the CPU.',
+    );
+  }
   if (!measurements.serverCompresses || measurements.compression) return;
   log(
     'The server compresses for clients that offer it, as browsers do. The connections of this run do not, so its figures are ' +
       'without compression; COMPRESSION=on measures with it.',
   );
+}
+
+function layersOf({ sharedHost, control }: Measurements, observed: readonly string[]): readonly Layer[] {
+  const inContainer = lowestLimit(readCgroup().memory, totalmem()) !== undefined;
+  return [
+    ...layersFor(observed),
+    ...(inContainer ? [FURTHER_LAYERS.container] : []),
+    ...(control && !sharedHost ? [FURTHER_LAYERS.workerMachines] : []),
+  ];
 }
 
 function whyNotShared({ sharedHost, control }: Measurements): string | undefined {
@@ -175,13 +223,22 @@ async function nobody(
 /** Workers are identified by their own statistics. A Redis that does not answer has its own reason, REDIS_GONE. */
 async function identify(
   target: Target,
+  control: Control,
   redis: RedisReader | undefined,
   metrics: PrometheusTargets | undefined,
+  observers: ObserverClients | undefined,
 ): Promise<Record<string, string>> {
-  const [reading, reported] = await Promise.all([redis?.read(), metrics?.read().catch(() => undefined)]);
+  const [reading, reported, addresses, observed] = await Promise.all([
+    redis?.read(),
+    metrics?.read().catch(() => undefined),
+    control.addresses(),
+    observers?.identities(),
+  ]);
   return {
     ...target.identities(),
-    ...(reading && { Redis: reading.runId }),
-    ...(reported && { 'a process of which the metrics are': reported.identity }),
+    ...addresses,
+    ...observed,
+    ...reading?.runIds,
+    ...(reported && !metrics?.alternates && { 'a process of which the metrics are': reported.identity }),
   };
 }

@@ -1,10 +1,12 @@
 /** What is measured: our own stack that is already up, one that this run starts, or the user's own server. */
 import { CapacityError } from '../../protocol/errors.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
+import type { StackFault } from '../../protocol/fault.ts';
 import { thisHost } from '../../protocol/host.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
+import { partsReplacedBy, whyNot } from '../../server/stack/fault.ts';
 import { listens } from '../../server/stack/ports.ts';
-import { defaultStateDir, findStack, type Stack, startStack } from '../../server/stack/stack.ts';
+import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../server/stack/stack.ts';
 import { type LayerPids, ServerProcesses } from '../samplers/index.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
@@ -13,16 +15,28 @@ export interface Target {
   url: string;
   profile: 'full' | 'embedded' | 'remote';
   /** Of the workers; undefined where nobody may ask them. */
-  control: { urls: string[]; token: string } | undefined;
+  control: Settings['control'];
   redisUrl: string | undefined;
   /** Processes of the deployment on this machine. */
   pids(workers: WorkerStats[]): Promise<LayerPids>;
   /** Processes of each part of the deployment that is known, as `Stack.identities`. */
   identities(): Record<string, string>;
+  /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
+  openFiles(): Promise<number | undefined>;
+  /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
+  stack: FaultyStack | undefined;
   /** The processes of the workers are known to run on this machine; otherwise only they themselves can tell. */
   isHere: boolean;
   /** Takes down what the run started, and nothing else. Idempotent. */
   close(): Promise<void>;
+}
+
+/** What planned faults need of a stack. */
+export interface FaultyStack extends Pick<Stack, 'fault' | 'restarts'> {
+  /** @returns why it cannot suffer the fault; undefined if it can */
+  whyNot(fault: StackFault): string | undefined;
+  /** @returns names of its parts: workers, `nginx`, `Redis` */
+  partsReplacedBy(fault: StackFault): string[];
 }
 
 const HANDSHAKE_TIMEOUT_MS = 3000;
@@ -55,6 +69,7 @@ export async function openTarget(
   if (found.status === 'up' && Number(new URL(found.stack.state.target).port) === port) {
     if (found.stack.state.ownerPid !== undefined) throw inUse(found.stack.state.ownerPid);
     if (found.stack.state.target.startsWith('https:') !== config.tls) throw otherTls(config.tls);
+    assertRedisNodes(config.redisNodes, found.stack.state);
     log(`Using the stack that is up at ${url.origin}; it stays up.`);
     return ofStack(found.stack, async () => {});
   }
@@ -67,16 +82,18 @@ export async function openTarget(
     log(`Cleaning up a stack left by a killed run (${found.reason}).`);
     await found.clean();
   }
-  const { profile, tls, workers, redisUrl } = config;
+  const { profile, tls, workers, redisUrl, redisNodes } = config;
   const { compression } = config.connection;
   log(describeStart(config));
-  const stack = await startStack({ profile, port, tls, compression, connections, workers, redisUrl, stateDir }, signal);
+  const redis = { redisUrl, redisNodes };
+  const stack = await startStack({ profile, port, tls, compression, connections, workers, ...redis, stateDir }, signal);
   return ofStack(stack, () => stack.close());
 }
 
-function describeStart({ profile, redisUrl, tls }: Settings): string {
+function describeStart({ profile, redisUrl, redisNodes = 1, tls }: Settings): string {
   if (profile === 'embedded') return 'Starting one Socket.IO worker with the in-memory adapter (profile: embedded).';
-  return `Starting ${redisUrl ? 'PM2 workers and nginx' : 'Redis, PM2 workers and nginx'}${tls ? ', which speaks TLS' : ''}.`;
+  const redis = redisNodes > 1 ? `a Redis Cluster of ${redisNodes} nodes, ` : 'Redis, ';
+  return `Starting ${redisUrl ? '' : redis}PM2 workers and nginx${tls ? ', which speaks TLS' : ''}.`;
 }
 
 function ofStack(stack: Stack, close: () => Promise<void>): Target {
@@ -84,7 +101,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
   return {
     url: target,
     profile,
-    control: { urls: workers.map(({ controlUrl }) => controlUrl), token },
+    control: { urls: workers.map(({ controlUrl }) => controlUrl), token, tls: {} },
     redisUrl,
     pids: async () => {
       const now = await stack.refresh();
@@ -92,10 +109,17 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
         worker: now.workers.map(({ pid }) => pid).filter((pid) => pid > 0),
         pm2: present(now.pm2Pid),
         nginx: [...present(now.nginxPid), ...now.nginxWorkerPids],
-        redis: present(now.redisPid),
+        redis: now.redisNodes.map(({ pid }) => pid),
       };
     },
     identities: () => stack.identities(),
+    openFiles: async () => undefined,
+    stack: {
+      fault: (fault) => stack.fault(fault),
+      restarts: () => stack.restarts(),
+      whyNot: (fault) => whyNot(fault, stack.state),
+      partsReplacedBy: (fault) => partsReplacedBy(fault, stack.state),
+    },
     isHere: true,
     close,
   };
@@ -128,6 +152,8 @@ function ownServer({ target: url, control, redisUrl, workerSources: sources }: S
       worker: processes?.pids() ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
     }),
     identities: (): Record<string, string> => (processes ? { "the server's processes": processes.identity() } : {}),
+    openFiles: async () => (control ? undefined : processes?.openFiles()),
+    stack: undefined,
     isHere: processes !== undefined,
     close: async () => {},
   };
@@ -189,6 +215,15 @@ function otherTls(tls: boolean): CapacityError {
     `the stack that is up ${stack}`,
     `take it down (npx socketio-capacity stack down), or ${fix}`,
   );
+}
+
+/** @throws CapacityError STACK_REDIS */
+function assertRedisNodes(wanted: number | undefined, { redisNodes: { length } }: StackState): void {
+  if (wanted === undefined || wanted === length) return;
+  const has =
+    length === 0 ? 'no Redis of its own' : length === 1 ? 'a single Redis' : `a Redis Cluster of ${length} nodes`;
+  const fix = 'take it down (npx socketio-capacity stack down), or leave REDIS_NODES out';
+  throw new CapacityError('STACK_REDIS', `the stack that is up has ${has}, and REDIS_NODES asks for ${wanted}`, fix);
 }
 
 function inUse(ownerPid: number): CapacityError {

@@ -78,7 +78,8 @@ function warmUpAlone({ connection, signal }: RunContext, { connections, together
 /** Each worker publishes; the members at that time receive them. */
 async function broadcastUntil({ control, config }: RunContext, signal: AbortSignal): Promise<void> {
   if (control.size === 0) return;
-  const order = { room: roomOf(config.room), bytes: config.broadcasts.bytes };
+  const { bytes, binary } = config.broadcasts;
+  const order = { room: roomOf(config.room), bytes, ...(binary && { binary }) };
   for (let seq = 1; !signal.aborted; seq++) {
     await control.broadcast({ ...order, seq }, seq % control.size);
     await pause(BROADCAST_INTERVAL_MS, signal);

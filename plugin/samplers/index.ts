@@ -1,10 +1,15 @@
-export { LAYERS } from './layers/index.ts';
+export { CpuTime } from './cpu-time.ts';
+export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
-export type { LayerPids } from './process-memory.ts';
+export { ObserverClients, type ObserverQuery } from './observers.ts';
+export { readProcesses } from './proc.ts';
+export { type LayerPids, processMemory } from './process-memory.ts';
+export type { ProcessOverTime } from './process-series.ts';
 export { PrometheusTargets, type TargetReading } from './prometheus-targets.ts';
 export { RedisReader } from './redis.ts';
 export type { LayerSample, SampleRow } from './sample-row.ts';
 export { Sampler } from './sampler.ts';
 export { ServerProcesses } from './server-processes.ts';
 export { Thinned } from './thinned.ts';
-export { type ClockOffset, ControlClients } from './workers.ts';
+export { tcpSocketsOf, workerMachines } from './worker-machines.ts';
+export { type ClockOffset, ControlClients, type EachControl } from './workers.ts';

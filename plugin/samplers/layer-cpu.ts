@@ -44,6 +44,8 @@ export function cpuPercent(layer: string, before: CpuPoint | undefined, now: Cpu
   const [from, to] = [before?.uses[layer], now.uses[layer]];
   if (before === undefined || from === undefined || to === undefined) return {};
   const busyUs = to.busyUs - from.busyUs;
+  // Reported by a process that has been replaced meanwhile.
+  if (busyUs < 0) return {};
   const wholeUs =
     to.idleUs === undefined || from.idleUs === undefined
       ? (now.atMs - before.atMs) * 1000

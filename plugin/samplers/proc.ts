@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import pidusage from 'pidusage';
-import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../protocol/auxv.ts';
+import { parseSmapsRollup } from '../../protocol/kernel.ts';
 
 export interface ProcessReading {
   rssBytes: number;
@@ -52,14 +53,6 @@ export function parseStat(line: string): ProcessReading | undefined {
     cpuUs: (Number(userTicks) + Number(systemTicks)) * TICK_US,
     startedAtUs: Number(startTicks) * TICK_US,
   };
-}
-
-/** Includes RSS, because it is exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
-export function parseSmapsRollup(text: string): { rssBytes: number; pssBytes: number } | undefined {
-  const rss = /^Rss:\s+(\d+) kB$/m.exec(text)?.[1];
-  const pss = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
-  if (rss === undefined || pss === undefined) return undefined;
-  return { rssBytes: Number(rss) * 1024, pssBytes: Number(pss) * 1024 };
 }
 
 /** Runs `ps` once for all pids; an unknown pid is missing in its result, or null there. */

@@ -6,6 +6,8 @@ export interface TargetReading {
   /** Undefined where there are no figures, for the reason in `failure`. */
   reading: PrometheusReading | undefined;
   failure: string | undefined;
+  /** Several processes answer there in turn. */
+  alternates: boolean;
 }
 
 export class PrometheusTargets {
@@ -25,13 +27,23 @@ export class PrometheusTargets {
     return this.#targets.reduce((sum, { failures }) => sum + failures, 0);
   }
 
+  /** Several processes answer in turn at one of the targets, so that nobody knows whose figures come next. */
+  get alternates(): boolean {
+    return this.#targets.some((target) => target.alternates);
+  }
+
   /** @returns the targets in the order of the options, each with its own figures; never rejects */
   readEach(): Promise<TargetReading[]> {
     return Promise.all(
       this.#targets.map((target) =>
         target.read().then(
-          (reading) => ({ url: target.url, reading, failure: undefined }),
-          ({ message }: Error) => ({ url: target.url, reading: undefined, failure: message }),
+          (reading) => ({ url: target.url, reading, failure: undefined, alternates: target.alternates }),
+          ({ message }: Error) => ({
+            url: target.url,
+            reading: undefined,
+            failure: message,
+            alternates: target.alternates,
+          }),
         ),
       ),
     );

@@ -1,6 +1,7 @@
 /** Memory and CPU as a server reports them itself, or cAdvisor for its container, as text for Prometheus. */
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../protocol/errors.ts';
+import { type Answer, AnsweringProcess } from './answering-process.ts';
 
 /** Figure → metric, of which every matching sample is added up. */
 export const PROMETHEUS_METRICS = {
@@ -34,15 +35,27 @@ interface Sample {
   atMs: number | undefined;
 }
 
+/** From the request to the end of the page. */
 const TIMEOUT_MS = 2000;
+/** A page of cAdvisor has some MB. */
+const MAX_BYTES = 64 * 1024 ** 2;
+/** A page that takes too long again and again is asked less often: whoever waits for it takes no samples. */
+const GIVE_UP_AFTER = 2;
+const RETRY_MS = 10_000;
 /** cAdvisor reads a container every 10 to 15 s and gives the time of it: older figures are of another state. */
 const MAX_AGE_MS = 20_000;
 const WANTED = new Set<string>([...Object.values(PROMETHEUS_METRICS), ...STARTED_AT]);
 
 export class PrometheusReader {
   readonly #query: PrometheusQuery;
+  readonly #process = new AnsweringProcess();
   /** Readings that failed. */
   failures = 0;
+  #timedOutInARow = 0;
+  #retryAtMs = 0;
+  #failure = new Error();
+  /** Readings follow each other, so that their order is that of the figures. */
+  #previous: Promise<unknown> = Promise.resolve();
 
   private constructor(query: PrometheusQuery) {
     this.#query = query;
@@ -50,6 +63,11 @@ export class PrometheusReader {
 
   get url(): string {
     return this.#query.url;
+  }
+
+  /** Several processes have answered in turn. */
+  get alternates(): boolean {
+    return this.#process.alternates;
   }
 
   /** @throws CapacityError METRICS_UNREACHABLE, or METRICS_MISSING without any memory of a process or container */
@@ -68,22 +86,51 @@ export class PrometheusReader {
     return reader;
   }
 
-  /** @throws Error with the reason why there are no figures */
-  async read(): Promise<PrometheusReading> {
+  /** @throws Error with the reason why there are no figures: at once, where the page has taken too long twice in a row */
+  read(): Promise<PrometheusReading> {
+    const reading = this.#previous.then(() => this.#read());
+    this.#previous = reading.catch(() => {});
+    return reading;
+  }
+
+  async #read(): Promise<PrometheusReading> {
     try {
-      return toReading(samplesIn(await this.#scrape()), this.#query);
+      if (this.#timedOutInARow >= GIVE_UP_AFTER && performance.now() < this.#retryAtMs) throw this.#failure;
+      const { figures, identity } = await this.#process.note(await this.#answer(), () => this.#answer());
+      this.#timedOutInARow = 0;
+      return { figures, identity: `${identity} ${this.#process.startedAnew}` };
     } catch (error) {
       this.failures++;
-      throw new Error(`no metrics from ${this.#query.url}: ${whyNot(error)}`);
+      if (error !== this.#failure) this.#fail(error);
+      throw this.#failure;
     }
   }
 
+  #fail(error: unknown): void {
+    this.#timedOutInARow = isTimeout(error) ? this.#timedOutInARow + 1 : 0;
+    this.#retryAtMs = performance.now() + RETRY_MS;
+    this.#failure = new Error(`no metrics from ${this.#query.url}: ${whyNot(error)}`);
+  }
+
+  async #answer(): Promise<PrometheusReading & Answer> {
+    const reading = toReading(samplesIn(await this.#scrape()), this.#query);
+    const { containerCpuSeconds, cpuSeconds = containerCpuSeconds } = reading.figures;
+    return { ...reading, cpuSeconds, atMs: performance.now() };
+  }
+
   async #scrape(): Promise<string> {
-    const headers = { accept: 'text/plain;version=0.0.4' };
+    // Each time another connection: behind one port, one that stays would always lead to the same of several processes.
+    const headers = { accept: 'text/plain;version=0.0.4', connection: 'close' };
     const response = await fetch(this.#query.url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const text = await response.text();
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES / 1024 ** 2} MB`);
+    }
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    return text;
+    return Buffer.concat(chunks).toString('utf8');
   }
 }
 
@@ -146,8 +193,12 @@ function missing({ url, labels }: PrometheusQuery, text: string, all: Sample[]):
   );
 }
 
+function isTimeout(error: unknown): boolean {
+  return (error as Error).name === 'TimeoutError';
+}
+
 function whyNot(error: unknown): string {
-  const { name, message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
-  if (name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`;
+  const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
+  if (isTimeout(error)) return `no answer within ${TIMEOUT_MS / 1000} s`;
   return cause?.code ?? cause?.message ?? message;
 }

@@ -3,12 +3,13 @@
  * are merged, so that the series never outgrows the memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readSwap, type SwapReading } from './kernel.ts';
+import { readSwap, type SwapReading } from '../../protocol/kernel.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
 import { type ProcessReading, readProcesses } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
+import { type ProcessOverTime, ProcessSeries } from './process-series.ts';
 import { takeReading } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { SharedPages } from './shared-pages.ts';
@@ -50,6 +51,7 @@ export class Sampler {
   readonly #intervalMs: number;
   readonly #cpu: LayerCpu;
   readonly #shared = new SharedPages();
+  readonly #workers = new ProcessSeries();
   readonly #stop = new AbortController();
   readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0 };
@@ -74,6 +76,11 @@ export class Sampler {
     return this.#series.rows;
   }
 
+  /** Each worker's process on this machine over time. */
+  workers(): ProcessOverTime[] {
+    return this.#workers.read();
+  }
+
   /** Begins the time series, with its first row now. */
   start(): void {
     this.#startMs = performance.now();
@@ -93,6 +100,10 @@ export class Sampler {
     const { bytes, absent, sources: origins } = await takeReading(this.layers, sources, this.#sources.notShared);
     this.#absent = absent;
     this.#origins = origins;
+    for (const { id, isProcesses } of this.layers) {
+      const isElsewhere = isProcesses && (pids[id] ?? []).length === 0;
+      if (isElsewhere) this.#shared.noteReported(id, bytes[`${id}Rss`], bytes[`${id}Pss`]);
+    }
     return bytes;
   }
 
@@ -114,7 +125,7 @@ export class Sampler {
     const pids = await this.#pids();
     const processes = this.#readProcesses(pids, false);
     await processes;
-    const uses = await this.#cpu.uses(openSources(pids, processes, this.#sources));
+    const uses = await this.#cpu.uses(openSources(pids, processes, this.#sources, false));
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
@@ -171,9 +182,9 @@ export class Sampler {
     const connections = this.#sources.connections();
     const pss = atMs >= this.#pssDueMs;
     const processes = this.#readProcesses(pids, pss);
-    const sources = openSources(pids, processes, this.#sources);
+    const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() }, pss);
     const sampled = this.layers.map((layer) => sampleOf(layer, sources));
-    await processes;
+    this.#workers.add(t, pids.worker ?? [], await processes);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
 
     const before = this.#before;
@@ -190,6 +201,14 @@ export class Sampler {
       if (Object.keys(sample).length > 0) row[id] = sample;
     }
     return row as SampleRow;
+  }
+
+  /** A worker that is busy for long is missing in its rows; waiting for it would cost the rows of all. */
+  #inTime(): Readers['workers'] {
+    const { workers } = this.#sources;
+    if (!workers) return undefined;
+    const stats = () => workers.stats(this.#intervalMs / 2);
+    return { size: workers.size, resources: () => workers.resources(), stats };
   }
 
   #derivePss(sample: LayerSample, layer: string, pids: number[]): void {

@@ -2,7 +2,8 @@
  * The processes of a server that says nothing of itself, found in /proc: by their ids, their command lines or their control
  * group. What they have started belongs to them.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { parseStat } from './proc.ts';
@@ -20,44 +21,76 @@ interface Entry {
   startedAtUs: number;
 }
 
+/** A process of that age was not started for a moment. */
+const LONG_LIVED_US = 10e6;
 /** How often new processes are looked for: it takes some milliseconds for hundreds of processes. */
 const REFRESH_MS = 5000;
 const CGROUPS = '/sys/fs/cgroup';
 
 export class ServerProcesses {
   readonly #query: ProcessQuery;
-  /** Pid → start time. */
-  readonly #atStart: Map<number, number>;
-  #pids: number[];
+  /** Pid → start time: of those that are the server, since they were there from the start. */
+  #watched: Map<number, number>;
+  #isFirst = true;
+  #found: Entry[];
   #foundAtMs = performance.now();
 
   /** @throws CapacityError WORKERS_NOT_FOUND if there is none, or one of the ids is of no process */
   constructor(query: ProcessQuery) {
     this.#query = query;
     const table = processTable();
-    this.#pids = find(query, table);
+    this.#found = find(query, table);
     const dead = (query.pids ?? []).filter((pid) => !table.has(pid));
-    if (dead.length > 0 || this.#pids.length === 0) throw notFound(query, dead, table.size);
-    this.#atStart = new Map(this.#pids.flatMap((pid) => table.get(pid) ?? []).map((e) => [e.pid, e.startedAtUs]));
+    if (dead.length > 0 || this.#found.length === 0) throw notFound(query, dead, table.size);
+    this.#watched = new Map(this.#found.map(({ pid, startedAtUs }) => [pid, startedAtUs]));
   }
 
   /** @returns ids of the processes that are there now, and those named by id in any case: a sum must not lose one */
   pids(): number[] {
     if (performance.now() - this.#foundAtMs > REFRESH_MS) {
-      this.#pids = [...new Set([...(this.#query.pids ?? []), ...find(this.#query, processTable())])];
+      this.#found = find(this.#query, processTable());
       this.#foundAtMs = performance.now();
     }
-    return this.#pids;
+    const living = this.#found.filter(isAlive).map(({ pid }) => pid);
+    return [...new Set([...(this.#query.pids ?? []), ...living])];
   }
 
-  /** @returns another text as soon as one of the processes that were there at the start has ended */
+  /** @returns another text as soon as one of the server's processes has ended. To be called once when the run begins */
   identity(): string {
-    const living = [...this.#atStart].filter(([pid, startedAtUs]) => entryOf(pid)?.startedAtUs === startedAtUs);
-    return living.map(([pid]) => pid).join();
+    if (this.#isFirst) this.#forgetHelpers();
+    this.#isFirst = false;
+    return [...this.#watched]
+      .filter(([pid, startedAtUs]) => isAlive({ pid, startedAtUs }))
+      .map(([pid]) => pid)
+      .join();
+  }
+
+  /** @returns files and sockets that they have open; undefined where that is not readable, as for those of other users */
+  async openFiles(): Promise<number | undefined> {
+    const counts = await Promise.all(
+      this.pids().map((pid) =>
+        readdir(`/proc/${pid}/fd`).then(
+          ({ length }) => length,
+          ({ code }: NodeJS.ErrnoException) => (code === 'EACCES' ? undefined : 0),
+        ),
+      ),
+    );
+    return counts.includes(undefined) ? undefined : counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
+  }
+
+  /** A process that the server starts for a moment, such as one that resizes an image, is none that restarts. */
+  #forgetHelpers(): void {
+    const nowUs = Number(process.hrtime.bigint() / 1000n);
+    for (const entry of this.#found) {
+      if (this.#query.pids?.includes(entry.pid)) continue;
+      const isOld = nowUs - entry.startedAtUs >= LONG_LIVED_US;
+      const isCopy = executable(entry.pid) === executable(entry.parent);
+      if (!isAlive(entry) || !(isOld || isCopy)) this.#watched.delete(entry.pid);
+    }
   }
 }
 
-function find(query: ProcessQuery, table: Map<number, Entry>): number[] {
+function find(query: ProcessQuery, table: Map<number, Entry>): Entry[] {
   const all = [...table.values()];
   const roots = query.cgroup === undefined ? matching(query, all) : inCgroup(query.cgroup);
   const found = descendants(
@@ -66,7 +99,7 @@ function find(query: ProcessQuery, table: Map<number, Entry>): number[] {
   );
   // What has started the server can have started the generator, too.
   for (const pid of descendants([process.pid], all)) found.delete(pid);
-  return [...found].sort((a, b) => a - b);
+  return [...found].sort((a, b) => a - b).flatMap((pid) => table.get(pid) ?? []);
 }
 
 /** @returns with the roots themselves */
@@ -123,6 +156,19 @@ function entryOf(pid: number): Entry | undefined {
   if (line === undefined || reading === undefined) return undefined;
   const parent = Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[1]);
   return { pid, parent, startedAtUs: reading.startedAtUs };
+}
+
+function isAlive({ pid, startedAtUs }: Pick<Entry, 'pid' | 'startedAtUs'>): boolean {
+  return entryOf(pid)?.startedAtUs === startedAtUs;
+}
+
+/** @returns undefined where it is not readable */
+function executable(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return undefined;
+  }
 }
 
 function read(path: string): string | undefined {

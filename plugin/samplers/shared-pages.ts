@@ -14,6 +14,12 @@ export class SharedPages {
     }
   }
 
+  /** Of processes elsewhere, which report both themselves. */
+  noteReported(layer: string, rssBytes: number | undefined, pssBytes: number | undefined): void {
+    if (rssBytes === undefined || pssBytes === undefined) return;
+    this.#bytes.set(layer, { pids: '', shared: rssBytes - pssBytes });
+  }
+
   /** @returns undefined where PSS has never been read of exactly these processes */
   derive(layer: string, pids: number[], { rssBytes }: Pick<ProcessMemory, 'rssBytes'>): number | undefined {
     const known = this.#bytes.get(layer);

@@ -1,6 +1,16 @@
 /** The sources of layers: processes, Redis, the workers' own statistics, the kernel. */
-import type { WorkerStats } from '../../protocol/events.ts';
-import { type CpuReading, type MemoryReading, readCpu, readMemory, readSlabBytes, readTcpBytes } from './kernel.ts';
+import { readCgroup } from '../../protocol/cgroup.ts';
+import type { WorkerResources, WorkerStats } from '../../protocol/events.ts';
+import {
+  type CpuReading,
+  type MemoryReading,
+  readCpu,
+  readMemory,
+  readSlabBytes,
+  readTcpBytes,
+} from '../../protocol/kernel.ts';
+import { lowestLimit } from '../../protocol/usable.ts';
+import type { Observed, ObserverClients } from './observers.ts';
 import type { ProcessReading } from './proc.ts';
 import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './process-memory.ts';
 import type { PrometheusReading } from './prometheus.ts';
@@ -11,8 +21,9 @@ import type { ControlClients } from './workers.ts';
 /** The connections that a run reads from. Their owner closes them. */
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'>;
-  workers?: Pick<ControlClients, 'stats'> | undefined;
+  workers?: Pick<ControlClients, 'stats' | 'resources' | 'size'> | undefined;
   prometheus?: Pick<PrometheusTargets, 'read' | 'failures'> | undefined;
+  observers?: Pick<ObserverClients, 'read'> | undefined;
 }
 
 /**
@@ -22,26 +33,42 @@ export interface Readers {
 export interface Sources {
   /** Sums over the processes of a layer. */
   processes(layer: string): Promise<ProcessMemory>;
+  /** Of a layer on other hosts. */
+  observed(layer: string): Promise<Observed>;
   redis(): Promise<RedisReading>;
   workers(): Promise<WorkerStats[]>;
+  /** Of all workers. */
+  resources(): Promise<WorkerResources[]>;
   prometheus(): Promise<PrometheusReading>;
   /** Of the generator's machine. */
   kernel: {
     tcpBytes(): Promise<number>;
     slabBytes(): Promise<number>;
     memory(): Promise<MemoryReading>;
+    /** Of the control group with the lowest limit. */
+    containerBytes(): Promise<number>;
     cpu(): Promise<CpuReading>;
   };
 }
 
-/** @param processes the readings of all layers, which can still be pending */
+/**
+ * @param processes the readings of all layers, which can still be pending
+ * @param pss observers read the proportional set size, too
+ */
 export function openSources(
   pids: LayerPids,
   processes: Promise<Map<number, ProcessReading>>,
-  { redis, workers, prometheus }: Readers,
+  { redis, workers, prometheus, observers }: Readers,
+  pss = true,
 ): Sources {
+  const observed = new Map<string, Promise<Observed>>();
   return {
     processes: async (layer) => processMemory(pids[layer], await processes),
+    observed: (layer) => {
+      const reading = observed.get(layer) ?? readObserved(observers, layer, pss);
+      observed.set(layer, reading);
+      return reading;
+    },
     redis: once(async () => {
       const reading = await redis?.read();
       if (reading) return reading;
@@ -51,6 +78,12 @@ export function openSources(
       if (workers) return workers.stats();
       throw new NotInRun('no control connection to the workers');
     }),
+    resources: once(async () => {
+      if (!workers) throw new NotInRun('no control connection to the workers');
+      const resources = await workers.resources();
+      if (resources.length === workers.size) return resources;
+      throw new Error('not all workers tell what they have: use the same version on both sides');
+    }),
     prometheus: once(async () => {
       if (prometheus) return prometheus.read();
       throw new NotInRun('no `workers.prometheus`');
@@ -59,6 +92,11 @@ export function openSources(
       tcpBytes: once(async () => readTcpBytes()),
       slabBytes: once(async () => readSlabBytes()),
       memory: once(async () => readMemory()),
+      containerBytes: once(async () => {
+        const limit = lowestLimit(readCgroup().memory, Number.POSITIVE_INFINITY);
+        if (!limit) throw new NotInRun('no memory limit of a container');
+        return limit.used;
+      }),
       cpu: once(async () => readCpu()),
     },
   };
@@ -70,4 +108,9 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
     answer ??= read();
     return answer;
   };
+}
+
+async function readObserved(observers: Readers['observers'], layer: string, pss: boolean): Promise<Observed> {
+  if (!observers) throw new NotInRun('no observer of it');
+  return observers.read(layer, pss);
 }

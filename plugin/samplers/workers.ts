@@ -1,6 +1,8 @@
 /** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
 import { io, type Socket } from 'socket.io-client';
+import { agentTo } from '../../protocol/agent.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
+import type { TlsOptions } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import {
   type BroadcastOrder,
@@ -9,8 +11,12 @@ import {
   type ControlReply,
   type ControlToServerEvents,
   type WorkerBatches,
+  type WorkerEventLoop,
+  type WorkerResources,
   type WorkerStats,
 } from '../../protocol/events.ts';
+import { connectError, unreachable } from './control-errors.ts';
+import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './control-places.ts';
 
 /** How far a worker's monotonic clock is ahead of ours, and the largest possible error of that. */
 export interface ClockOffset {
@@ -20,15 +26,20 @@ export interface ClockOffset {
   uncertaintyUs: number;
 }
 
-const START = 'start the server, with its control token; or correct the list of control addresses';
-/** Error codes of Node and OpenSSL. */
-const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME/;
-const TRUST =
-  'name the certificate of its authority in NODE_EXTRA_CA_CERTS=/path/ca.pem, and use a host name that it is for';
-
+const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
+
+/** One that was tried. */
+export type EachControl = { url: string; control: ControlClients } | { url: string; error: CapacityError };
+
+interface ControlOptions {
+  tls?: TlsOptions;
+  /** For connecting, and for every request but `gc`. */
+  timeoutMs?: number;
+  look?: LookupAll;
+}
 
 /**
  * All requests reject with a CapacityError that names the worker: CONTROL_UNREACHABLE when its connection is down,
@@ -37,17 +48,22 @@ const CLOCK_READINGS = 16;
 export class ControlClients {
   readonly #workers: ControlClient[];
 
-  private constructor(workers: ControlClient[]) {
+  readonly #addresses: () => Promise<Record<string, string>>;
+
+  private constructor(workers: ControlClient[], addresses: () => Promise<Record<string, string>>) {
     this.#workers = workers;
+    this.#addresses = addresses;
   }
 
   /**
-   * @param urls http(s)://host:port of each worker's control port
-   * @param timeoutMs for connecting and for every request but `gc`
+   * @param urls http(s)://host:port of each worker's control port; a name with several addresses stands for one at each
    * @throws CapacityError CONTROL_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
    */
-  static async connect(urls: string[], token: string, timeoutMs = 5000): Promise<ControlClients> {
-    const clients = new ControlClients(urls.map((url) => new ControlClient(url, token, timeoutMs)));
+  static async connect(urls: string[], token: string, options: ControlOptions = {}): Promise<ControlClients> {
+    const { look = lookupAll } = options;
+    const places = (await Promise.all(urls.map((url) => placesOf(url, look)))).flat();
+    const workers = places.map((place) => new ControlClient(place, token, options));
+    const clients = new ControlClients(workers, () => addressesByPart(urls, look));
     try {
       await Promise.all(clients.#workers.map((worker) => worker.connected));
       return clients;
@@ -57,24 +73,62 @@ export class ControlClients {
     }
   }
 
+  /**
+   * Each control port by itself, so that one that cannot be reached does not hide the others.
+   * @returns with the address that it has, if its name has several; the caller closes the clients
+   */
+  static async connectEach(urls: string[], token: string, options: ControlOptions = {}): Promise<EachControl[]> {
+    const { look = lookupAll } = options;
+    const places = (await Promise.all(urls.map((url) => placesOf(url, look)))).flat();
+    return Promise.all(
+      places.map(async (place) => {
+        const worker = new ControlClient(place, token, options);
+        const control = new ControlClients([worker], async () => ({}));
+        try {
+          await worker.connected;
+          return { url: worker.url, control };
+        } catch (error) {
+          control.close();
+          return { url: worker.url, error: error as CapacityError };
+        }
+      }),
+    );
+  }
+
   /** Workers. */
   get size(): number {
     return this.#workers.length;
   }
 
   /** @returns in the order of the URLs */
-  stats(): Promise<WorkerStats[]> {
-    return Promise.all(this.#workers.map((worker) => worker.request('stats')));
+  stats(timeoutMs?: number): Promise<WorkerStats[]> {
+    return Promise.all(this.#workers.map((worker) => worker.request('stats', [], timeoutMs)));
   }
 
   /** @returns of the workers that have the request, since it was made before */
   async batches(): Promise<WorkerBatches[]> {
+    return this.#ofThoseThatKnow('batches');
+  }
+
+  /** @returns of the workers that have the request */
+  async resources(): Promise<WorkerResources[]> {
+    return this.#ofThoseThatKnow('resources');
+  }
+
+  /** Older versions lack some requests. */
+  async #ofThoseThatKnow<E extends 'batches' | 'resources'>(event: E): Promise<Answer<E>[]> {
     const asked = this.#workers.map((worker) =>
-      worker.request('batches').catch((error) => {
+      worker.request(event).catch((error) => {
         if ((error as CapacityError).code === 'UNKNOWN_REQUEST') return undefined;
         throw error;
       }),
     );
+    return (await Promise.all(asked)).filter((one) => one !== undefined);
+  }
+
+  /** Begins or ends the recording of every worker's event loop. Nothing rests on it: a worker that cannot is left out. */
+  async eventLoops(record: boolean): Promise<WorkerEventLoop[]> {
+    const asked = this.#workers.map((worker) => worker.request('eventLoop', [record]).catch(() => undefined));
     return (await Promise.all(asked)).filter((one) => one !== undefined);
   }
 
@@ -83,9 +137,31 @@ export class ControlClients {
     for (const worker of this.#workers) await worker.request('gc', [], GC_TIMEOUT_MS);
   }
 
+  /** @returns of the whole cluster, as one worker's adapter counts them; undefined if its version, or its adapter, cannot tell */
+  async servers(): Promise<number | undefined> {
+    try {
+      return (await this.#worker(0).request('servers')).servers;
+    } catch (error) {
+      if (['UNKNOWN_REQUEST', 'REQUEST_FAILED'].includes((error as CapacityError).code)) return undefined;
+      throw error;
+    }
+  }
+
+  /** @returns of each name among the URLs, its addresses now: others than before belong to other workers. Never rejects */
+  addresses(): Promise<Record<string, string>> {
+    return this.#addresses();
+  }
+
   /** @param via index of the worker that asks all others @returns members of the room */
   async members(room: string, via: number): Promise<number> {
     return (await this.#worker(via).request('members', [room])).members;
+  }
+
+  /** @returns the worker `via` if it can be asked now, or the next one that can; `via` if none can */
+  reachable(via: number): number {
+    const from = (step: number) => (via + step) % this.#workers.length;
+    const step = this.#workers.findIndex((_, index) => this.#worker(from(index)).isConnected);
+    return step < 0 ? via : from(step);
   }
 
   /** @param via index of the worker that publishes */
@@ -132,24 +208,30 @@ class ControlClient {
   readonly #socket: Socket;
   readonly #timeoutMs: number;
 
-  constructor(url: string, token: string, timeoutMs: number) {
-    this.url = url;
+  constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
+    this.url = address ? `${url} (${address.address})` : url;
     this.#timeoutMs = timeoutMs;
     this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
       auth: { token },
       transports: ['websocket'],
+      ...({ agent: agentTo(url, tls, { address }) } as object),
       // A separate connection, even if the same process measures twice.
       forceNew: true,
       timeout: timeoutMs,
-      reconnectionDelay: 200,
-      reconnectionDelayMax: 1000,
+      // A worker that was restarted is to be found soon: it publishes, and its statistics are missed.
+      reconnectionDelay: 100,
+      reconnectionDelayMax: 200,
     });
     this.connected = new Promise((resolve, reject) => {
       this.#socket.once('connect', resolve);
-      this.#socket.once('connect_error', (error) => reject(connectError(url, error)));
+      this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
     });
     // Awaited later, together with those of the other workers.
     this.connected.catch(() => {});
+  }
+
+  get isConnected(): boolean {
+    return this.#socket.connected;
   }
 
   async request<E extends keyof Requests>(
@@ -170,7 +252,14 @@ class ControlClient {
         'its event loop is blocked, or it is out of memory: see its log, or lower the load',
       );
     }
-    if (reply.ok) return reply.value;
+    if (reply?.ok === true) return reply.value;
+    if (reply?.ok !== false) {
+      throw new CapacityError(
+        'REQUEST_FAILED',
+        `worker ${this.url} answered \`${event}\` with something else than a reply`,
+        'use the same version on both sides',
+      );
+    }
     throw new CapacityError(reply.code, `worker ${this.url} refused \`${event}\`: ${reply.message}`, 'see its log');
   }
 
@@ -179,27 +268,13 @@ class ControlClient {
   }
 }
 
-function connectError(url: string, error: Error & { type?: string; description?: unknown }): CapacityError {
-  // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
-  if (error.type !== undefined || error.message === 'timeout') {
-    const { error: cause } = (error.description ?? {}) as { error?: Error };
-    const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message;
-    return CERTIFICATE_PROBLEM.test(reason) ? unreachable(url, reason, TRUST) : unreachable(url, reason);
-  }
-  if (error.message === 'Invalid namespace') {
-    return new CapacityError(
-      'CONTROL_MISSING',
-      `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}`,
-      'call instrument(io) in the server, or give the address of its control port',
-    );
-  }
-  return new CapacityError(
-    'BAD_TOKEN',
-    `worker ${url} refused the control token`,
-    'give the server and the run the same control token',
+/** Without names that cannot be looked up now, and without those that are addresses themselves. */
+async function addressesByPart(urls: string[], look: LookupAll): Promise<Record<string, string>> {
+  const found = await Promise.all(
+    urls.map(async (url) => {
+      const addresses = await addressesOf(url, look);
+      return [`the workers at ${new URL(url).hostname}`, addresses.map(({ address }) => address).join(', ')] as const;
+    }),
   );
-}
-
-function unreachable(url: string, reason: string, fix = START): CapacityError {
-  return new CapacityError('CONTROL_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
+  return Object.fromEntries(found.filter(([, addresses]) => addresses !== ''));
 }

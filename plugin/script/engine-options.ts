@@ -13,6 +13,7 @@ import { connectionShape, enginePath } from './connect-options.ts';
 import { timeoutSchema } from './duration.ts';
 import { findParser, folderOf, readTlsFiles } from './files.ts';
 import { ENGINE, type Script } from './script.ts';
+import { tlsSchema as sharedTlsSchema } from './tls-options.ts';
 
 export interface EngineOptions {
   client: ClientKind;
@@ -29,14 +30,7 @@ export interface EngineOptions {
   thinkJitter: number | string | undefined;
 }
 
-const tlsSchema = z.strictObject({
-  rejectUnauthorized: z.boolean().optional(),
-  servername: z.string().optional(),
-  ca: z.string().optional(),
-  cert: z.string().optional(),
-  key: z.string().optional(),
-  resume: z.boolean().optional(),
-});
+const tlsSchema = sharedTlsSchema.extend({ resume: z.boolean().optional() });
 
 const backoffSchema = z.strictObject({
   attempts: z.int().positive().default(10),

@@ -16,6 +16,8 @@ export const ONE_CONNECTION: ConnectionsPerUser = { count: 1, ratePerSec: Number
 
 /** What each connection of a flow sends again and again. */
 export interface Repeated {
+  /** If the step names one. */
+  namespace?: string;
   event: string;
   seconds: number;
   /** Messages each time. */

@@ -14,9 +14,13 @@ export function overTimeProblems(options: unknown, variables: Environment, flows
   const option = (name: string) => formatPath(['config', 'plugins', PLUGIN, name]);
   const variable = (name: string) => formatPath(['environment variable', name]);
   if (given.overTime === undefined) {
-    return (['COLLECT', 'CONNECTIONS', 'DURATION'] as const)
+    const sized = given.fault === undefined ? (['CONNECTIONS'] as const) : [];
+    return (['COLLECT', 'DURATION', ...sized] as const)
       .filter((name) => variables[name] !== undefined)
-      .map((name) => ({ path: variable(name), message: 'only for scenarios with the option `overTime`' }));
+      .map((name) => ({
+        path: variable(name),
+        message: `only for scenarios with the option \`overTime\`${name === 'CONNECTIONS' ? ' or `fault`' : ''}`,
+      }));
   }
   const problems: Problem[] = [];
   const gone = 'with `overTime`, nobody is left for it at the end of the run';

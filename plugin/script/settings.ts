@@ -3,21 +3,35 @@
  * that the same file serves another target, rate, hold or number of broadcasts.
  */
 import { z } from 'zod';
+import type { TlsOptions } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
+import type { ObservedLayer } from '../../protocol/observation.ts';
 import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
+import { faultSchema } from './fault-options.ts';
+import { faultProblems } from './fault-problems.ts';
+import { folderOf } from './files.ts';
 import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
 import { usersAtOnce } from './load.ts';
 import { atRate, configuredRatePerSec } from './load-profile.ts';
 import { overTimeProblems, resizedPhases } from './over-time.ts';
 import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
-import { type Environment, environmentSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
+import {
+  type Environment,
+  environmentSchema,
+  hostSchema,
+  observerSchema,
+  optionsSchema,
+  type PluginOptions,
+} from './plugin-options.ts';
 import { ENGINE, type GivenOptions, PLUGIN, type Script, usesOurEngine, withGivenOptions } from './script.ts';
+import { type Share, sharedPhases } from './shares.ts';
+import { tlsOfOtherHosts, tlsSchema } from './tls-options.ts';
 import { validateScript } from './validate.ts';
 import { type WorkerSources, workerSourcesSchema } from './worker-sources.ts';
 
@@ -45,7 +59,8 @@ export interface Delivery extends DeliveryOptions {
   seconds: number;
 }
 
-export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'delivery' | 'rooms'> {
+export interface Settings
+  extends Omit<PluginOptions, 'live' | 'workers' | 'delivery' | 'rooms' | 'control' | 'observers'> {
   /** Of the broadcasts; with a single room, that is `room`. */
   rooms: RoomPlan;
   /** Of a stack that the run starts. */
@@ -62,7 +77,13 @@ export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'deli
   delivery: Delivery | undefined;
   /** How the load connects, and the run's own receivers and checks. */
   connection: ConnectionTarget;
+  /** Of the workers; undefined where nobody may ask them. */
+  control: ControlSettings | undefined;
+  /** On other hosts; undefined without any. */
+  observers: ObserverSettings | undefined;
   redisUrl: string | undefined;
+  /** Of the Redis that a stack starts. */
+  redisNodes: number | undefined;
   /** Port of the live view, 0 for a free one; undefined for no view. */
   livePort: number | undefined;
   /** Name of the Artillery engine that drives the load. */
@@ -73,6 +94,16 @@ export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'deli
   external: boolean;
 }
 
+export interface ControlSettings {
+  urls: string[];
+  token: string;
+  tls: TlsOptions;
+}
+
+export interface ObserverSettings extends Pick<ControlSettings, 'token' | 'tls'> {
+  each: { url: string; layer: ObservedLayer }[];
+}
+
 export interface WorkerSettings extends Pick<Settings, 'target' | 'tls' | 'engine' | 'external'> {
   given: GivenOptions;
 }
@@ -80,8 +111,11 @@ export interface WorkerSettings extends Pick<Settings, 'target' | 'tls' | 'engin
 const NAMES = [
   optionsSchema,
   optionsSchema.shape.control.unwrap(),
+  tlsSchema,
+  observerSchema,
   optionsSchema.shape.rooms.unwrap(),
   optionsSchema.shape.overTime.unwrap(),
+  faultSchema,
   workerSourcesSchema,
   deliverySchema,
   deliverySchema.shape.publish.unwrap(),
@@ -109,28 +143,42 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   };
   const options = parse(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN]);
   const phases = parse(phasesSchema, config.phases ?? [], ['config', 'phases']) as Phase[] | undefined;
-  const variables = parse(environmentSchema, withoutEmpty(env), ['environment variable']);
-  const given = parse(targetSchema, variables?.TARGET ?? config.target, ['config', 'target']);
-  const tls = variables?.TLS ?? false;
+  const variables = readVariables(env, problems);
+  const given = parse(targetSchema, variables.TARGET ?? config.target, ['config', 'target']);
+  const tls = variables.TLS ?? false;
   const target = given && (tls ? overTls(given) : given);
   const control = controlOf(options?.control, variables);
   if (control && !control.token) {
     problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for control' });
   }
-  const profile = variables?.PROFILE ?? options?.profile;
+  const observed = variables.CAPACITY_OBSERVERS ?? options?.observers;
+  const observerToken = control?.token ?? variables.CAPACITY_TOKEN ?? '';
+  if (observed && !control && observerToken === '') {
+    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for observers' });
+  }
+  const profile = variables.PROFILE ?? options?.profile;
   if (tls && (control || profile === 'embedded' || (target && !isLoopback(new URL(target).hostname)))) {
     const message =
       'only for the nginx of the stack that a run starts; for a server of your own, write an https:// target';
     problems.push({ path: formatPath(['environment variable', 'TLS']), message });
   }
-  if (options?.delivery && variables && engineOf(script, variables).engine !== ENGINE) {
+  if ((variables.REDIS_NODES ?? 1) > 1) {
+    const message = variables.REDIS_URL
+      ? 'not beside REDIS_URL: whether that Redis is a cluster shows by itself'
+      : 'only for the Redis of the stack that a run starts';
+    const isOurs = !control && profile !== 'embedded' && (!target || isLoopback(new URL(target).hostname));
+    if (variables.REDIS_URL || !isOurs) {
+      problems.push({ path: formatPath(['environment variable', 'REDIS_NODES']), message });
+    }
+  }
+  if (options?.delivery && engineOf(script, variables).engine !== ENGINE) {
     const path = formatPath(['config', 'plugins', PLUGIN, 'delivery']);
     problems.push({ path, message: `only engine ${ENGINE} tells who received what` });
   }
-  const rooms = options && variables && roomPlanOf(options, variables);
+  const rooms = options && roomPlanOf(options, variables);
   if (rooms) problems.push(...roomProblems(rooms, options, engineOf(script, variables).engine));
   const flows = flowsOf(script, steps);
-  if (options && variables) {
+  if (options) {
     const { engine } = engineOf(script, variables);
     problems.push(...overTimeProblems(config.plugins?.[PLUGIN], variables, flows, engine));
   }
@@ -140,17 +188,31 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   }
   const asRun = withGivenOptions(withTarget(script, target, tls), givenOptions(variables));
   const read = readEngineOptions(asRun, variables, steps);
+  if (options && variables) {
+    const ownServer = control !== undefined || typeof options.workers === 'object';
+    const stays = flows.every(({ holds }) => holds);
+    const around = { engine: engineOf(script, variables).engine, stays, ownServer };
+    problems.push(...faultProblems({ options, variables, ...around, reconnection: read.options.reconnection }));
+  }
+  const controlTls = tlsOfOtherHosts(
+    read.options.connection?.tls ?? {},
+    options?.control?.tls,
+    folderOf(script),
+    ['config', 'plugins', PLUGIN, 'control', 'tls'],
+    problems,
+  );
+  const { servername: _name, ...observerTls } = controlTls;
   for (const name of ['TRANSPORTS', 'COMPRESSION'] as const) {
-    if (variables?.[name] === undefined || read.ours) continue;
+    if (variables[name] === undefined || read.ours) continue;
     const message = 'it concerns our own engine only; the others have options of their own';
     problems.push({ path: formatPath(['environment variable', name]), message });
   }
-  if (problems.length > 0 || !options || !phases || !variables || !target || !profile || !rooms) {
+  if (problems.length > 0 || !options || !phases || !target || !profile || !rooms) {
     throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
   }
   if (read.problems.length > 0) throw invalid('SCRIPT', 'the script has mistakes', read.problems);
-  const { RATE, HOLD, BROADCASTS, COLLECT, REDIS_URL, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
-  const { live, workers, overTime, ...others } = options;
+  const { RATE, HOLD, BROADCASTS, COLLECT, REDIS_URL, REDIS_NODES, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
+  const { live, workers, overTime, observers: _, ...others } = options;
   const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
   const sized = resizedPhases(phases, variables, perUser);
   const atTheRate = RATE === undefined ? sized : atRate(sized, RATE);
@@ -166,6 +228,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     connection: connectionTargetOf(read.options, flows[0]),
     engineOptions: read.ours ? read.options : undefined,
     redisUrl: REDIS_URL,
+    redisNodes: REDIS_NODES,
     livePort: livePort(live, CAPACITY_LIVE),
     profile,
     overTime: overTime && { ...overTime, collect: COLLECT ?? overTime.collect },
@@ -174,8 +237,47 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     rooms,
     broadcasts: { ...options.broadcasts, count: overTime ? 0 : (BROADCASTS ?? options.broadcasts.count) },
     delivery: deliveryOf(options, BROADCASTS),
-    control,
+    control: control && { ...control, tls: controlTls },
+    observers: observed && { each: observed, token: observerToken, tls: observerTls },
   };
+}
+
+/**
+ * The settings of a host that brings its share of the load.
+ * @param settings of the whole scenario
+ * @throws CapacityError SHARE_IMPOSSIBLE
+ */
+export function settingsOfShare(settings: Settings, script: Script, steps: StepTable, share: Share): Settings {
+  if (settings.rooms.count > 1 && share.hosts > 1 && share.index === undefined) {
+    const message = 'connections are spread over rooms by their numbers, which only numbered hosts can give them';
+    throw new CapacityError('SHARE_IMPOSSIBLE', message, `set CAPACITY_HOST on each host, 0 to ${share.hosts - 1}`);
+  }
+  const phases = sharedPhases(settings.phases, share);
+  return { ...settings, phases, load: loadOf(phases, flowsOf(script, steps)) };
+}
+
+/**
+ * @returns undefined on a host that conducts its run itself
+ * @throws CapacityError CONFIG_INVALID
+ */
+export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Share } | undefined {
+  const given = withoutEmpty(env);
+  if (given.CAPACITY_CONDUCTOR === undefined) return undefined;
+  const { data, error } = hostSchema.safeParse(given);
+  if (!data)
+    throw invalid('CONFIG_INVALID', 'the settings have mistakes', problemsOf(error, ['environment variable'], []));
+  const { CAPACITY_CONDUCTOR: conductor, CAPACITY_HOSTS: hosts, CAPACITY_HOST: index } = data;
+  if (index !== undefined && index >= hosts) {
+    const path = formatPath(['environment variable', 'CAPACITY_HOST']);
+    const message = `hosts are numbered from 0, so the last one of CAPACITY_HOSTS=${hosts} is ${hosts - 1}`;
+    throw invalid('CONFIG_INVALID', 'the settings have mistakes', [{ path, message }]);
+  }
+  return { conductor, share: { hosts, index } };
+}
+
+/** Of an engine's host; the main thread has validated it. */
+export function hostShareOf(env: NodeJS.ProcessEnv): Share {
+  return readHost(env)?.share ?? { hosts: 1, index: undefined };
 }
 
 /** The settings for one of Artillery's workers, which has only its share of the phases. The main thread has validated them. */
@@ -187,8 +289,8 @@ export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): Work
   return { ...engineOf(script, variables), tls, target: tls ? overTls(target) : target, given };
 }
 
-function givenOptions(variables: Environment | undefined): GivenOptions {
-  return { transports: variables?.TRANSPORTS, compression: variables?.COMPRESSION };
+function givenOptions(variables: Environment): GivenOptions {
+  return { transports: variables.TRANSPORTS, compression: variables.COMPRESSION };
 }
 
 /** @returns the script with this target, and, if it is a stack over TLS, without a check of its certificate */
@@ -287,10 +389,10 @@ function loadOf(phases: Phase[], flows: Flow[]): Load {
 /** The engine's options: fully validated if our engine drives the load, otherwise only those that concern connecting. */
 function readEngineOptions(
   script: Script,
-  variables: Environment | undefined,
+  variables: Environment,
   steps: StepTable,
 ): { ours: boolean; options: EngineOptions; problems: Problem[] } {
-  const ours = variables !== undefined && engineOf(script, variables).engine === ENGINE;
+  const ours = engineOf(script, variables).engine === ENGINE;
   const problems = ours ? validateScript(script, steps) : [];
   const parsed = parseEngineOptions(ours && problems.length === 0 ? script : withKnownOptions(script));
   if ('options' in parsed) return { ours, options: parsed.options, problems };
@@ -304,16 +406,26 @@ function engineOf(script: Script, { STOCK_ENGINE }: Environment): Pick<Settings,
 
 function controlOf(
   option: PluginOptions['control'],
-  variables: Environment | undefined,
+  variables: Environment,
 ): { urls: string[]; token: string } | undefined {
-  const urls = variables?.CAPACITY_CONTROL?.split(',') ?? option?.urls;
-  return urls && { urls, token: variables?.CAPACITY_TOKEN ?? option?.token ?? '' };
+  const urls = variables.CAPACITY_CONTROL?.split(',') ?? option?.urls;
+  return urls && { urls, token: variables.CAPACITY_TOKEN ?? option?.token ?? '' };
 }
 
 function livePort(option: PluginOptions['live'], variable: number | undefined): number | undefined {
   if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
   if (option === false) return undefined;
   return option === true ? 0 : option.port;
+}
+
+/** @returns the variables that are right: a wrong one is one more problem, and hides none of the others */
+function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Environment {
+  const given = withoutEmpty(env);
+  const { data, error } = environmentSchema.safeParse(given);
+  if (data) return data;
+  problems.push(...problemsOf(error, ['environment variable'], []));
+  const wrong = error.issues.map(({ path }) => path[0]);
+  return environmentSchema.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.includes(name))));
 }
 
 /** `RATE= npx artillery …` means "not set". */

@@ -13,8 +13,9 @@ export const ERROR_CODES = {
   RATE_IMPOSSIBLE: 'the arrivals of a phase cannot be spread over whole seconds at about `RATE`',
   RESULTS_UNWRITABLE: 'the folder for results, or a file in it, cannot be written, at the start or during a run',
   LIVE_PORT_TAKEN: 'the live view cannot listen on its port',
+  NODE_TOO_OLD: 'the Node that runs Artillery, or the command, is older than 22.18',
   TOO_FEW_FILES: 'the open-file limit is too low for any run',
-  BAD_OPTION: 'invalid or missing options for `stack up` or `init`; all are listed',
+  BAD_OPTION: 'invalid or missing options for `stack up` or `init`, or wrong conditions for `check`; all are listed',
   SCENARIO_UNWRITABLE: '`init` cannot write the file, or it already exists',
   EVENT_NOT_FOUND: 'without a terminal: `init` was given no event, and found none that it can count',
 
@@ -51,23 +52,44 @@ export const ERROR_CODES = {
     'the scenario, its environment or its target is not what the earlier runs in the folder of the search belong to',
   SEARCH_UNREADABLE: 'the `search.json` of a search to be resumed is damaged',
 
+  // Several hosts
+  SHARE_IMPOSSIBLE:
+    'a phase cannot be divided among that many hosts; the message names the phase, and the fix the nearest numbers that are possible',
+  JOIN_SECRET_INVALID: 'the folder of `conduct --secret` lacks a file, or one of them is not what it should be',
+  LAUNCH_FAILED: 'the command after `conduct … --` ended before all hosts had come',
+  HOSTS_MISSING: 'not all hosts came in time, or one was gone before the load; the message names them',
+  HOSTS_DISAGREE:
+    'a host has another version, scenario, number of hosts or share than the run needs, or is one too many; the message names it',
+  JOIN_LINE_WRONG: 'the certificate or the token of the conductor is not that of `CAPACITY_CONDUCTOR`',
+  CONDUCTOR_UNREACHABLE: 'a host could not connect to its conductor',
+  CONDUCTOR_LOST: 'the conductor did not answer any more, so a host ended its part of the load',
+
   // Target
   TARGET_TOO_LARGE:
     'the machine, or the stack that is up, cannot hold that many connections; the message names the highest number and the limit',
   TARGET_UNREACHABLE: 'no Socket.IO connection to the target; the message names the system error or HTTP status',
   JOIN_REFUSED: 'the server lets nobody join that room by `join_room`; the message has its reason',
   JOIN_TIMEOUT: "the server did not acknowledge the probe's `join_room`",
+  UNEXPECTED: 'something before the load failed for a reason that has no code of its own',
   CONTROL_MISSING:
     'the address has no control namespace; or no control port is known, and an external engine drives the load, whose connections only the workers can count',
   WORKERS_NOT_FOUND: '`workers.pids`, `workers.match` or `workers.cgroup` finds no process on this machine',
+  FAULT_IMPOSSIBLE: 'the deployment has not got what the planned fault (`fault.kind`) is to hit',
   METRICS_UNREACHABLE: 'nothing answers at a URL of `workers.prometheus`, or not with metrics',
   METRICS_MISSING:
     'the metrics have no memory of a process or container with the labels of `workers.prometheus`; the message names what they have',
+  CONTROL_REPEATED: 'two control addresses lead to one process, or two workers have the same name',
+  CONTROL_INCOMPLETE: "the deployment's adapter counts more servers than the run controls",
   CONTROL_UNREACHABLE: 'a control port cannot be reached',
   CONTROL_TIMEOUT: 'a worker did not answer a request in time',
   BAD_TOKEN: 'a worker refused the control token',
+  OBSERVER_UNREACHABLE: 'an observer that `observers` names cannot be reached',
+  OBSERVER_WRONG: 'something else answers at the address of an observer, or it observes another layer',
+  LAYER_NOT_FOUND: '`observe` finds no process of the layer on its host',
   DELIVERY_PATH_UNMATCHED:
     'the event of `delivery` arrives, and at the path of its id or time stands nothing, or no string or number; the message shows what did arrive',
+  DELIVERY_ID_NOT_SHARED:
+    'the event of `delivery` arrives at several connections, and no two of them get the same id; the message shows some',
   DELIVERY_ID_REPLACED:
     'the event of `delivery` arrives, but never with the id that a publisher sent; the message shows what did arrive',
   HTTP_MISSING: "the flow has HTTP steps, and Artillery's HTTP engine cannot be loaded",
@@ -79,7 +101,8 @@ export const ERROR_CODES = {
   REDIS_MISSING: 'redis-server is not installed',
   PM2_MISSING: 'pm2 is not installed beside the plugin',
   NGINX_FAILED: 'nginx refuses its configuration, or did not start',
-  REDIS_FAILED: 'redis-server did not start, or the server at `REDIS_URL` does not answer',
+  REDIS_FAILED:
+    'redis-server did not start, its nodes did not become a cluster, or the server at `REDIS_URL` does not answer',
   PM2_FAILED: 'a PM2 command failed',
   WORKER_FAILED: 'a worker did not become healthy',
   PORT_TAKEN: "another program listens on the port; on a target's port, one that is not a Socket.IO server",
@@ -89,6 +112,7 @@ export const ERROR_CODES = {
   STACK_RUNNING: 'a stack is already up or starting',
   STACK_BUSY: 'the stack is starting or stopping',
   STACK_TLS: 'the stack that is up speaks TLS and the run does not, or the other way round',
+  STACK_REDIS: 'the stack that is up has another number of Redis nodes than `REDIS_NODES` asks for',
   STACK_IN_USE: 'another run is using the stack that it started',
   STACK_STUCK: 'processes of the stack do not end',
   STACK_FAILED: 'the stack did not start, for an unexpected reason',
@@ -101,7 +125,8 @@ export const ERROR_CODES = {
   PACKAGE_MISSING:
     'the package that the chosen WebSocket server needs is not installed, or not for the Node of the workers; the message says how to install it',
   REDIS_UNREACHABLE: 'the worker cannot connect to Redis',
-  LISTEN_FAILED: 'the worker cannot listen on its address',
+  REDIS_REFUSES: 'Redis refuses a subscription of the adapter, usually because it is older than 7.0',
+  LISTEN_FAILED: 'the worker, or the conductor of several hosts, cannot listen on its address',
   NOT_ATTACHED: '`instrument(io)` was called before Socket.IO had an HTTP server',
   MEMBERS_UNKNOWN: 'the members of a room could not be counted on all workers, so nothing was sent',
   UNKNOWN_REQUEST: 'the control namespace does not know this request',

@@ -13,6 +13,11 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning: 'the run was stopped, or measuring failed, before its end; or the virtual users had left before the end',
   },
+  AGENT_LOST: {
+    invalidates: true,
+    meaning:
+      'a generator host was gone before the end: its connections count as lost, and what they received is not known',
+  },
   NO_CONNECTIONS: { invalidates: true, meaning: 'no connection was made' },
   LEDGER_MISMATCH: { invalidates: true, meaning: 'for a broadcast, expected is not received + lost' },
   COPIES_MISMATCH: {
@@ -23,6 +28,15 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning:
       'broadcasts arrived before they were sent, by more than the clocks may be wrong: a clock or the server is wrong',
+  },
+  CONFIRMATION_WRONG: {
+    invalidates: true,
+    meaning: 'a worker confirmed another broadcast than the one that it was asked to send',
+  },
+  ROUND_TRIPS_IMPOSSIBLE: {
+    invalidates: true,
+    meaning:
+      'the server acknowledged the echo of a broadcast with a round trip that ends before the probe had the broadcast, or after it had the acknowledgement',
   },
   COUNTS_DISAGREE: {
     invalidates: true,
@@ -40,7 +54,8 @@ export const VERDICT_REASONS = {
   },
   WORKERS_DISAGREE: {
     invalidates: true,
-    meaning: 'the workers count more or fewer connections than the generator holds',
+    meaning:
+      'the workers count more or fewer connections than the generator holds, together or, by what joins name, each for itself',
   },
   WORKER_UNKNOWN: {
     invalidates: true,
@@ -48,16 +63,30 @@ export const VERDICT_REASONS = {
   },
   WORKER_REPEATED: {
     invalidates: true,
-    meaning: 'two control URLs lead to one process, or two workers have the same name',
+    meaning: 'two control URLs or two pages of metrics lead to one process, or two workers have the same name',
   },
   STATISTICS_STALE: {
     invalidates: true,
     meaning:
       'a worker sent the same statistics again, or the metrics of a server were the same at another number of connections',
   },
+  METRICS_ALTERNATE: {
+    invalidates: true,
+    meaning:
+      'at a URL of `workers.prometheus`, several processes answered in turn, so the figures are now of one and now of another',
+  },
   DEPLOYMENT_CHANGED: {
     invalidates: true,
     meaning: 'PM2, nginx, Redis or a process of the server was reloaded, replaced or stopped during the run',
+  },
+  FAULT_FAILED: {
+    invalidates: true,
+    meaning: 'the planned fault did not happen, or not as planned: its command failed, or nothing was replaced',
+  },
+  FAULT_MISMATCH: {
+    invalidates: true,
+    meaning:
+      'of the connections at the planned fault, stayed + dropped is not all of them, or back + not back is not those that dropped',
   },
   ENGINE_SILENT: {
     invalidates: true,
@@ -93,7 +122,7 @@ export const VERDICT_REASONS = {
   LATE_RECEIPTS: { invalidates: false, meaning: 'broadcasts arrived after the ledger was finalized' },
   NOT_MEMBER_RECEIPTS: {
     invalidates: false,
-    meaning: 'connections that had never asked to join the room got broadcasts',
+    meaning: 'connections that are no members of the room got broadcasts',
   },
   NEVER_ORDERED: { invalidates: false, meaning: 'broadcasts arrived that the run did not send' },
   UNREADABLE_BROADCASTS: {
@@ -112,6 +141,15 @@ export const VERDICT_REASONS = {
     invalidates: false,
     meaning: 'publishers of the run provoked more broadcasts than ids arrived',
   },
+  IDS_NOT_SHARED: {
+    invalidates: true,
+    meaning: 'nearly all ids that `delivery.id` names came to one connection only, so they are not ids of broadcasts',
+  },
+  AUDIENCE_DIFFERS: {
+    invalidates: false,
+    meaning:
+      'broadcasts of the event that `delivery` names went again and again to the same part of the connections, and not to the others, which count as having lost them',
+  },
   SENT_AT_UNUSABLE: {
     invalidates: false,
     meaning:
@@ -126,6 +164,10 @@ export const VERDICT_REASONS = {
     invalidates: true,
     meaning:
       'of the messages that connections send again and again, those that were due are not sent + not sent, or those that were sent are not acknowledged + unanswered',
+  },
+  MESSAGES_DISAGREE: {
+    invalidates: false,
+    meaning: 'the workers handled more or fewer messages in the hold than the connections sent, and had acknowledged',
   },
   MESSAGES_MISSED: {
     invalidates: false,
@@ -165,12 +207,23 @@ export const VERDICT_REASONS = {
   },
   SENTINEL_MISSING: {
     invalidates: false,
-    meaning: 'the reference receiver could not join, or its connection ended during the broadcasts',
+    meaning:
+      'the reference receiver could not join, its connection ended during the broadcasts, or it got none of them',
   },
   MACHINE_SATURATED: {
     invalidates: false,
     meaning:
       "less than 10 % of the generator's machine was idle during the ramp, the messages of the hold, or the broadcasts, and a thread of the generator waited for a CPU in more than 20 % of the time it wanted to run",
+  },
+  CPU_THROTTLED: {
+    invalidates: false,
+    meaning:
+      "the quota of CPU time of the generator's container was used up in more than 5 % of its periods during a ramp, the messages of the hold, or the broadcasts",
+  },
+  WORKERS_THROTTLED: {
+    invalidates: false,
+    meaning:
+      "the quota of CPU time of a worker's container was used up in more than 5 % of its periods during a ramp, the messages of the hold, or the broadcasts",
   },
   SWAPPING: {
     invalidates: false,
@@ -189,6 +242,14 @@ export const VERDICT_REASONS = {
   METRICS_GONE: {
     invalidates: false,
     meaning: "metrics that `workers.prometheus` names could not be read at a plateau: the server's memory is missing",
+  },
+  OBSERVER_GONE: {
+    invalidates: false,
+    meaning: 'an observer of a proxy or of Redis no longer answered: the memory and CPU of its layer are missing',
+  },
+  MEMORY_MISSING: {
+    invalidates: false,
+    meaning: "the workers' memory was read at some plateaus and not at others, so there are no bytes per connection",
   },
   TOO_FEW_PLATEAUS: {
     invalidates: false,
@@ -214,7 +275,10 @@ export const VERDICT_REASONS = {
     invalidates: false,
     meaning: 'a worker confirmed a garbage collection without making one, so memory at rest is not known',
   },
-  BROADCAST_NOT_SENT: { invalidates: false, meaning: 'a worker did not send a broadcast that it was asked to send' },
+  BROADCAST_NOT_SENT: {
+    invalidates: false,
+    meaning: 'a worker did not send a broadcast that it was asked to send, or the connection of a publisher had ended',
+  },
   ROUND_TRIPS_MISSING: {
     invalidates: false,
     meaning: 'round trips of the probe, unloaded or under load, were not sent or not answered',

@@ -48,6 +48,24 @@ export const connectionsSchema = z.strictObject({
   rampSeconds: z.number().nullable(),
   connectMs: summary,
   stagesMs: z.record(z.string(), summarySchema),
+  /** One value for each second or more; null where nobody counts, and in results of older versions. */
+  overTime: z
+    .strictObject({
+      intervalSeconds: z.number(),
+      /** Where each interval starts, on the time axis of the samples. */
+      t: z.array(z.number()),
+      /** First connections. */
+      opened: z.array(count),
+      /** Their connect times; null where none opened. */
+      meanMs: z.array(z.number().nullable()),
+      slowestMs: z.array(z.number().nullable()),
+      /** Attempts. */
+      failed: z.array(count),
+      /** Connections, other than by their virtual users. */
+      ended: z.array(count),
+    })
+    .nullable()
+    .default(null),
   /** Of the connections that opened; null without TLS, and with the official client. */
   tlsHandshakes: z.strictObject({ full: count, resumed: count }).nullable().default(null),
   /** Null where nobody counts, and in results of older versions. */

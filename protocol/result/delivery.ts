@@ -32,11 +32,15 @@ export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 
 const batchSchema = z.strictObject({
   seq: count,
+  /** That follow each other, and that the row stands for: several in a long run with an event of the server's own. */
+  broadcasts: count.default(1),
   /** Null for an event of the server's own, and in results of versions that had one room only. */
   room: z.string().nullable().default(null),
   /** Members of the room as counted by the server when it sent. */
   serverMembers: count.nullable(),
   ...receiptShape,
+  /** When it was to be sent, on the time axis of the samples; null where nobody knows, and in results of older versions. */
+  t: z.number().nullable().default(null),
   /** Actual minus intended send time. */
   sendDelayMs: z.number(),
   firstMs: z.number().nullable(),
@@ -58,6 +62,8 @@ export const deliverySchema = z
     publisher: z.enum(['worker', 'run']).nullable().default('worker'),
     /** Of an event of the server's own, its whole JSON: the mean; 0 if none arrived. */
     payloadBytes: count,
+    /** The payload is an attachment of so many bytes. */
+    binary: z.boolean().default(false),
     broadcasts: count,
     ...receiptShape,
     late: count,

@@ -33,6 +33,8 @@ export const latencySchema = z.strictObject({
     single: summary,
     /** All of them, in the order of sending. Missing in results of versions that kept only the summaries. */
     eachMs: z.strictObject({ underLoad: z.array(z.number()), single: z.array(z.number()) }).optional(),
+    /** The worker that published each of them. */
+    publishers: z.strictObject({ underLoad: z.array(z.string()), single: z.array(z.string()) }).optional(),
   }),
   /** How far each worker's clock is ahead of the generator's; 0 on the same host. Removed from the latencies. */
   clocks: z

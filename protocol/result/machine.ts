@@ -2,11 +2,16 @@
 import { z } from 'zod';
 import { count, interval } from './parts.ts';
 
+/** Fewer broadcasts, or parts of their window with copies, do not show how much the CPU per message varies. */
+export const MIN_BROADCAST_PARTS = 5;
+
 export const cpuSchema = z.record(
   z.string(),
   z.strictObject({
     rampSecondsPerThousandConnects: z.number().nullable(),
     idlePercent: z.number().nullable(),
+    /** Of it, what idle connections add to what the layer takes before the first one. */
+    idleConnectionsPercent: z.number().nullable().default(null),
     broadcastMicrosecondsPerMessage: z.number().nullable(),
     /** Of the messages that connections send again and again, with what idle connections cost; null without any. */
     clientMicrosecondsPerMessage: z.number().nullable().default(null),
@@ -15,6 +20,7 @@ export const cpuSchema = z.record(
       .strictObject({
         rampSecondsPerThousandConnects: interval,
         idlePercent: interval,
+        idleConnectionsPercent: interval.default(null),
         broadcastMicrosecondsPerMessage: interval,
         clientMicrosecondsPerMessage: interval.default(null),
       })
@@ -32,6 +38,8 @@ export const generatorSchema = z.array(
     index: count,
     /** Artillery's id of the worker that the loop, or its fleet, belongs to. */
     engine: z.string().default(''),
+    /** If several hosts bring the load. */
+    host: z.string().optional(),
     utilization: z.number(),
     delayP50Ms: z.number(),
     delayP99Ms: z.number(),
@@ -41,7 +49,25 @@ export const generatorSchema = z.array(
   }),
 );
 
-/** The generator's machine, which can be the deployment's, too. */
+/** What a quota of CPU time did in the part of the window in which it stopped most; null without a quota. */
+const throttled = z
+  .strictObject({
+    /** Cores that the quota is worth. */
+    cores: z.number(),
+    /** In which there was something to run. */
+    periods: count,
+    /** Of these, those in which the quota was used up. */
+    throttledPeriods: count,
+    throttledMs: z.number(),
+  })
+  .nullable()
+  .default(null);
+export const throttledSchema = z
+  .strictObject({ ramp: throttled, messages: throttled, broadcasts: throttled })
+  .nullable()
+  .default(null);
+
+/** The generator's machine, which can be the deployment's, too. Of several, that of which least was idle. */
 export const machineSchema = z
   .strictObject({
     /** `ramp` is the ramp in which least was idle. */
@@ -50,6 +76,8 @@ export const machineSchema = z
       messages: z.number().nullable().default(null),
       broadcasts: z.number().nullable(),
     }),
+    /** Of the generator's container; null without a quota. */
+    throttled: throttledSchema,
     swappedInBytes: count.nullable(),
     swappedOutBytes: count.nullable(),
   })

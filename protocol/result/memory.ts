@@ -12,7 +12,9 @@ const slopeSchema = z.strictObject({
   /** The Techracers study's figure: (peak − baseline) ÷ connections. */
   naive: z.number(),
   /** Why the slope is not to be quoted; missing where it may be. */
-  doubt: z.enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'falling', 'wide', 'miscounted']).optional(),
+  doubt: z
+    .enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'falling', 'freed', 'kept', 'wide', 'miscounted'])
+    .optional(),
 });
 
 const layerSchema = z.strictObject({

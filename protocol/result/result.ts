@@ -6,13 +6,18 @@
 import { z } from 'zod';
 import { connectionsSchema } from './connections.ts';
 import { deliverySchema } from './delivery.ts';
+import { faultSchema } from './fault.ts';
+import { generatorsSchema } from './generators.ts';
 import { latencySchema } from './latency.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine.ts';
 import { memorySchema } from './memory.ts';
 import { messagesSchema } from './messages.ts';
+import { outcomeSchema } from './outcome.ts';
 import { count, reasonSchema } from './parts.ts';
 import { redisSchema } from './redis.ts';
 import { serverSchema } from './server.ts';
+import { workerMachinesSchema, workersSchema } from './workers.ts';
+import { workersOverTimeSchema } from './workers-over-time.ts';
 
 export const resultSchema = z.strictObject({
   schemaVersion: z.literal(1),
@@ -29,6 +34,9 @@ export const resultSchema = z.strictObject({
     /** False if the run ended early: the document has what was measured until then. */
     complete: z.boolean(),
   }),
+  /** What the run showed: whether the deployment did what was asked of it. */
+  outcome: outcomeSchema.default(null),
+  /** Whether the measurement can be trusted. */
   verdict: z.strictObject({ status: z.enum(['VALID', 'SUSPECT', 'INVALID']), reasons: z.array(reasonSchema) }),
   /** Sections of which this run can know nothing, and why. */
   absent: z
@@ -39,9 +47,13 @@ export const resultSchema = z.strictObject({
       delivery: z.string().optional(),
       latency: z.string().optional(),
       roundTrip: z.string().optional(),
+      /** Of latency: on the publisher's worker, and across workers. */
+      crossWorker: z.string().optional(),
     })
     .default({}),
   connections: connectionsSchema,
+  /** Null if the scenario plans none. */
+  fault: faultSchema.default(null),
   messages: messagesSchema,
   delivery: deliverySchema,
   latency: latencySchema,
@@ -49,7 +61,11 @@ export const resultSchema = z.strictObject({
   cpu: cpuSchema,
   redis: redisSchema.default(null),
   generator: generatorSchema,
+  generators: generatorsSchema,
   machine: machineSchema,
+  workers: workersSchema,
+  /** Each counted once, however many workers run on it. */
+  workerMachines: workerMachinesSchema,
   sampling: samplingSchema,
   /** Artillery's `ensure`: its expectations, and whether the metrics met them. Empty if it evaluated none. */
   thresholds: z
@@ -76,12 +92,29 @@ export const resultSchema = z.strictObject({
         high95: count.nullable(),
       })
       .nullable(),
+    /** Connections whose pings alone take all cores of the machine; null where their cost is not known above its noise. */
+    pings: z
+      .strictObject({
+        /** From one ping of a connection to the next. */
+        intervalMs: z.number(),
+        /** Of the deployment, for 1,000 idle connections. */
+        coresPerThousand: z.number(),
+        connections: count,
+        low95: count,
+        high95: count,
+      })
+      .nullable()
+      .default(null),
     limits: z.array(z.strictObject({ name: z.string(), max: count })),
+    /** Limits that this run does not know, and why. */
+    unknown: z.array(z.strictObject({ name: z.string(), why: z.string() })).default([]),
+    /** Null where one of the above could be lower. */
     lowest: z.string().nullable(),
   }),
   /** Stages of the run, on the time axis of the samples; each lasts until the next. */
   stages: z.array(z.strictObject({ name: z.string(), t: z.number() })).default([]),
   samples: z.array(z.object({ t: z.number(), connections: count }).catchall(z.unknown())),
+  workersOverTime: workersOverTimeSchema,
   environment: z.strictObject({
     versions: z.record(z.string(), z.string()),
     /** Null where a worker does not describe itself, as in older versions. */

@@ -16,6 +16,19 @@ export interface LegendEntry {
   dash?: Dash;
 }
 
+/** The values of a chart, for whoever points at it or steps through it with the keyboard. */
+export interface Readout {
+  /** Pixels left and right of the plot, in the wide and in the narrow drawing. */
+  left: number;
+  right: number;
+  /** Where each point is: 0 is the left end of the plot, 1 its right end. */
+  at: number[];
+  /** What each point is: a time, a broadcast, a percentile. */
+  labels: string[];
+  /** One value for each point; null where there is none. */
+  series: { name: string; color: string; unit: string; values: (number | null)[] }[];
+}
+
 export interface Chart {
   /** The heading, which is also the accessible name. */
   title: string;
@@ -25,6 +38,8 @@ export interface Chart {
   wide: string;
   /** SVG of `NARROW` pixels, for phones. */
   narrow: string;
+  /** Missing where the drawing itself has all its values. */
+  readout?: Readout;
 }
 
 export const WIDE = 1000;
@@ -33,17 +48,17 @@ export const LINE_WIDTH = 1.75;
 
 /** @param option for a drawing of that many pixels */
 export function drawChart(
-  { title, legend }: Pick<Chart, 'title' | 'legend'>,
+  chart: Pick<Chart, 'title' | 'legend' | 'readout'>,
   height: number,
   option: (width: number) => EChartsCoreOption,
 ): Chart {
-  return { title, legend, wide: svg(WIDE, height, option(WIDE)), narrow: svg(NARROW, height, option(NARROW)) };
+  return { ...chart, wide: svg(WIDE, height, option(WIDE)), narrow: svg(NARROW, height, option(NARROW)) };
 }
 
 /** One of several small charts side by side, the same for wide and narrow screens. */
-export function drawSmall(title: string, height: number, option: EChartsCoreOption): Chart {
+export function drawSmall(chart: Pick<Chart, 'title' | 'readout'>, height: number, option: EChartsCoreOption): Chart {
   const drawn = svg(NARROW, height, option);
-  return { title, legend: [], wide: drawn, narrow: drawn };
+  return { ...chart, legend: [], wide: drawn, narrow: drawn };
 }
 
 /** Removes ECharts' classes, numbered across all charts of a process, which a static picture does not need. */

@@ -4,11 +4,13 @@ import { axisOf, type Figure } from '../figures.ts';
 import { categoryAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawSmall, type LegendEntry } from './draw.ts';
 import { COLORS } from './palette.ts';
+import { columnsReadout } from './readout.ts';
 
 const SERIES_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple, COLORS.gold, COLORS.red];
 /** Pixels between the marks of two series at the same level. */
 const STEP = 14;
 const CAP = 4;
+const SIDES = { left: 52, right: 18 };
 
 interface Api {
   value(dimension: number): number;
@@ -20,14 +22,35 @@ export function levelsLegend(names: string[]): LegendEntry[] {
   return names.map((name, index) => ({ name, color: colorOf(index) }));
 }
 
-/** @param series for each of them, one spread per level; null where there is none */
-export function levelsChart(figure: Figure, levels: string[], series: (Spread | null)[][]): Chart {
+/** @param series each with one spread per level, null where there is none; the name of a single one is empty */
+export function levelsChart(
+  figure: Figure,
+  levels: string[],
+  series: { name: string; spreads: (Spread | null)[] }[],
+): Chart {
   const { unit, scale } = axisOf(figure);
-  return drawSmall(figure.title, 210, {
-    grid: { left: 52, right: 18, top: 34, bottom: 30 },
+  const readout = columnsReadout(
+    SIDES,
+    levels,
+    series.flatMap(({ name, spreads }, index) => {
+      const values = (value: (spread: Spread) => number | null) =>
+        levels.map((_, level) => {
+          const known = spreads[level] ? value(spreads[level]) : null;
+          return known === null ? null : scale(known);
+        });
+      const color = colorOf(index);
+      return [
+        { name: `${name} mean`.trim(), color, unit, values: values(({ mean }) => mean) },
+        { name: `${name} 95 %, from`.trim(), color, unit, values: values(({ low95 }) => low95) },
+        { name: `${name} 95 %, to`.trim(), color, unit, values: values(({ high95 }) => high95) },
+      ];
+    }),
+  );
+  return drawSmall({ title: figure.title, readout }, 210, {
+    grid: { ...SIDES, top: 34, bottom: 30 },
     xAxis: { ...categoryAxis('', levels), axisTick: { show: false } },
     yAxis: valueAxis(unit, short),
-    series: series.flatMap((spreads, index) => {
+    series: series.flatMap(({ spreads }, index) => {
       const offset = (index - (series.length - 1) / 2) * STEP;
       const points = spreads.flatMap((spread, level) => (spread ? [{ level, spread }] : []));
       return [

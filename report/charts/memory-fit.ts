@@ -1,4 +1,5 @@
 /** Memory of a layer against connections: the plateaus at rest, their line with its 95 % confidence band; dashed: in service. */
+import { integer } from '../format.ts';
 import { inServicePoints } from '../in-service.ts';
 import { type Described, layerTitle } from '../layers.ts';
 import { fitLine, type Line, type Point } from '../statistics/statistics.ts';
@@ -6,10 +7,12 @@ import { studentT } from '../statistics/student.ts';
 import { bottomAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawSmall, LINE_WIDTH } from './draw.ts';
 import { COLORS, layerStyle } from './palette.ts';
+import { curvesReadout } from './readout.ts';
 
 const MB = 1024 * 1024;
 const CONFIDENCE = 0.95;
 const BAND_STEPS = 24;
+const SIDES = { left: 52, right: 18 };
 
 /** @returns null with fewer than two plateaus with this layer */
 export function memoryFit(result: Described, layer: string): Chart | null {
@@ -24,8 +27,27 @@ export function memoryFit(result: Described, layer: string): Chart | null {
   const edge = band(line, last);
   const { plateaus, inService } = result.memory;
   const needed = inService ? inServicePoints({ plateaus, inService }, layer) : [];
-  return drawSmall(`${layerTitle(result, layer)} against connections`, 230, {
-    grid: { left: 52, right: 18, top: 34, bottom: 44 },
+  const readout = curvesReadout(
+    { ...SIDES, from: 0, to: last },
+    [
+      { name: 'at rest', color, unit: 'MB', points: inOrder(points) },
+      { name: 'line', color, unit: 'MB', points: inOrder(points).map(([x]) => [x, line.intercept + line.slope * x]) },
+      ...(needed.length > 0
+        ? [
+            {
+              name: 'in service',
+              color,
+              unit: 'MB',
+              points: inOrder(needed).map(([x, y]): [number, number] => [x, y / MB]),
+            },
+          ]
+        : []),
+    ],
+    (x) => `${integer(x)} connections`,
+  );
+  const title = `${layerTitle(result, layer)} against connections`;
+  return drawSmall({ title, readout }, 230, {
+    grid: { ...SIDES, top: 34, bottom: 44 },
     xAxis: { ...bottomAxis('connections', short), min: 0, max: last, splitNumber: 4 },
     yAxis: { ...valueAxis('MB', short), scale: true, min: floorOf(points) },
     series: [
@@ -54,9 +76,13 @@ function dashed(points: Point[], color: string) {
     type: 'line',
     silent: true,
     showSymbol: false,
-    data: points.toSorted((a, b) => a.x - b.x).map(({ x, y }) => [x, y / MB]),
+    data: inOrder(points).map(([x, y]) => [x, y / MB]),
     lineStyle: { color, width: LINE_WIDTH, type: 'dashed' },
   };
+}
+
+function inOrder(points: Point[]): [number, number][] {
+  return points.toSorted((a, b) => a.x - b.x).map(({ x, y }) => [x, y]);
 }
 
 /** 0 if the smallest value is below half of the largest; otherwise undefined, and the axis starts near the data. */

@@ -2,6 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../format.ts';
 import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../layers.ts';
+import { coreCount, usableCores } from '../usable.ts';
 import type { Chart } from './draw.ts';
 import { COLORS, layerStyle } from './palette.ts';
 import { type Curve, timeline } from './timeline.ts';
@@ -59,13 +60,14 @@ export function memoryOverTime(result: Result): Chart | null {
 export function cpuOverTime(result: Result): Chart | null {
   const { stages, environment } = result;
   const { cpuCount } = environment;
+  const usable = usableCores(environment);
   const curves = cpuLayers(result).map(({ id }) =>
     curve(result, id, 'cpuPercent', (percent) => (id === WHOLE_MACHINE ? percent * cpuCount : percent)),
   );
   return timeline({
     title: 'CPU by layer over time',
     stages,
-    panels: [{ unit: '% of one core', curves, mark: { value: 100 * cpuCount, text: `all ${cpuCount} cores` } }],
+    panels: [{ unit: '% of one core', curves, mark: { value: 100 * usable, text: `all ${coreCount(usable)} cores` } }],
   });
 }
 

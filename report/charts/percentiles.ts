@@ -10,6 +10,9 @@ interface Curve extends LegendEntry {
 }
 
 const STEP = 0.02;
+const SIDES = { left: 56, right: 24 };
+/** Percentiles to read off. */
+const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999];
 /** 50 % between the powers of ten. */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
 
@@ -27,7 +30,7 @@ export function oneWayPercentiles({ latency }: Result): Chart | null {
   const both = mergeHistograms([local, cross].filter((one) => one !== null));
   return percentileChart(`${CHART_TITLES[latency.from]}, by percentile`, [
     { name: 'Every receiver', color: COLORS.text, histogram: both },
-    ...(local && cross
+    ...(local && cross && (latency.localMs ?? latency.crossWorkerMs)
       ? ([
           { name: 'Same worker as the publisher', color: COLORS.blue, dash: 'dashed', histogram: local },
           { name: 'Across workers', color: COLORS.orange, dash: 'dashed', histogram: cross },
@@ -76,8 +79,24 @@ function percentileChart(title: string, curves: Curve[]): Chart | null {
   const last = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
   const ticks = TICKS.filter((tick) => tick <= last);
   const legend = measured.map(({ name, color, dash }) => ({ name, color, ...(dash && { dash }) }));
-  return drawChart({ title, legend: legend.length > 1 ? legend : [] }, 300, () => ({
-    grid: { left: 56, right: 24, top: 34, bottom: 46 },
+  const shown = READ.filter((percent) => tickOf(percent) <= last);
+  const readout = {
+    ...SIDES,
+    at: shown.map((percent) => tickOf(percent) / last),
+    labels: shown.map((percent) => `${percent} % took at most`),
+    series: measured.map(({ name, color, histogram }) => ({
+      name,
+      color,
+      unit: 'ms',
+      values: shown.map((percent) =>
+        tickOf(percent) > Math.log10(histogram.totalCount)
+          ? null
+          : Number((histogram.getValueAtPercentile(percent) / 1000).toPrecision(4)),
+      ),
+    })),
+  };
+  return drawChart({ title, legend: legend.length > 1 ? legend : [], readout }, 300, () => ({
+    grid: { ...SIDES, top: 34, bottom: 46 },
     xAxis: {
       ...bottomAxis('percentile', percentOfTick),
       min: 0,
@@ -105,6 +124,10 @@ function points(histogram: Histogram): [number, number][] {
     const x = Math.min(last, index * STEP);
     return [x, histogram.getValueAtPercentile(100 * (1 - 10 ** -x)) / 1000];
   });
+}
+
+function tickOf(percent: number): number {
+  return -Math.log10(1 - percent / 100);
 }
 
 function percentOfTick(x: number): string {

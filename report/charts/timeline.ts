@@ -3,6 +3,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, clock, clockStep, short, valueAxis } from './axes.ts';
 import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
 import { COLORS } from './palette.ts';
+import { curvesReadout } from './readout.ts';
 
 export interface Curve extends LegendEntry {
   /** [seconds, value]. */
@@ -37,6 +38,8 @@ const GAP = 58;
 const FOOT = 30;
 /** Average width of a letter in a stage's name. */
 const LETTER_WIDTH = 6.2;
+/** Between two names. */
+const NAME_GAP = 8;
 const MARK_SIZE = 8;
 const BANDS: Record<string, string> = {
   plateau: COLORS.band,
@@ -56,7 +59,12 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
   const end = Math.max(...curves.map(({ points }) => points.at(-1)?.[0] ?? 0));
   const legend = curves.length > drawn.length ? unique(curves) : [];
   const height = HEAD + drawn.length * PANEL_HEIGHT + (drawn.length - 1) * GAP + FOOT;
-  return drawChart({ title, legend }, height, (width) => {
+  const readout = curvesReadout(
+    { left: LEFT, right: RIGHT, from: 0, to: end },
+    drawn.flatMap(({ unit, curves: own }) => own.map((one) => ({ ...one, unit }))),
+    (t) => [clock(t), ...stageAt(stages, t)].join(', '),
+  );
+  return drawChart({ title, legend, readout }, height, (width) => {
     const plot = width - LEFT - RIGHT;
     const bottom = bottomAxis('', clock);
     // The end of the data is not a round number, and there is no room for its label.
@@ -101,6 +109,10 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
   });
 }
 
+function stageAt(stages: Result['stages'], at: number): string[] {
+  return stages.flatMap(({ name, t }, index) => (t <= at && at < (stages[index + 1]?.t ?? Infinity) ? [name] : []));
+}
+
 function line({ color, dash }: Curve) {
   return { showSymbol: false, sampling: 'lttb', lineStyle: { color, width: LINE_WIDTH, type: dash ?? 'solid' } };
 }
@@ -120,7 +132,7 @@ function bands(stages: Result['stages'], end: number, plot: number) {
   const data = stages.flatMap(({ name, t }, index) => {
     const until = Math.min(stages[index + 1]?.t ?? end, end);
     if (until <= t) return [];
-    const fits = ((until - t) / end) * plot > name.length * LETTER_WIDTH;
+    const fits = ((until - t) / end) * plot > name.length * LETTER_WIDTH + NAME_GAP;
     return [
       [
         {

@@ -22,7 +22,7 @@ export interface Mismatch {
 const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
 /** Compared by their names, which results of older versions have, too. */
 const NAMED = new Set(['target', 'profile', 'transports']);
-const OF_DEPLOYMENT = new Set(['target', 'profile', 'control', 'redis', 'workers', 'workerSources']);
+const OF_DEPLOYMENT = new Set(['target', 'profile', 'control', 'redis', 'redisNodes', 'workers', 'workerSources']);
 const GIB = 1024 ** 3;
 
 /** @param sets results of each set; a set without results is ignored */
@@ -49,6 +49,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['load', 'scenario', run.scenario],
     ['load', 'connections', connections.target],
     ['load', 'engine', run.engine],
+    ['load', 'shares of the generator hosts', sharesOf(result)],
     ['load', 'latency counts from', latency.from],
     ['load', 'transports', transportsOf(result) ?? 'unknown'],
     ['load', 'compression', compressionOf(result) === null ? 'unknown' : compressionOf(result) === 'on' ? 'on' : 'off'],
@@ -67,6 +68,13 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ...settingsOf(settings),
   ];
   return new Map(found.map(([aspect, name, value]) => [`${aspect}:${name}`, text(value)]));
+}
+
+/** Which host is which says nothing about the load. */
+function sharesOf({ generators }: Result): string {
+  if (generators.length < 2) return 'all from one host';
+  const shares = generators.map(({ share }) => decimals(100 * share, 1)).sort((a, b) => Number(b) - Number(a));
+  return `${generators.length} hosts: ${shares.join(', ')} %`;
 }
 
 function settingsOf(settings: Record<string, unknown>): Property[] {

@@ -3,6 +3,7 @@
  * the reference. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/repeat.ts';
+import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { accuracyOf, type Figure, isCounted, valueAt } from '../figures.ts';
 import { isUsable, measuredFigures } from '../measured-figures.ts';
@@ -39,8 +40,8 @@ export interface Difference {
   high: number | null;
   /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
   detectable: number | null;
-  /** The source of the noise estimate: the spread between runs, or the fit of a line within single runs; counts need none. */
-  noise: 'repeats' | 'fit' | 'none' | null;
+  /** The source of the noise estimate: the spread between runs; within single runs, the fit of a line or the broadcasts; counts need none. */
+  noise: 'repeats' | 'fit' | 'broadcasts' | 'none' | null;
 }
 
 export interface ComparedFigure extends Figure {
@@ -64,6 +65,11 @@ const OTHER_ERROR = 0.01;
  * this much (docs/method/comparing.md), although the interval of each fit is below 2 %.
  */
 const BETWEEN_LINES_SHARE = 0.1;
+/**
+ * Likewise of latency, whose interval within a run is by its broadcasts: medians of equal runs deviated by 18 %, so two of them
+ * may be 65 % apart.
+ */
+const BETWEEN_BROADCASTS_SHARE = 1;
 
 /** @param sets the reference, and the sets to compare with it */
 export function compare(sets: RunSet[]): Comparison {
@@ -106,7 +112,7 @@ export function compare(sets: RunSet[]): Comparison {
   };
 }
 
-type Apart = { estimate: Estimate; noise: 'repeats' | 'fit' } | null;
+type Apart = { estimate: Estimate; noise: 'repeats' | 'fit' | 'broadcasts' } | null;
 
 function apart(
   figure: Figure,
@@ -116,10 +122,29 @@ function apart(
   b: Spread | null | undefined,
 ): Apart {
   if (!a || !b) return null;
-  const [fitA, fitB] = [fitOf(before, figure), fitOf(after, figure)];
-  const means = meansApart(a, b, (a.runs === 1 ? fitA : fitB)?.error);
+  const [within, noise] = LATENCIES[figure.path] ? [broadcastsOf, 'broadcasts' as const] : [fitOf, 'fit' as const];
+  const [inA, inB] = [within(before, figure), within(after, figure)];
+  // What broadcasts of one run vary by is in the spread of the other side's runs.
+  const means = meansApart(a, b, noise === 'fit' ? (a.runs === 1 ? inA : inB)?.error : undefined);
   if (means) return { estimate: means, noise: 'repeats' };
-  return fitA && fitB ? { estimate: estimatesApart(fitA, fitB), noise: 'fit' } : null;
+  return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
+}
+
+/** Whose intervals within a run are by its broadcasts. */
+const LATENCIES: Record<string, string> = Object.fromEntries(
+  ['oneWayMs', 'completionMs'].flatMap((key) =>
+    ['p50', 'p99'].map((percentile) => [`latency.${key}.${percentile}`, `latency.intervals.${key}.${percentile}`]),
+  ),
+);
+
+/** A percentile with its standard error: copies of one broadcast are late together, so each broadcast counts once. */
+function broadcastsOf([result]: Result[], { path }: Figure): Estimate | null {
+  const interval = result && (valueAt(result, LATENCIES[path] ?? '') as Interval | null | undefined);
+  const degrees = (result?.latency.completionMs?.count ?? 0) - 1;
+  if (!interval || degrees < 1) return null;
+  const value = valueAt(result, path) as number;
+  const reach = Math.max(interval.high95 - value, value - interval.low95);
+  return { value, error: reach / studentT(0.95, degrees), degrees };
 }
 
 /** A slope with its standard error, which follows from the interval and the number of plateaus. */
@@ -132,6 +157,8 @@ function fitOf(results: Result[], { path }: Figure): Estimate | null {
   if (degrees < 1) return null;
   return { value: line.slope, error: (line.high95 - line.slope) / studentT(0.95, degrees), degrees };
 }
+
+const BETWEEN_RUNS_SHARE = { repeats: 0, fit: BETWEEN_LINES_SHARE, broadcasts: BETWEEN_BROADCASTS_SHARE };
 
 type Apartness = Pick<Difference, 'value' | 'share'>;
 
@@ -157,7 +184,7 @@ function differenceOf(
   const { value, share } = apartness(a, b);
   if (!found || value === null || !a) return { answer: 'cannot-tell', value, share, ...NO_INTERVAL, noise: null };
   const { low, high } = intervalOf(found.estimate, confidence);
-  const unknownSpread = found.noise === 'fit' ? BETWEEN_LINES_SHARE * Math.abs(a.mean) : 0;
+  const unknownSpread = BETWEEN_RUNS_SHARE[found.noise] * Math.abs(a.mean);
   const threshold = Math.max(accuracyOf(figure, a.mean), unknownSpread);
   const beyondNoise = (low > 0 || high < 0) && Math.abs(value) > threshold;
   const answer = !beyondNoise ? 'no-difference' : value > 0 === (figure.better === 'higher') ? 'better' : 'worse';

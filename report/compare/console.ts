@@ -7,18 +7,7 @@ import { wrap } from '../format.ts';
 import { table } from '../table.ts';
 import type { Mismatch } from './comparability.ts';
 import type { ComparedFigure, Comparison, Difference } from './compare.ts';
-import {
-  ASPECTS,
-  describeAnswer,
-  describeSet,
-  differenceText,
-  headlineOf,
-  intervalText,
-  letter,
-  meanOf,
-  notes,
-  titleOf,
-} from './text.ts';
+import { ASPECTS, describeAnswer, describeSet, figureCells, headlineOf, letter, notes, titleOf } from './text.ts';
 
 const INDENT = '  ';
 const STYLES = {
@@ -27,6 +16,7 @@ const STYLES = {
   'no-difference': [],
   'cannot-tell': [],
 } as const;
+
 /** @returns lines without a trailing newline, free of escape codes unless `color` */
 export function renderComparisonConsole(comparison: Comparison, options: ConsoleOptions): string {
   const { sets, figures, mismatches } = comparison;
@@ -55,18 +45,7 @@ function describeMismatch({ aspect, name, values }: Mismatch, width: number): st
 
 /** One set against the reference. */
 function comparedTo(figures: ComparedFigure[], index: number, { color }: ConsoleOptions): string[] {
-  const rows = figures.map((figure) => {
-    const [a, b] = [figure.spreads[0] ?? null, figure.spreads[index] ?? null];
-    const difference = figure.differences[index - 1] as Difference;
-    return [
-      titleOf(figure),
-      meanOf(figure, a),
-      meanOf(figure, b),
-      differenceText(figure, difference),
-      intervalText(figure, difference, a),
-      answerText(figure, index, color),
-    ];
-  });
+  const rows = figures.map((figure) => [...figureCells(figure, index), answerText(figure, index, color)]);
   const head = ['Figure', 'A', letter(index), 'Difference', 'Interval', `${letter(index)} against A`];
   return table(head, rows, INDENT, ['left', 'right', 'right', 'right', 'right', 'left']);
 }

@@ -11,6 +11,7 @@ const ANSWERS = {
   'no-difference': 'no difference seen',
   'cannot-tell': 'cannot tell',
 };
+const SINGLE = { fit: ' (fits of single runs)', broadcasts: ' (broadcasts of single runs)' };
 export const ASPECTS: Record<Mismatch['aspect'], string> = {
   load: 'DIFFERENT LOAD',
   machine: 'DIFFERENT MACHINE',
@@ -51,6 +52,19 @@ export function intervalText(figure: Figure, { low, high, share }: Difference, a
   return `${percent(low / Math.abs(a.mean))} to ${percent(high / Math.abs(a.mean))} %`;
 }
 
+/** @returns the figure, both means, the difference and its interval: the row of a table, without the answer */
+export function figureCells(figure: ComparedFigure, index: number): string[] {
+  const [a, b] = [figure.spreads[0] ?? null, figure.spreads[index] ?? null];
+  const difference = figure.differences[index - 1] as Difference;
+  return [
+    titleOf(figure),
+    meanOf(figure, a),
+    meanOf(figure, b),
+    differenceText(figure, difference),
+    intervalText(figure, difference, a),
+  ];
+}
+
 /** A difference between shares is in percentage points, not in percent. */
 function plain(figure: Figure, value: number): string {
   return figure.kind === 'share' ? `${decimals(100 * value, 2)} points` : formatFigure(figure, value);
@@ -65,7 +79,7 @@ function percent(share: number): string {
 export function describeAnswer(figure: ComparedFigure, index: number): { label: string; note: string } {
   const { answer, noise, value, detectable } = figure.differences[index - 1] as Difference;
   const reference = figure.spreads[0]?.mean ?? 0;
-  const why = noise === 'fit' ? ' (fits of single runs)' : '';
+  const why = noise === 'fit' || noise === 'broadcasts' ? SINGLE[noise] : '';
   if (answer === 'cannot-tell')
     return { label: ANSWERS[answer], note: value === null ? ': not measured' : ': only single runs' };
   if (answer !== 'no-difference' || detectable === null || reference === 0)

@@ -1,8 +1,9 @@
 /** The section of the console summary on the load generator itself: did it keep up? */
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer, megabytes } from '../format.ts';
-import { table } from '../table.ts';
-import { breakdown, INDENT, type Section } from './tables.ts';
+import { breakdown, decimals, integer, megabytes } from '../format.ts';
+import { HOSTS_HEAD, hostRows } from '../hosts.ts';
+import { fittingTable, table } from '../table.ts';
+import { INDENT, type Section } from './tables.ts';
 
 type Loop = Result['generator'][number];
 
@@ -29,6 +30,12 @@ export function generator({ generator: loops, machine, sampling }: Result): Sect
     lines: table(['Part', 'Loops', '% busy', 'Late p50 ms', 'p99', 'max', '% waiting'], rows, INDENT),
     notes,
   };
+}
+
+/** Null if the host of the run brought the load itself. */
+export function hosts(result: Result, width: number): Section | null {
+  if (result.generators.length === 0) return null;
+  return { title: 'Generator hosts', lines: fittingTable(HOSTS_HEAD, hostRows(result), INDENT, width) };
 }
 
 function machineNote(machine: Result['machine']): string[] {

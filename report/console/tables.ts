@@ -4,6 +4,7 @@ import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
+import { batchName } from '../batch-name.ts';
 import {
   messageRows,
   messageTimes,
@@ -13,22 +14,15 @@ import {
   WORKER_NOTE,
   workerRows,
 } from '../client-messages.ts';
-import {
-  decimals,
-  integer,
-  kilobytes,
-  megabytes,
-  milliseconds,
-  percentile,
-  percentOf,
-  spaced,
-  withMargin,
-} from '../format.ts';
+import { cpuCells, cpuHead, cpuNotes } from '../cpu-cells.ts';
+import { faultName, faultNotes, faultRows } from '../fault-text.ts';
+import { breakdown, decimals, integer, kilobytes, megabytes, milliseconds, percentile, percentOf } from '../format.ts';
 import { missesSome } from '../held.ts';
 import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
-import { inOrder, layerTitle } from '../layers.ts';
+import { layerTitle } from '../layers.ts';
 import { basisOf, noCapacity } from '../memory-text.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
+import { limitName, limitNote, noPingLimit } from '../ping-text.ts';
 import { reconnectionNote } from '../reconnection.ts';
 import { redisRows } from '../redis.ts';
 import { toRooms } from '../rooms.ts';
@@ -44,6 +38,8 @@ export interface Section {
 
 export const INDENT = '  ';
 const BATCH_ROWS = 10;
+/** Named in one line. */
+const MAX_SERVERS = 6;
 
 export function connections(result: Result): Section {
   const { connections: made } = result;
@@ -80,8 +76,24 @@ export function connections(result: Result): Section {
       `with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
     ]);
   }
+  const perServer = Object.entries(made.perServer ?? {});
+  if (perServer.length > 1) {
+    const shown = perServer.slice(0, MAX_SERVERS).map(([server, clients]) => `${server} ${integer(clients)}`);
+    const others = perServer.length - shown.length;
+    const rest = others > 0 ? [`${integer(others)} more`] : [];
+    rows.push(['Servers', integer(perServer.length), `clients by their admin UI: ${[...shown, ...rest].join(', ')}`]);
+  }
   const notes = Object.entries(made.failureExamples).map(([cause, text]) => `First ${cause}: ${text}`);
   return { title: 'Connection performance', lines: table([], rows, INDENT, ['left', 'right', 'left']), notes };
+}
+
+/** What a planned fault cost; null without one. */
+export function fault(result: Result): Section | null {
+  const { fault: found } = result;
+  if (found === null) return null;
+  const rows = faultRows(result).map(({ title, value, note }) => [title, value, note]);
+  const lines = table([], rows, INDENT, ['left', 'right', 'left']);
+  return { title: `Planned fault: ${faultName(found)}`, lines, notes: faultNotes(result, found) };
 }
 
 export function notMeasured(title: string, reason: string): Section {
@@ -109,7 +121,11 @@ export function messages(result: Result, width: number): Section {
   if (delivery === null) return notMeasured(title, whyNoDelivery(result));
   const payloadBytes = delivery.received * delivery.payloadBytes;
   const rows = [
-    ['Broadcasts sent', integer(delivery.broadcasts), `of ${integer(delivery.payloadBytes)} bytes${toRooms(delivery)}`],
+    [
+      'Broadcasts sent',
+      integer(delivery.broadcasts),
+      `of ${integer(delivery.payloadBytes)} ${delivery.binary ? 'binary ' : ''}bytes${toRooms(delivery)}`,
+    ],
     ['Receipts expected', integer(delivery.expected), ''],
     ['Receipts', integer(delivery.received), `${megabytes(payloadBytes)} MB of payload`],
     ['Coverage', percentOf(delivery.received, delivery.expected), ''],
@@ -139,7 +155,7 @@ function batchTable(batches: Batch[], width: number): string[] {
   // Rare, and the width is needed for the times.
   const reordered = batches.some((batch) => batch.reordered > 0);
   const rows = shown.map((batch) => [
-    integer(batch.seq),
+    batchName(batch),
     integer(batch.expected),
     integer(batch.received),
     percentOf(batch.received, batch.expected),
@@ -212,40 +228,22 @@ function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Sum
 }
 
 export function cpu(result: Result): Section | null {
-  const layers = inOrder(result, Object.keys(result.cpu));
-  if (layers.length === 0) return null;
-  const rows = layers.map((layer) => {
-    const figures = result.cpu[layer] as Result['cpu'][string];
-    const { intervals: sure } = figures;
-    return [
-      layerTitle(result, layer),
-      withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
-        decimals(seconds, 3),
-      ),
-      // With messages, nobody is idle.
-      result.messages
-        ? withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) => decimals(us, 1))
-        : withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
-      withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
-        decimals(us, 1),
-      ),
-    ];
-  });
+  const rows = cpuCells(result).map(([layer, cells]) => [layerTitle(result, layer), ...cells]);
+  if (rows.length === 0) return null;
   return {
     title: 'CPU (100 % is one core)',
-    lines: table(
-      ['Layer', 's per 1,000 connects', result.messages ? 'µs per client message' : '% while idle', 'µs per message'],
-      rows,
-      INDENT,
-    ),
-    notes: result.absent.cpu === undefined ? [] : [`The server's CPU was not measured: ${result.absent.cpu}.`],
+    lines: table(cpuHead(result), rows, INDENT),
+    notes: [
+      ...(result.absent.cpu === undefined ? [] : [`The server's CPU was not measured: ${result.absent.cpu}.`]),
+      ...cpuNotes(result),
+    ],
   };
 }
 
 export function capacity(result: Result): Section | null {
   const { capacity: found, verdict } = result;
   if (verdict.status === 'INVALID') return null;
-  const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
+  const { memoryLimited, seedTheoreticalMax, limits } = found;
   const rows: string[][] = [];
   if (memoryLimited) {
     const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
@@ -260,17 +258,15 @@ export function capacity(result: Result): Section | null {
     rows.push(['Theoretical max', integer(seedTheoreticalMax), '2 GiB × N ÷ peak worker RSS']);
   }
   for (const { name, max } of limits)
-    rows.push([`Limit: ${spaced(name)}`, integer(max), name === lowest ? 'lowest' : '']);
+    rows.push([`Limit: ${limitName(result, name)}`, integer(max), limitNote(result, name)]);
+  for (const { name, why } of found.unknown) rows.push([`Limit: ${limitName(result, name)}`, '–', `not known: ${why}`]);
   if (rows.length === 0) return null;
-  return { title: 'Capacity (connections)', lines: table([], rows, INDENT, ['left', 'right', 'left']) };
-}
-
-/** `ECONNREFUSED 3, http_502 1`, the most frequent first. */
-export function breakdown(counts: Record<string, number>): string {
-  return Object.entries(counts)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([cause, count]) => `${cause} ${integer(count)}`)
-    .join(', ');
+  const noPings = noPingLimit(result);
+  return {
+    title: 'Capacity (connections)',
+    lines: table([], rows, INDENT, ['left', 'right', 'left']),
+    notes: noPings === null ? [] : [`How many connections the CPU can ping is not known: ${noPings}.`],
+  };
 }
 
 export function optional(value: number | null | undefined, format: (value: number) => string): string {

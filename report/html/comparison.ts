@@ -1,17 +1,6 @@
 /** A comparison of sets of runs as one HTML file: what is better, what is worse, and what else differs. */
 import type { ComparedFigure, Comparison, Difference } from '../compare/compare.ts';
-import {
-  ASPECTS,
-  describeAnswer,
-  describeSet,
-  differenceText,
-  headlineOf,
-  intervalText,
-  letter,
-  meanOf,
-  notes,
-  titleOf,
-} from '../compare/text.ts';
+import { ASPECTS, describeAnswer, describeSet, figureCells, headlineOf, letter, notes } from '../compare/text.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { page } from './page.ts';
 import { dataTable, section } from './section.ts';
@@ -59,18 +48,7 @@ function differing({ sets, mismatches }: Comparison): Html | null {
 }
 
 function comparedTo({ figures }: Comparison, index: number): Html {
-  const rows = figures.map((figure): HtmlValue[] => {
-    const [a, b] = [figure.spreads[0] ?? null, figure.spreads[index] ?? null];
-    const difference = figure.differences[index - 1] as Difference;
-    return [
-      titleOf(figure),
-      meanOf(figure, a),
-      meanOf(figure, b),
-      differenceText(figure, difference),
-      intervalText(figure, difference, a),
-      answerMark(figure, index),
-    ];
-  });
+  const rows = figures.map((figure): HtmlValue[] => [...figureCells(figure, index), answerMark(figure, index)]);
   const title = `${letter(index)} against A`;
   return section({
     id: `set-${letter(index)}`,

@@ -101,7 +101,7 @@ export const DEFINITIONS = {
   perConnection: {
     term: 'Memory per connection',
     anchor: 'per-connection',
-    text: 'Slope of the least-squares line through the plateaus, with Student’s 95 % interval and R². It excludes the memory of an empty server.',
+    text: 'What one more connection costs the workers, the proxy and the kernel that they run on: of each, the slope of the least-squares line through the plateaus, with Student’s 95 % interval and R². It excludes the memory of an empty server. Where the generator shares the machine, the kernel’s part is that of the deployment’s sockets: three of four with a proxy, one of two without.',
   },
   naive: {
     term: 'Naive memory per connection',
@@ -117,6 +117,11 @@ export const DEFINITIONS = {
     term: 'What connections leave behind',
     anchor: 'memory-over-time',
     text: 'The slope of the line through readings of memory, against the number of connections that have come and left, with its 95 % interval. A leak is an interval above 0 and a rise of more than 1 MB over the run; otherwise, the end of the interval is what a leak would have been found from.',
+  },
+  fault: {
+    term: 'Planned fault',
+    anchor: 'storms',
+    text: 'What the scenario does to the deployment or to the connections while broadcasts go on. Times count from just before it; a connection is back when it has returned for the last time. Copies that were missed are of broadcasts from the fault until everything was as before, against what as many members as before would have got.',
   },
   inService: {
     term: 'In service',
@@ -141,7 +146,7 @@ export const DEFINITIONS = {
   capacity: {
     term: 'Capacity',
     anchor: 'capacity',
-    text: 'The number of connections at which the line of the memory in service reaches the memory budget, and the other known limits. CPU is not one of them.',
+    text: 'The number of connections at which the line of the memory in service reaches the memory budget, and the other known limits. Of CPU, they have only that of idle connections, which are pinged.',
   },
   seedMax: {
     term: 'Theoretical max',
@@ -173,6 +178,7 @@ export function definitions(): Html {
   return section({
     id: 'definitions',
     title: 'Definitions',
+    folded: true,
     lead: `These are short definitions. ${METHOD} in the repository has the full ones, and the limits of each figure. KB and MB are 1,024 and 1,048,576 bytes.`,
     body: html`<dl class="definitions">${entries}</dl>`,
   });

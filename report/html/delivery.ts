@@ -3,6 +3,7 @@
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
+import { batchName } from '../batch-name.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../charts/broadcasts.ts';
 import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.ts';
 import { integer, milliseconds, percentOf } from '../format.ts';
@@ -12,7 +13,7 @@ import { redisRows } from '../redis.ts';
 import { toRooms } from '../rooms.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
-import { absentSection, dataTable, figure, measured, section } from './section.ts';
+import { absentSection, behind, dataTable, figure, measured, section } from './section.ts';
 import { summaryTable } from './summary-table.ts';
 
 export function latency(result: Result): Html {
@@ -24,14 +25,17 @@ export function latency(result: Result): Html {
     title,
     lead: html`${term('oneWay')} counts every receiver; the ${term('completion', 'time to reach everybody')} counts the last one of each broadcast.`,
     body: html`${figure(oneWayPercentiles(result), 'Not measured: no broadcast was received.')}
-${summaryTable('One-way latency and completion', [
-  [times.from === 'server' ? term('oneWay') : oneWayTitle(times), times.oneWayMs],
-  ['– same worker as the publisher', times.localMs],
-  ['– across workers', times.crossWorkerMs],
-  [term('sentinel'), times.sentinelMs],
-  [term('completion'), times.completionMs],
-  [term('sendDelay'), times.sendDelayMs],
-])}
+${behind(
+  'Table: one-way latency and completion',
+  summaryTable('One-way latency and completion', [
+    [times.from === 'server' ? term('oneWay') : oneWayTitle(times), times.oneWayMs],
+    ['– same worker as the publisher', times.localMs],
+    ['– across workers', times.crossWorkerMs],
+    [term('sentinel'), times.sentinelMs],
+    [term('completion'), times.completionMs],
+    [term('sendDelay'), times.sendDelayMs],
+  ]),
+)}
 ${[...fromNotes(times), ...broadcastNotes(times)].map(
   (note) => html`<p>${note}</p>
 `,
@@ -47,6 +51,7 @@ export function roundTrips(result: Result): Html {
   return section({
     id: 'round-trip',
     title,
+    folded: true,
     lead: html`As plotted in the Techracers study: ${term('roundTrip', 'half of a probe’s round trip')}, under load (all clients connected) and unloaded (no other client connected).`,
     body: html`${figure(roundTripsByBroadcast(result) ?? roundTripPercentiles(result), 'Not measured: the probe returned no echo.')}
 ${summaryTable('Round trip ÷ 2', [
@@ -64,27 +69,38 @@ export function delivery(result: Result): Html {
     id: 'delivery',
     title,
     lead: html`This shows whether every ${term('expected', 'expected')} receipt arrived, according to the generator’s ${term('ledger', 'ledger')}.`,
-    body: html`${figure(coverageByBroadcast(result), 'Not measured: no receipt was expected.', countsTable(found.batches))}
+    body: html`${
+      found.expected > 0 && found.received === found.expected
+        ? html`<p>Every broadcast reached everybody: ${integer(found.received)} of ${integer(found.expected)} receipts.</p>${behind('Table: receipts of each broadcast', countsTable(found.batches))}`
+        : figure(coverageByBroadcast(result), 'Not measured: no receipt was expected.', countsTable(found.batches))
+    }
 ${sourceNotes(found).map(
   (note) => html`<p>${note}</p>
 `,
 )}
-${dataTable(
-  'Receipts of all broadcasts',
-  ['', 'Count', ''],
-  [
-    ['Broadcasts', integer(found.broadcasts), `of ${integer(found.payloadBytes)} bytes${toRooms(found)}`],
-    [term('expected'), integer(found.expected), ''],
-    ['Received', integer(found.received), percentOf(found.received, found.expected)],
-    ['Lost while connected', integer(found.lostConnected), ''],
-    ['Lost while disconnected', integer(found.lostDisconnected), ''],
-    ['Duplicates', integer(found.duplicates), 'receipts after a connection’s first'],
-    ['Reordered', integer(found.reordered), 'received after a later broadcast'],
-    ['Unexpected', integer(found.unexpected), 'join not acknowledged before the send'],
-    ['Late', integer(found.late), 'received after the ledger was closed'],
-    ...otherCopies(found).map(({ title, count, note }) => [title, integer(count), note]),
-    ...redisRows(result),
-  ],
+${behind(
+  'Table: receipts of all broadcasts',
+  dataTable(
+    'Receipts of all broadcasts',
+    ['', 'Count', ''],
+    [
+      [
+        'Broadcasts',
+        integer(found.broadcasts),
+        `of ${integer(found.payloadBytes)} ${found.binary ? 'binary ' : ''}bytes${toRooms(found)}`,
+      ],
+      [term('expected'), integer(found.expected), ''],
+      ['Received', integer(found.received), percentOf(found.received, found.expected)],
+      ['Lost while connected', integer(found.lostConnected), ''],
+      ['Lost while disconnected', integer(found.lostDisconnected), ''],
+      ['Duplicates', integer(found.duplicates), 'receipts after a connection’s first'],
+      ['Reordered', integer(found.reordered), 'received after a later broadcast'],
+      ['Unexpected', integer(found.unexpected), 'join not acknowledged before the send'],
+      ['Late', integer(found.late), 'received after the ledger was closed'],
+      ...otherCopies(found).map(({ title, count, note }) => [title, integer(count), note]),
+      ...redisRows(result),
+    ],
+  ),
 )}`,
   });
 }
@@ -93,8 +109,8 @@ function timesTable(batches: Batch[]): Html {
   return dataTable(
     'When each broadcast arrived, in ms',
     ['Broadcast', 'First', 'p50', 'p99', 'Last', 'Send delay'],
-    batches.map(({ seq, firstMs, p50Ms, p99Ms, lastMs, sendDelayMs }) => [
-      integer(seq),
+    batches.map(({ seq, broadcasts, firstMs, p50Ms, p99Ms, lastMs, sendDelayMs }) => [
+      batchName({ seq, broadcasts }),
       ...[firstMs, p50Ms, p99Ms, lastMs].map((ms) => measured(ms, milliseconds)),
       milliseconds(sendDelayMs),
     ]),
@@ -103,7 +119,7 @@ function timesTable(batches: Batch[]): Html {
 
 function countsTable(batches: Batch[]): Html {
   const rows = batches.map((batch): HtmlValue[] => [
-    integer(batch.seq),
+    batchName(batch),
     measured(batch.serverMembers, integer),
     integer(batch.expected),
     integer(batch.received),

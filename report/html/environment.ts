@@ -1,7 +1,10 @@
 /** The environment and every setting: what is needed to repeat the measurement. */
 import type { Result } from '../../protocol/result/result.ts';
+import { outcomeOf } from '../answer/outcome.ts';
 import { decimals, integer } from '../format.ts';
+import { ownServer } from '../place.ts';
 import { serverName, serverProperties } from '../server.ts';
+import { coreCount } from '../usable.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { dataTable, NOT_MEASURED, section } from './section.ts';
 
@@ -10,23 +13,23 @@ const GIB = 1024 ** 3;
 const PROFILES = {
   full: 'nginx, PM2 and Redis',
   embedded: 'embedded: workers with the in-memory adapter, no proxy',
-  remote: 'your own server',
 };
 
 export function environment(result: Result): Html {
-  const { run, environment: found, thresholds } = result;
+  const { run, environment: found } = result;
   const { versions, kernel, cpu, cpuCount, memoryBytes, limits, sysctls, settings, configHash, gitCommit } = found;
   const table = (title: string, rows: HtmlValue[][]) =>
     rows.length > 0 && html`<h3>${title}</h3>${dataTable(title, ['', ''], rows)}`;
   return section({
     id: 'environment',
     title: 'Environment and settings',
+    folded: true,
     lead: 'These describe the generator’s machine, and the deployment if it runs on the same machine.',
     body: html`${table('Run', [
       ['Id', run.id],
       ['Scenario', run.scenario],
       ['Target', run.target],
-      ['Profile', PROFILES[run.profile]],
+      ['Profile', run.profile === 'remote' ? ownServer(run) : PROFILES[run.profile]],
       ['Engine', run.engine],
       ['Started', run.startedAt],
       ['Ended', run.endedAt],
@@ -37,15 +40,15 @@ ${table('Machine', [
   ['CPU', `${cpu}, ${integer(cpuCount)} cores`],
   ['Memory', `${decimals(memoryBytes / GIB, 1)} GiB`],
   ['Kernel', kernel],
-  ...Object.entries(limits).map(([name, value]) => [name, integer(value)]),
+  ...Object.entries(limits).map(([name, value]) => [name, coreCount(value)]),
   ...Object.entries(sysctls),
 ])}
 ${table('Versions', Object.entries(versions))}
 ${table('Server', [['Which', serverName(result) ?? NOT_KNOWN], ...serverProperties(result)])}
 ${table(
   'Thresholds',
-  thresholds.map(({ expression, met, strict }) => [
-    expression,
+  outcomeOf(result).thresholds.map(({ text, met, strict }) => [
+    text,
     `${met ? 'met' : 'MISSED'}${strict ? '' : ' (not strict)'}`,
   ]),
 )}

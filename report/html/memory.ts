@@ -2,16 +2,29 @@
 
 import type { Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { LimitName } from '../capacity.ts';
+import type { LegendEntry } from '../charts/draw.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
+import { COLORS } from '../charts/palette.ts';
 import { decimals, integer, megabytes, sizeOf } from '../format.ts';
 import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
+import type { LimitName } from '../limit-names.ts';
 import { basisOf, collectionNotes, doubts, noCapacity, plateauMemory, workerSources } from '../memory-text.ts';
+import { limitName, limitNote, noPingLimit } from '../ping-text.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
-import { absentSection, dataTable, figure, measured, multiples, NOT_MEASURED, section } from './section.ts';
+import {
+  absentSection,
+  behind,
+  dataTable,
+  figure,
+  legend,
+  measured,
+  multiples,
+  NOT_MEASURED,
+  section,
+} from './section.ts';
 import { interval95 } from './summary.ts';
 
 export function memory(result: Result): Html {
@@ -23,13 +36,23 @@ export function memory(result: Result): Html {
     title: 'Memory',
     lead: html`Memory is read ${result.memory.collected ? term('atRest', 'at rest') : 'as it is, because nobody forced a garbage collection,'} in every plateau. The slope of the line through these points is the ${term('perConnection', 'memory per connection')}. The shaded area is the 95 % confidence band of the line; the dashed line is memory ${term('inService', 'in service')}. See ${term('layers')}.`,
     body: html`${fits(result)}
-${trusted ? perConnection(result) : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`}
+${
+  trusted
+    ? behind('Table: memory per connection by layer', perConnection(result))
+    : html`<p class="absent">No slopes, because this measurement cannot be trusted.</p>`
+}
 ${sumOfParts(result)}
-<details><summary>Table: memory at each plateau</summary>${plateaus(result)}</details>
-${figure(chart, 'Not measured: there are no samples.', extremes(result))}
+${behind('Table: memory at each plateau', plateaus(result))}
+${behind('Chart: memory over time', figure(chart, 'Not measured: there are no samples.', extremes(result)))}
 ${absent(result)}`,
   });
 }
+
+/** Of all small charts; their colours are those of the layers. */
+const FIT_LEGEND: LegendEntry[] = [
+  { name: 'At rest: plateaus (circles), their line, and its 95 % band', color: COLORS.muted },
+  { name: 'In service', color: COLORS.muted, dash: 'dashed' },
+];
 
 /** The table has all layers. */
 function fits(result: Result): Html {
@@ -43,7 +66,7 @@ function fits(result: Result): Html {
   });
   if (charts.length === 0)
     return html`<p class="absent">Not measured: a line needs memory readings at two or more numbers of connections.</p>`;
-  return multiples(charts);
+  return html`${legend({ legend: FIT_LEGEND })}${multiples(charts)}`;
 }
 
 function describeLine(line: Slope, needed: Omit<Slope, 'naive'> | undefined): Html {
@@ -147,14 +170,21 @@ function absent(result: Result): Html | null {
 /** Null for a run that cannot be trusted. */
 export function capacity(result: Result): Html | null {
   const { capacity: found, verdict } = result;
-  const { memoryLimited, seedTheoreticalMax, limits, lowest } = found;
+  const { memoryLimited, seedTheoreticalMax, limits } = found;
   if (verdict.status === 'INVALID') return null;
   if (result.absent.memory !== undefined) return absentSection('capacity', 'Capacity', result.absent.memory);
   const rows: HtmlValue[][] = limits.map(({ name, max }) => [
-    LIMIT_TITLES[name] ?? name,
+    name === 'pings'
+      ? `Limit: CPU of idle connections, ${limitName(result, name)}`
+      : (LIMIT_TITLES[name as LimitName] ?? name),
     integer(max),
-    name === lowest ? 'lowest' : '',
+    limitNote(result, name),
   ]);
+  rows.push(
+    ...found.unknown.map(({ name, why }) => [LIMIT_TITLES[name as LimitName] ?? name, '–', `not known: ${why}`]),
+  );
+  const noPings = noPingLimit(result);
+  if (noPings !== null) rows.push([LIMIT_TITLES.pings, '–', `not known: ${noPings}`]);
   if (memoryLimited) {
     const { budgetBytes, connections, low95, high95 } = memoryLimited;
     const interval =
@@ -172,13 +202,18 @@ export function capacity(result: Result): Html | null {
   return section({
     id: 'capacity',
     title: 'Capacity',
-    lead: html`How many connections the fitted line and the known limits would allow. ${term('capacity', 'Not included')} are CPU and the time to reach everybody.`,
+    lead: html`How many connections the fitted line and the known limits would allow. ${term('capacity', 'Not included')} are the CPU of connecting and broadcasting, and the time to reach everybody.`,
+    folded: true,
     body: dataTable('Capacity in connections', ['', 'Connections', ''], rows),
   });
 }
 
-const LIMIT_TITLES: Record<string, string> = {
+const LIMIT_TITLES = {
   memoryBudget: 'Limit: memory budget of the workers',
   machineMemory: 'Limit: memory of the machine',
+  containerMemory: 'Limit: memory of the container',
   workerFileDescriptors: 'Limit: open files of the workers',
+  workerMemory: 'Limit: memory of the workers’ containers',
+  workerMachinesMemory: 'Limit: memory of the workers’ machines',
+  pings: 'Limit: CPU of idle connections',
 } satisfies Record<LimitName, string>;

@@ -1,9 +1,10 @@
 /** The HTML document around the content. It loads nothing from the network: style and script are inline, and a policy forbids the rest. */
 import { createHash } from 'node:crypto';
 import { type Html, html, trusted } from './html.ts';
+import { READOUT_SCRIPT } from './readout-script.ts';
 import { STYLE } from './style.ts';
 
-/** Shows the theme button, which needs the script, and unfolds all tables for printing. */
+/** Shows the theme button, which needs the script, unfolds all tables for printing, and reads out the values of charts. */
 const SCRIPT = `
 const root = document.documentElement;
 const button = document.getElementById('theme');
@@ -14,10 +15,18 @@ button.hidden = false;
 button.addEventListener('click', () => { root.dataset.theme = isDark() ? 'light' : 'dark'; show(); });
 dark.addEventListener('change', show);
 show();
+const reveal = () => {
+  const target = document.getElementById(location.hash.slice(1));
+  if (!target) return;
+  for (let one = target.querySelector('details.folded') || target.closest('details'); one; one = one.parentElement.closest('details')) one.open = true;
+  target.scrollIntoView();
+};
+addEventListener('hashchange', reveal);
+reveal();
 let folded = [];
 addEventListener('beforeprint', () => { folded = [...document.querySelectorAll('details:not([open])')]; for (const one of folded) one.open = true; });
 addEventListener('afterprint', () => { for (const one of folded) one.open = false; });
-`;
+${READOUT_SCRIPT}`;
 
 /** No other script can run, wherever it came from. */
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');

@@ -1,9 +1,10 @@
 /** A run as one self-contained file to read, print and send. */
 import type { Result } from '../../protocol/result/result.ts';
-import { balance, connections, errors } from './connections.ts';
+import { connections, errors, workers } from './connections.ts';
 import { definitions } from './definitions.ts';
 import { delivery, latency, roundTrips } from './delivery.ts';
 import { environment } from './environment.ts';
+import { fault } from './fault.ts';
 import { type Html, html } from './html.ts';
 import { cpu, generator } from './machine.ts';
 import { capacity, memory } from './memory.ts';
@@ -12,17 +13,19 @@ import { overTime } from './over-time.ts';
 import { page } from './page.ts';
 import { headline, verdict } from './summary.ts';
 
+/** First the charts that make the case, then what is folded. */
 const CONTENTS = {
   connections: 'Connections',
+  fault: 'Planned fault',
   memory: 'Memory',
-  cpu: 'CPU',
-  messages: 'Messages of clients',
-  latency: 'Latency',
-  'round-trip': 'Round trip ÷ 2',
   delivery: 'Delivery',
-  balance: 'Balance',
+  latency: 'Latency',
+  messages: 'Messages of clients',
+  cpu: 'CPU',
   errors: 'Errors',
   capacity: 'Capacity',
+  'round-trip': 'Round trip ÷ 2',
+  workers: 'Workers',
   generator: 'Load generator',
   environment: 'Environment and settings',
   definitions: 'Definitions',
@@ -33,13 +36,14 @@ export function renderHtml(result: Result): string {
   const { run } = result;
   const sections: Record<keyof typeof CONTENTS, Html | null> = {
     connections: connections(result),
+    fault: fault(result),
     memory: result.memory.overTime ? overTime(result) : memory(result),
     cpu: cpu(result),
     messages: messages(result),
     latency: latency(result),
     'round-trip': roundTrips(result),
     delivery: delivery(result),
-    balance: balance(result),
+    workers: workers(result),
     errors: errors(result),
     capacity: capacity(result),
     generator: generator(result),

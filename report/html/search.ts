@@ -82,7 +82,7 @@ function machines(search: Search): Html {
   return section({
     id: 'machines',
     title: 'Machines of this kind',
-    lead: sizingNote(search, sizing),
+    lead: sizingNote(sizing, search.plan.headroom),
     body: html`${dataTable('Machines for a number of users', SIZING_HEAD, sizingRows(sizing))}
 ${dataTable(
   'Limits of one machine',
@@ -104,7 +104,7 @@ function figures(runs: SearchedRun[]): Html | null {
     levels.map((level) => (byLevel.get(level) ?? []).flatMap(({ result }) => result ?? [])),
   );
   const charts = measured.map(({ figure, spreads }) => ({
-    chart: levelsChart(figure, levels.map(levelText), [spreads]),
+    chart: levelsChart(figure, levels.map(levelText), [{ name: '', spreads }]),
     caption: figure.title,
     note: '',
   }));

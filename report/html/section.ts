@@ -7,17 +7,25 @@ interface Section {
   title: string;
   lead?: HtmlValue;
   body: HtmlValue;
+  /** Only its title is shown until somebody opens it. */
+  folded?: boolean;
 }
 
 export const NOT_MEASURED = 'not measured';
 
-export function section({ id, title, lead, body }: Section): Html {
+export function section({ id, title, lead, body, folded = false }: Section): Html {
+  const heading = html`<h2 id="${id}-title">${title}</h2>`;
+  const content = html`${lead && html`<p class="lead">${lead}</p>`}
+${body}`;
   return html`<section id="${id}" aria-labelledby="${id}-title">
-<h2 id="${id}-title">${title}</h2>
-${lead && html`<p class="lead">${lead}</p>`}
-${body}
+${folded ? html`<details class="folded"><summary>${heading}</summary>${content}</details>` : html`${heading}${content}`}
 </section>
 `;
+}
+
+/** What is behind a chart, folded. */
+export function behind(title: string, content: HtmlValue): Html {
+  return html`<details><summary>${title}</summary>${content}</details>`;
 }
 
 /** A section of which the run knows nothing. */
@@ -50,10 +58,14 @@ ${drawing(chart)}
   return html`<div class="multiples">${figures}</div>`;
 }
 
-function drawing({ title, wide, narrow }: Chart): Html {
-  if (wide === narrow) return html`<div class="chart" role="img" aria-label="${title}">${trusted(wide)}</div>`;
-  return html`<div class="chart wide" role="img" aria-label="${title}">${trusted(wide)}</div>
+function drawing({ title, wide, narrow, readout }: Chart): Html {
+  const drawn =
+    wide === narrow
+      ? html`<div class="chart" role="img" aria-label="${title}">${trusted(wide)}</div>`
+      : html`<div class="chart wide" role="img" aria-label="${title}">${trusted(wide)}</div>
 <div class="chart narrow" role="img" aria-label="${title}">${trusted(narrow)}</div>`;
+  if (!readout || readout.at.length === 0) return drawn;
+  return html`<div class="charted" data-title="${title}" data-readout="${JSON.stringify(readout)}">${drawn}</div>`;
 }
 
 export function legend({ legend: entries }: Pick<Chart, 'legend'>): Html {

@@ -2,6 +2,7 @@
 import type { Study } from '../../protocol/study.ts';
 import { levelsChart, levelsLegend } from '../charts/levels.ts';
 import type { ComparedFigure } from '../compare/compare.ts';
+import { figureCells } from '../compare/text.ts';
 import { labelOf, type MeasuredRun, type Question, questionsOf } from '../study/summarize.ts';
 import {
   answersOf,
@@ -11,7 +12,6 @@ import {
   notesOf,
   pairOf,
   progressText,
-  rowOf,
   titleOfQuestion,
   titleOfStudy,
 } from '../study/text.ts';
@@ -49,7 +49,7 @@ ${question.contexts.flatMap((context) =>
   context.levels.slice(1).map((_, index) => {
     const title = pairOf(context, index + 1);
     const rows = context.comparison.figures.map((figure) => {
-      return [...rowOf(figure, index + 1).cells, answerMark(figure, index + 1)];
+      return [...figureCells(figure, index + 1), answerMark(figure, index + 1)];
     });
     return html`<details><summary>Table: ${title}</summary>${dataTable(title, HEAD, rows)}</details>`;
   }),
@@ -70,16 +70,17 @@ function chartsOf({ levels, contexts }: Question): Parameters<typeof multiples>[
     const found = compared.flatMap(({ name, own, figure: one }) =>
       (one?.differences ?? []).map((difference, index) => ({
         difference,
-        text: html`${[own[index + 1], name].filter(Boolean).join(', ')}: ${one && html`${rowOf(one, index + 1).cells[3]}, ${answerMark(one, index + 1)}`}<br>`,
+        text: html`${[own[index + 1], name].filter(Boolean).join(', ')}: ${one && html`${figureCells(one, index + 1)[3]}, ${answerMark(one, index + 1)}`}<br>`,
       })),
     );
     const beyond = found.filter(({ difference: { answer } }) => answer === 'better' || answer === 'worse');
     const none = found.some(({ difference: { answer } }) => answer === 'no-difference')
       ? 'no difference seen'
       : 'cannot tell';
-    const series = compared.map(({ own, figure: one }) =>
-      levels.map((level) => one?.spreads[own.indexOf(level)] ?? null),
-    );
+    const series = compared.map(({ name, own, figure: one }) => ({
+      name,
+      spreads: levels.map((level) => one?.spreads[own.indexOf(level)] ?? null),
+    }));
     return {
       chart: levelsChart(figure, levels.map(String), series),
       caption: figure.title,

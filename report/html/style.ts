@@ -40,12 +40,15 @@ button {
 }
 button:hover { color: var(--text); border-color: var(--muted); }
 .verdict { margin: 2.25rem 0 0; padding-left: 1.25rem; border-left: 6px solid var(--status); }
-.verdict.VALID, .verdict.better { --status: var(--green); }
-.verdict.SUSPECT { --status: var(--gold); }
-.verdict.INVALID, .verdict.worse { --status: var(--red); }
+.verdict.PASSED, .verdict.better, .VALID { --status: var(--green); }
+.SUSPECT { --status: var(--gold); }
+.verdict.FAILED, .verdict.UNKNOWN, .verdict.worse, .INVALID { --status: var(--red); }
 .verdict.neutral { --status: var(--text); }
 .verdict h2 { margin: 0; border: 0; padding: 0; font-size: clamp(2.75rem, 9vw, 4.5rem); line-height: 1; letter-spacing: -.03em; color: var(--status); }
 .verdict > p { margin: .6rem 0 0; font-size: 1.1rem; }
+.missed { font-weight: 600; }
+.measurement strong { color: var(--status); }
+.verdict > p.measurement { color: var(--muted); font-size: .95rem; }
 .answer { display: block; font-size: clamp(1.75rem, 5vw, 2.75rem); line-height: 1.2; }
 .verdict h2.sentence { font-size: clamp(1.35rem, 3.5vw, 2rem); line-height: 1.3; letter-spacing: -.01em; }
 .reasons { margin: 1rem 0 0; padding: 0; list-style: none; }
@@ -70,6 +73,18 @@ figure { margin: 1.75rem 0 .5rem; }
 figcaption, caption { margin-bottom: .35rem; font-weight: 600; font-size: .95rem; text-align: left; }
 .chart svg { display: block; width: 100%; height: auto; }
 .narrow { display: none; }
+.charted { position: relative; }
+.steps { position: absolute; inset: 0; cursor: crosshair; touch-action: pan-y; }
+.cross { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--text); opacity: .45; pointer-events: none; }
+.readout {
+  position: absolute; top: 0; z-index: 1; max-width: 75%; padding: .4rem .6rem; border: 1px solid var(--line); border-radius: .3rem;
+  background: var(--page); font-size: .82rem; line-height: 1.4; pointer-events: none; overflow-wrap: normal;
+}
+.cross[hidden], .readout[hidden] { display: none; }
+.readout strong { display: block; }
+.readout ul { margin: 0; padding: 0; list-style: none; }
+.readout .swatch { width: .8rem; }
+.readout b { font-weight: 600; }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; margin: 0 0 .35rem; padding: 0; list-style: none; font-size: .85rem; color: var(--muted); }
 .swatch { display: inline-block; width: 1.4rem; margin-right: .4rem; border-top: 3px solid; vertical-align: middle; }
 .swatch.dashed { border-top-style: dashed; }
@@ -79,6 +94,11 @@ figcaption, caption { margin-bottom: .35rem; font-weight: 600; font-size: .95rem
 details { margin: .5rem 0 1.25rem; }
 summary { width: fit-content; color: var(--muted); font-size: .88rem; cursor: pointer; }
 summary:hover { color: var(--text); }
+.folded { margin: 0; }
+.folded > summary { width: auto; }
+.folded > summary h2 { display: inline; border: 0; padding: 0; color: var(--text); }
+section:has(> .folded) { margin-top: 0; padding: .9rem 0; border-top: 1px solid var(--line); }
+.folded[open] > summary { margin-bottom: 1rem; }
 .scroll { overflow-x: auto; margin: .75rem 0 1.5rem; }
 table { border-collapse: collapse; min-width: min(100%, 28rem); font-size: .88rem; overflow-wrap: normal; }
 th, td { padding: .35rem 1.4rem .35rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
@@ -99,12 +119,14 @@ td .worse { color: var(--red); font-weight: 600; }
   .headline { grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1.25rem; }
   .headline .value { font-size: 1.9rem; }
   th, td { padding-right: .9rem; }
+  .readout { font-size: .75rem; }
+  .scroll th:first-child { position: sticky; left: 0; max-width: 9rem; background: var(--page); }
 }
 @media print {
   @page { margin: 14mm; }
   :root, :root[data-theme] { color-scheme: light; }
   body { max-width: none; padding: 0; font-size: 10.5pt; }
-  button, nav { display: none; }
+  button, nav, .cross, .readout, .steps { display: none; }
   .wide { display: block; }
   .narrow { display: none; }
   .multiples { grid-template-columns: repeat(3, 1fr); }

@@ -2,6 +2,10 @@
 
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
+import { connectionCost } from '../answer/cost.ts';
+import { outcomeOf } from '../answer/outcome.ts';
+import { answerParts, outcomeTitle } from '../answer/sentence.ts';
+import { faultHeadline, seconds } from '../fault-text.ts';
 import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
 import { heldOf, missesSome } from '../held.ts';
 import { oneWayTail } from '../latency-notes.ts';
@@ -15,15 +19,25 @@ import { type Html, type HtmlValue, html } from './html.ts';
 import { NOT_MEASURED } from './section.ts';
 
 const MEANING = {
-  VALID: 'No check raised a doubt about these figures.',
-  SUSPECT: 'The figures are shown, but there are reasons to doubt them.',
-  INVALID: 'No headline figures, because this measurement cannot be trusted.',
+  VALID: 'no check raised a doubt about these figures.',
+  SUSPECT: 'there are reasons to doubt these figures.',
+  INVALID: 'no figures are shown, because they cannot be trusted.',
 };
 
-export function verdict({ verdict: { status, reasons }, run }: Result): Html {
-  return html`<div class="verdict ${status}">
-<h2 id="verdict">${status}</h2>
-<p>${MEANING[status]}${!run.complete && ' The run ended early; the figures cover the time until then.'}</p>
+/** What the run showed, and, smaller, whether it can be believed. */
+export function verdict(result: Result): Html {
+  const {
+    verdict: { status, reasons },
+    run,
+  } = result;
+  const outcome = outcomeOf(result);
+  const [title = '', ...why] = outcomeTitle(result).split(': ');
+  const parts = answerParts(result);
+  return html`<div class="verdict ${outcome.status}">
+<h2 id="verdict">${title}</h2>
+${why.length > 0 && html`<p class="missed">${sentence(why.join(': '))}</p>`}
+${parts.length > 0 && html`<p>${sentence(parts.join(' · '))}</p>`}
+<p class="measurement"><strong class="${status}">${status}</strong> measurement: ${MEANING[status]}${!run.complete && ' The run ended early; the figures cover the time until then.'}</p>
 ${
   reasons.length > 0 &&
   html`<ul class="reasons">${reasons.map(
@@ -34,6 +48,10 @@ ${
 }
 </div>
 `;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 interface Tile {
@@ -48,7 +66,7 @@ export function headline(result: Result): Html | null {
   if (result.verdict.status === 'INVALID') return null;
   const tiles = result.memory.overTime
     ? [held(result), leftBehind(result)]
-    : [held(result), perConnection(result), completion(result), coverage(result)];
+    : [held(result), fault(result) ?? perConnection(result), completion(result), coverage(result)];
   return html`<dl class="headline">${tiles.map(
     ({ name, value, unit, more }) => html`<div><dt>${name}</dt>
 <dd class="value">${value ?? html`<span class="unit">${NOT_MEASURED}</span>`} ${value !== null && html`<span class="unit">${unit}</span>`}</dd>
@@ -70,6 +88,20 @@ function held(result: Result): Tile {
   return { name: term('connections'), value: integer(count), unit: '', more: of + at + by };
 }
 
+function fault({ fault: found }: Result): Tile | null {
+  if (!found) return null;
+  const { dropped, backMs } = found;
+  const name = term('fault', dropped === 0 ? 'Dropped by the fault' : 'All back after');
+  const more = faultHeadline(found);
+  if (dropped === 0) return { name, value: '0', unit: 'connections', more };
+  return {
+    name,
+    value: backMs.all === null ? 'never' : seconds(backMs.all),
+    unit: backMs.all === null ? '' : 's',
+    more,
+  };
+}
+
 function leftBehind(result: Result): Tile {
   const { overTime } = result.memory;
   const name = term('overTime');
@@ -87,6 +119,12 @@ function perConnection(result: Result): Tile {
   const layer = mainWorkerLayer(memory.perConnectionBytes);
   const line = memory.perConnectionBytes[layer];
   const name = term('perConnection');
+  const cost = connectionCost(result);
+  if (cost && cost.inService !== null && cost.parts.length > 1) {
+    const split = cost.parts.map(({ title, inService }) => `${title} ${kilobytes(inService as number)}`).join(', ');
+    const rest = cost.atRest === null ? '' : `; ${kilobytes(cost.atRest)} KB at rest`;
+    return { name, value: kilobytes(cost.inService), unit: 'KB', more: `in service: ${split}${rest}` };
+  }
   if (result.absent.memory !== undefined) return { name, value: null, unit: '', more: result.absent.memory };
   if (!line) {
     const why = memory.absent[layer] ?? 'a slope needs memory readings at two or more numbers of connections';

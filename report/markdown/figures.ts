@@ -2,9 +2,10 @@
 
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer, kilobytes, megabytes, percentile, spaced, withMargin } from '../format.ts';
+import { cpuCells, cpuHead, cpuNotes } from '../cpu-cells.ts';
+import { decimals, integer, kilobytes, megabytes, percentile } from '../format.ts';
 import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
-import { inOrder, layerTitle, slopeLayers } from '../layers.ts';
+import { layerTitle, slopeLayers } from '../layers.ts';
 import {
   basisOf,
   collectionNotes,
@@ -14,6 +15,7 @@ import {
   slopesNote,
   workerSources,
 } from '../memory-text.ts';
+import { limitName, limitNote, noPingLimit } from '../ping-text.ts';
 import { escapeMarkdown, markdownTable } from './table.ts';
 
 export function perConnection(result: Result): string {
@@ -74,31 +76,16 @@ function latencyRow(name: string, { count, mean, p50, p90, p99, p999, max }: Sum
 }
 
 export function cpu(result: Result): string {
-  const rows = inOrder(result, Object.keys(result.cpu)).map((layer) => {
-    const figures = result.cpu[layer] as Result['cpu'][string];
-    const { intervals: sure } = figures;
-    return [
-      escapeMarkdown(layerTitle(result, layer)),
-      withMargin(figures.rampSecondsPerThousandConnects, sure?.rampSecondsPerThousandConnects, (seconds) =>
-        decimals(seconds, 3),
-      ),
-      result.messages
-        ? withMargin(figures.clientMicrosecondsPerMessage, sure?.clientMicrosecondsPerMessage, (us) => decimals(us, 1))
-        : withMargin(figures.idlePercent, sure?.idlePercent, (percent) => decimals(percent, 1)),
-      withMargin(figures.broadcastMicrosecondsPerMessage, sure?.broadcastMicrosecondsPerMessage, (us) =>
-        decimals(us, 1),
-      ),
-    ];
-  });
+  const rows = cpuCells(result).map(([layer, cells]) => [escapeMarkdown(layerTitle(result, layer)), ...cells]);
   if (rows.length === 0) return notMeasured(result.absent.cpu);
-  const held = result.messages ? 'µs per client message' : '% of a core, idle';
-  const table = markdownTable(['Layer', 's per 1,000 connects', held, 'µs per message'], rows);
+  const table = markdownTable(cpuHead(result), rows);
   const { cpu: absent } = result.absent;
-  return absent === undefined ? table : `${table}\n\nThe server’s CPU was not measured: ${escapeMarkdown(absent)}.`;
+  const notes = absent === undefined ? [] : [`The server’s CPU was not measured: ${escapeMarkdown(absent)}.`];
+  return [table, ...notes, ...cpuNotes(result)].join('\n\n');
 }
 
 export function limits(result: Result): string {
-  const { memoryLimited, limits, lowest } = result.capacity;
+  const { memoryLimited, limits } = result.capacity;
   const rows: string[][] = [];
   if (memoryLimited) {
     const { budgetBytes, connections: fitting, low95, high95 } = memoryLimited;
@@ -110,8 +97,17 @@ export function limits(result: Result): string {
   const unknown = noCapacity(result);
   if (unknown !== null) rows.push(['Fit in the memory budget', '–', `the workers’ memory: ${unknown}`]);
   for (const { name, max } of limits) {
-    rows.push([`Limit: ${escapeMarkdown(spaced(name))}`, integer(max), name === lowest ? 'lowest' : '']);
+    rows.push([
+      `Limit: ${escapeMarkdown(limitName(result, name))}`,
+      integer(max),
+      escapeMarkdown(limitNote(result, name)),
+    ]);
   }
+  for (const { name, why } of result.capacity.unknown) {
+    rows.push([`Limit: ${escapeMarkdown(limitName(result, name))}`, '–', `not known: ${escapeMarkdown(why)}`]);
+  }
+  const noPings = noPingLimit(result);
+  if (noPings !== null) rows.push(['Limit: pings', '–', `not known: ${escapeMarkdown(noPings)}`]);
   return rows.length === 0 ? notMeasured(result.absent.memory) : markdownTable(['Connections', 'Value', ''], rows);
 }
 

@@ -4,6 +4,8 @@ import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
+import { answerParts, outcomeTitle } from '../answer/sentence.ts';
+import { batchName } from '../batch-name.ts';
 import {
   messageRows,
   messageTimes,
@@ -13,12 +15,16 @@ import {
   WORKER_NOTE,
   workerRows,
 } from '../client-messages.ts';
+import { faultHeadline, faultNotes, faultRows } from '../fault-text.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../format.ts';
 import { GRADES, gradeOf } from '../grade.ts';
+import { HOSTS_HEAD, hostRows } from '../hosts.ts';
 import { layerTitle, mainLayers } from '../layers.ts';
 import { otherCopies, sourceNotes } from '../other-copies.ts';
 import { comesAndGoes } from '../over-time-text.ts';
+import { ownServer } from '../place.ts';
 import { reconnectionNote } from '../reconnection.ts';
+import { redisRows } from '../redis.ts';
 import { serverName, serverProperties } from '../server.ts';
 import { clientsOf, transportNote } from '../transports.ts';
 import { cpu, latency, limits, notMeasured, optional, perConnection } from './figures.ts';
@@ -51,9 +57,12 @@ function verdict(result: Result): string {
     ({ code, message, fix }) =>
       `- **${escapeMarkdown(code)}**: ${escapeMarkdown(message)}${fix === undefined ? '' : ` (fix: ${escapeMarkdown(fix)})`}`,
   );
-  return [`**Verdict: ${status}.**${figures}${of}${incomplete}`, ...(lines.length > 0 ? [lines.join('\n')] : [])].join(
-    '\n\n',
-  );
+  const parts = answerParts(result);
+  return [
+    `**${escapeMarkdown(outcomeTitle(result))}.**${parts.length > 0 ? ` ${escapeMarkdown(parts.join(' · '))}.` : ''}`,
+    `Measurement: **${status}**.${figures}${of}${incomplete}`,
+    ...(lines.length > 0 ? [lines.join('\n')] : []),
+  ].join('\n\n');
 }
 
 /** The machine and the command, without which a figure means nothing. */
@@ -71,7 +80,10 @@ function environment(result: Result): string[] {
     ['Run', run.id],
     ['Command', `npx artillery run scenarios/${run.scenario}.yml`],
     ['Clients', clientsOf(result) ?? '–'],
-    ['Target', `${run.target} (profile ${run.profile}, engine ${run.engine})`],
+    [
+      'Target',
+      `${run.target} (${run.profile === 'remote' ? ownServer(run) : `profile ${run.profile}`}, engine ${run.engine})`,
+    ],
   ];
   const limits = Object.entries(env.limits).map(([name, limit]) => [escapeMarkdown(name), integer(limit)]);
   return [
@@ -90,6 +102,7 @@ function performance(result: Result): string[] {
     '### Connection Performance',
     connections(result),
     gradeRule(),
+    ...fault(result),
     ...(result.memory.overTime ? overTime(result) : memory(result)),
     ...(result.messages ? ['### Messages of Clients', ...clientMessages(result.messages)] : []),
     '### Message Performance',
@@ -98,14 +111,35 @@ function performance(result: Result): string[] {
     latency(result),
     '### CPU',
     cpu(result),
+    ...(result.generators.length > 0 ? ['### Generator Hosts', hosts(result)] : []),
     '### System Capacity',
     ...(result.absent.memory === undefined ? [capacity(result)] : []),
     limits(result),
   ];
 }
 
+function hosts(result: Result): string {
+  return markdownTable(
+    HOSTS_HEAD,
+    hostRows(result).map(([host = '', ...cells]) => [escapeMarkdown(host), ...cells]),
+  );
+}
+
 function memory(result: Result): string[] {
   return ['### RAM vs Connections (MB)', ram(result), '### Memory per Connection', perConnection(result)];
+}
+
+function fault(result: Result): string[] {
+  const { fault: found } = result;
+  if (!found) return [];
+  const rows = faultRows(result).map(({ title, value, note }) => [`**${title}**`, value, escapeMarkdown(note)]);
+  const notes = faultNotes(result, found).map(escapeMarkdown);
+  return [
+    '### Planned Fault',
+    `${escapeMarkdown(faultHeadline(found))}.`,
+    markdownTable(['Metric', 'Value', ''], rows),
+    ...notes,
+  ];
 }
 
 function connections(result: Result): string {
@@ -194,6 +228,7 @@ function messages(result: Result): string[] {
     ...otherCopies(delivery).map(({ title, count }) => [title, integer(count)]),
     ['Data Sent', `${megabytes(broadcasts * payloadBytes)} MB`],
     ['Data Received', `${megabytes(received * payloadBytes)} MB`],
+    ...redisRows(result).map(([title, value, note]) => [title, [value, note].filter(Boolean).join(', ')]),
     ['Avg Data per Connection', peak > 0 ? `${kilobytes((received * payloadBytes) / peak)} KB` : '–'],
   ];
   const notes = sourceNotes(delivery).map((note) => escapeMarkdown(note));
@@ -206,7 +241,7 @@ function coverage(batches: Batch[]): string[] {
   const share = ({ expected, received }: Batch) => (expected > 0 ? received / expected : 0);
   const shown = batches.toSorted((a, b) => share(a) - share(b) || a.seq - b.seq).slice(0, BATCH_ROWS);
   const rows = shown.map((batch) => [
-    integer(batch.seq),
+    batchName(batch),
     integer(batch.expected),
     integer(batch.received),
     percentOf(batch.received, batch.expected),

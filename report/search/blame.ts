@@ -1,9 +1,9 @@
 /** Whose limit a run met, by the reasons of its verdict and the causes of failed connections. */
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
-import { isLoopback } from '../../protocol/loopback.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Blame } from '../../protocol/search.ts';
 import { counted } from '../format.ts';
+import { sharesMachine } from '../place.ts';
 
 /**
  * `machine`: of the generator's machine, which can be the deployment's, too. `measurement`: says nothing about capacity;
@@ -20,6 +20,7 @@ const BLAME: Record<ReasonCode, Blame> = {
   RATE_NOT_REACHED: 'deployment',
   UNIFORM_CEILING: 'deployment',
   WARM_UP_FAILED: 'deployment',
+  WORKERS_THROTTLED: 'deployment',
   WORKER_RESTARTED: 'deployment',
   DEPLOYMENT_CHANGED: 'deployment',
   REDIS_GONE: 'deployment',
@@ -34,40 +35,52 @@ const BLAME: Record<ReasonCode, Blame> = {
   ROUND_TRIPS_MISSING: 'deployment',
   SENTINEL_MISSING: 'deployment',
   RUN_INCOMPLETE: 'deployment',
+  FAULT_FAILED: 'measurement',
 
   GENERATOR_LAGS: 'generator',
   GENERATOR_QUEUES: 'generator',
   FLEET_PROCESS_SILENT: 'generator',
+  AGENT_LOST: 'generator',
   FLEET_PROCESS_DIED: 'generator',
   MESSAGES_MISSED: 'generator',
   MESSAGES_LATE: 'generator',
   ENGINE_SILENT: 'generator',
 
   MACHINE_SATURATED: 'machine',
+  CPU_THROTTLED: 'machine',
   SWAPPING: 'machine',
 
   USERS_SKIPPED: 'measurement',
   LEDGER_MISMATCH: 'measurement',
+  FAULT_MISMATCH: 'measurement',
   COPIES_MISMATCH: 'measurement',
   MESSAGES_MISMATCH: 'measurement',
+  MESSAGES_DISAGREE: 'measurement',
   RECEIVED_BEFORE_SENT: 'measurement',
+  ROUND_TRIPS_IMPOSSIBLE: 'measurement',
+  CONFIRMATION_WRONG: 'measurement',
   ACCOUNTS_MISMATCH: 'measurement',
   TRANSPORTS_MISMATCH: 'measurement',
   WORKER_UNKNOWN: 'measurement',
   WORKER_REPEATED: 'measurement',
   STATISTICS_STALE: 'measurement',
+  METRICS_ALTERNATE: 'measurement',
   UNKNOWN_ACKS: 'measurement',
   PLATEAU_MOVED: 'measurement',
   NOBODY_EXPECTED: 'measurement',
   NOT_MEMBER_RECEIPTS: 'measurement',
   NEVER_ORDERED: 'measurement',
   UNREADABLE_BROADCASTS: 'measurement',
+  IDS_NOT_SHARED: 'measurement',
+  AUDIENCE_DIFFERS: 'measurement',
   SENT_AT_UNUSABLE: 'measurement',
   IDS_NOT_COUNTED: 'measurement',
   BASELINE_NOT_EMPTY: 'measurement',
   CLOCK_UNCERTAIN: 'measurement',
   SAMPLER_GAPS: 'measurement',
   METRICS_GONE: 'measurement',
+  OBSERVER_GONE: 'measurement',
+  MEMORY_MISSING: 'measurement',
   TOO_FEW_PLATEAUS: 'measurement',
   MEMORY_NOT_LINEAR: 'measurement',
   MEMORY_GROWS: 'measurement',
@@ -105,14 +118,10 @@ export function blamesOf(result: Result): Blamed[] {
   return [...failures, ...reasons];
 }
 
-/** @returns whether the deployment runs on the generator's machine */
-export function sharesMachine({ run }: Pick<Result, 'run'>): boolean {
-  return run.profile !== 'remote' || isLoopback(new URL(run.target).hostname);
-}
-
-function blameOf(code: string, { generator, connections }: Result): Blame {
+function blameOf(code: string, { generator, connections, verdict }: Result): Blame {
   const busy = generator.some(({ window, utilization }) => window === 'ramp' && utilization >= BUSY_LOOP);
-  if (code === 'RATE_NOT_REACHED' && busy) return 'generator';
+  const throttled = verdict.reasons.some(({ code }) => code === 'CPU_THROTTLED');
+  if (code === 'RATE_NOT_REACHED' && (busy || throttled)) return 'generator';
   // Without failures, it is that all fleet processes stopped at the same number.
   if (code === 'UNIFORM_CEILING' && !Object.keys(connections.failures).some((cause) => cause.startsWith('http_')))
     return 'generator';

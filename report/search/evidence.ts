@@ -1,7 +1,7 @@
 /** What broke first, as far as the result of the broken level shows it. */
 import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, integer, megabytes } from '../format.ts';
-import { sharesMachine } from './blame.ts';
+import { sharesMachine } from '../place.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
 const BUSY_PERCENT = 90;
@@ -15,13 +15,15 @@ const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
 const ANSWER = /^(http_\d+|namespace_refused|join_refused)$/;
 
 /** What answers a handshake with this status. */
-const HTTP_CAUSES: Record<string, string> = {
-  http_500: 'the proxy is out of connections (`worker_connections`) or open files',
-  http_502: 'the proxy gets no connection to a worker: its ports, or the worker’s files or listen queue',
-  http_503: 'a connection limit of the proxy or the server',
-  http_504: 'a worker did not answer the proxy in time',
-  http_429: 'a rate limit of the proxy or the server',
-};
+const HTTP_CAUSES = new Map(
+  Object.entries({
+    http_500: 'the proxy is out of connections (`worker_connections`) or open files',
+    http_502: 'the proxy gets no connection to a worker: its ports, or the worker’s files or listen queue',
+    http_503: 'a connection limit of the proxy or the server',
+    http_504: 'a worker did not answer the proxy in time',
+    http_429: 'a rate limit of the proxy or the server',
+  }),
+);
 
 /** @returns phrases that can follow "because", the strongest evidence first; empty if the result shows none */
 export function evidenceOf(result: Result): string[] {
@@ -49,7 +51,7 @@ const refused: Find = ({ connections: { failures, failureExamples, lost } }) => 
 function failureText(code: string, count: number, example: string | undefined): string {
   const connections = counted(count, 'connection');
   const what = ANSWER.test(code) ? `the server answered ${connections} with` : `${connections} ended in`;
-  const known = HTTP_CAUSES[code];
+  const known = HTTP_CAUSES.get(code);
   return `${what} \`${code}\`${known ? `: ${known}` : example ? ` (${example})` : ''}`;
 }
 
@@ -78,9 +80,15 @@ const broadcastCpu: Find = (result) => {
 
 const memory: Find = (result) => {
   const { memory, environment } = result;
-  const used = memory.peakBytes.systemUsed ?? 0;
-  if (!sharesMachine(result) || used < environment.memoryBytes * FULL_SHARE) return [];
-  return [`${megabytes(used)} of ${megabytes(environment.memoryBytes)} MB of the machine’s memory were in use`];
+  const { systemUsed = 0, containerUsed = 0 } = memory.peakBytes;
+  const { containerMemoryBytes = Number.POSITIVE_INFINITY } = environment.limits;
+  const full = [
+    { whose: 'machine', used: systemUsed, bytes: environment.memoryBytes },
+    { whose: 'container', used: containerUsed, bytes: containerMemoryBytes },
+  ].filter(({ used, bytes }) => sharesMachine(result) && used >= bytes * FULL_SHARE);
+  return full.map(
+    ({ whose, used, bytes }) => `${megabytes(used)} of ${megabytes(bytes)} MB of the ${whose}’s memory were in use`,
+  );
 };
 
 const files: Find = (result) => {

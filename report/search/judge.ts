@@ -1,10 +1,9 @@
 /** Whether a level held, by the result of a run at it. */
 import type { Result } from '../../protocol/result/result.ts';
 import type { Blame, Condition, Outcome, SearchPlan } from '../../protocol/search.ts';
-import { valueAt } from '../figures.ts';
+import { checkConditions, conditionText, metText, whyUnknown } from '../conditions/conditions.ts';
 import { counted } from '../format.ts';
 import { blamesOf } from './blame.ts';
-import { checkConditions, conditionText, metText } from './conditions.ts';
 
 export interface Judgement {
   outcome: Exclude<Outcome, 'error'>;
@@ -63,17 +62,6 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
     return { outcome: 'cannotTell', blame: 'measurement', because };
   }
   return { outcome: 'holds', blame: null, because: blames.map(({ text }) => text) };
-}
-
-/** How many values a percentile needs, not to be the highest one by another name. */
-const NEEDED: Record<string, string> = { p90: '10', p95: '20', p99: '100', p999: '1,000' };
-
-function whyUnknown({ key }: Condition, result: Result): string {
-  const dot = key.lastIndexOf('.');
-  const needed = NEEDED[key.slice(dot + 1)];
-  const others = valueAt(result, key.slice(0, dot));
-  if (needed === undefined || others === null || others === undefined) return 'the run did not measure it';
-  return `it needs ${needed} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
 }
 
 /** The causes, in words, before the codes that follow from them. */

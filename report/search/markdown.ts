@@ -29,7 +29,7 @@ export function renderSearchMarkdown(search: Search): string {
     ...(sizing
       ? [
           markdownTable(SIZING_HEAD, escaped(sizingRows(sizing))),
-          escapeMarkdown(sizingNote(search, sizing)),
+          escapeMarkdown(sizingNote(sizing, plan.headroom)),
           markdownTable(WALLS_HEAD, escaped(sizing.walls.map(wallRow)), 'left'),
         ]
       : [NO_SIZING]),

@@ -5,15 +5,14 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Sizing, Wall } from '../../protocol/search.ts';
 import { decimals, integer, kilobytes, megabytes } from '../format.ts';
+import { deploymentCpu, idleCostOf, type Known } from '../idle-cpu.ts';
 import { inServicePoints } from '../in-service.ts';
 import { layersOf, layerTitle, mainWorkerLayer } from '../layers.ts';
+import { sharesMachine } from '../place.ts';
 import { fitLine } from '../statistics/statistics.ts';
-import { sharesMachine } from './blame.ts';
+import { coreCount, usableCores, usableMemory } from '../usable.ts';
 
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
-
-/** A cost that is known, or why it is not. */
-type Known<T> = ({ known: true } & T) | { known: false; why: string };
 
 /**
  * @param result of a run at the level that held
@@ -25,15 +24,16 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
   const held = result.connections.held ?? result.connections.peak;
   if (held === 0) return null;
   const memory = memoryOf(result);
-  const cpu = cpuOf(result, held);
-  const { cpuCount, memoryBytes } = result.environment;
+  const cpu = cpuOf(result);
+  const cores = usableCores(result.environment);
+  const memoryBytes = usableMemory(result.environment);
   const usable = 1 - headroom;
   const walls: (Wall & { usable: number | null })[] = [
     {
       name: 'held',
       max: held,
       usable: Math.floor(held * usable),
-      assumption: `The search held ${integer(held)} connections${broke ? '' : '; whether the machine holds more, it does not tell'}`,
+      assumption: `${integer(held)} connections were held${broke ? '' : '; whether the machine holds more is not known'}`,
     },
     memory.known
       ? {
@@ -46,9 +46,9 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
     cpu.known
       ? {
           name: 'cpu',
-          max: Math.floor(cpuCount / cpu.idleCores),
-          usable: Math.floor((cpuCount * usable) / cpu.idleCores),
-          assumption: `Idle connections take ${decimals(cpu.idleCores * 1000, 3)} cores per 1,000, pings included${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${cpuCount} cores`,
+          max: Math.floor(cores / cpu.idleCores),
+          usable: Math.floor((cores * usable) / cpu.idleCores),
+          assumption: `Idle connections take ${decimals(cpu.idleCores * 1000, 3)} cores per 1,000 with a ping every ${decimals(cpu.pingIntervalMs / 1000, 0)} s${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${coreCount(cores)} cores`,
         }
       : { name: 'cpu', max: null, usable: null, assumption: cpu.why },
   ];
@@ -66,7 +66,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
       const machines = Math.ceil(users / perMachine);
       const each = Math.ceil(users / machines);
       const idleCores = cpu.known ? cpu.idleCores * each : null;
-      const free = cpuCount * usable - (idleCores ?? 0);
+      const free = cores * usable - (idleCores ?? 0);
       return {
         users,
         machines,
@@ -117,23 +117,19 @@ function memoryOf(result: Result): Known<{ each: number; base: number; layers: s
 
 function cpuOf(
   result: Result,
-  held: number,
-): Known<{ /** Of one connection. */ idleCores: number; connectSeconds: number | null }> {
-  if (result.absent.cpu !== undefined) return { known: false, why: `CPU was not measured: ${result.absent.cpu}` };
+): Known<{ /** Of one connection. */ idleCores: number; pingIntervalMs: number; connectSeconds: number | null }> {
   if (!sharesMachine(result)) {
-    return { known: false, why: 'The deployment runs elsewhere, so the cores of its machine are not known' };
+    return { known: false, why: 'The deployment runs elsewhere, so the CPU of its machine is not known' };
   }
-  const layers = layersOf(result).filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment');
-  const figures = layers.flatMap(({ id }) => result.cpu[id] ?? []);
-  const idle = result.cpu.worker?.idlePercent;
-  if (idle === null || idle === undefined || idle <= 0) {
-    return { known: false, why: 'The CPU of idle connections is lost in its noise: a longer `hold` shows it' };
-  }
-  const total = figures.reduce((sum, { idlePercent }) => sum + (idlePercent ?? 0), 0);
-  const connects = figures.flatMap(({ rampSecondsPerThousandConnects }) => rampSecondsPerThousandConnects ?? []);
+  const idle = idleCostOf(result);
+  if (!idle.known) return { known: false, why: `The CPU of idle connections is not known: ${idle.why}` };
+  const connects = deploymentCpu(result).flatMap(
+    ({ rampSecondsPerThousandConnects }) => rampSecondsPerThousandConnects ?? [],
+  );
   return {
     known: true,
-    idleCores: total / 100 / held,
+    idleCores: idle.cores,
+    pingIntervalMs: idle.pingIntervalMs,
     connectSeconds: connects.length > 0 ? connects.reduce((sum, one) => sum + one, 0) : null,
   };
 }

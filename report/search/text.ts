@@ -1,8 +1,8 @@
 /** The text of a search, shared by the terminal, the page and Markdown. */
 import type { Search, SearchPlan, SearchRun, Sizing } from '../../protocol/search.ts';
+import { conditionText } from '../conditions/conditions.ts';
 import { counted, decimals, durationText, integer, megabytes } from '../format.ts';
 import { amountText, levelText } from './answer.ts';
-import { conditionText } from './conditions.ts';
 
 const OUTCOMES: Record<SearchRun['outcome'], string> = {
   holds: 'held',
@@ -83,8 +83,8 @@ export function sizingRows({ rows, atMost }: Sizing): string[][] {
   ]);
 }
 
-const DECIDES = { held: 'what this search held', memory: 'memory', cpu: 'the CPU of idle connections' };
-const WALL_TITLES = { held: 'Held in this search', memory: 'Memory', cpu: 'CPU of idle connections' };
+const DECIDES = { held: 'what was held', memory: 'memory', cpu: 'the CPU of idle connections' };
+const WALL_TITLES = { held: 'Held', memory: 'Memory', cpu: 'CPU of idle connections' };
 
 /** Cells below `WALLS_HEAD`. */
 export function wallRow({ name, max, assumption }: Sizing['walls'][number]): string[] {
@@ -97,8 +97,8 @@ export function evidenceTitle({ answer: { evidence, broke } }: Search): string |
 }
 
 /** @returns how to read the table of machines */
-export function sizingNote({ plan }: Search, sizing: Sizing): string {
-  const percent = decimals(100 * plan.headroom, 0);
+export function sizingNote(sizing: Sizing, headroom: number): string {
+  const percent = decimals(100 * headroom, 0);
   return `One machine takes ${integer(sizing.perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[sizing.decides]} decides. What an adapter or a proxy between several machines costs, one machine does not show.`;
 }
 

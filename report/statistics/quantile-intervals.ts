@@ -37,16 +37,22 @@ export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (Int
   });
 }
 
-/** At least one for each cluster, at most one for each value; fewer clusters show less surely how they vary. */
+/**
+ * At least one for each cluster, at most one for each value. The fewer clusters show how they vary, the less surely it is known:
+ * of hundreds, only the few that reach beyond a p99 do (degrees of freedom by Satterthwaite).
+ */
 function effectiveSize(clusters: Cluster[], total: number, quantile: number, value: number): number {
   const n = clusters.length;
-  const squares = clusters.reduce((sum, cluster) => {
+  const squares = clusters.map((cluster) => {
     const below = countOf(cluster.filter((one) => one.value <= value));
-    return sum + (below - quantile * countOf(cluster)) ** 2;
-  }, 0);
-  const variance = (squares * n) / (n - 1) / total ** 2;
-  if (variance === 0) return n;
-  const known = (studentT(CONFIDENCE, 1000) / studentT(CONFIDENCE, n - 1)) ** 2;
+    return (below - quantile * countOf(cluster)) ** 2;
+  });
+  const sum = squares.reduce((total, square) => total + square, 0);
+  if (sum === 0) return n;
+  const variance = (sum * n) / (n - 1) / total ** 2;
+  const showing = sum ** 2 / squares.reduce((total, square) => total + square ** 2, 0);
+  const degrees = Math.min(n - 1, Math.round(showing));
+  const known = (studentT(CONFIDENCE, 1000) / studentT(CONFIDENCE, degrees)) ** 2;
   return Math.floor(Math.min(total, Math.max(n, (known * quantile * (1 - quantile)) / variance)));
 }
 

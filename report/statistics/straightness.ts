@@ -18,6 +18,8 @@ export const DOUBT_TEXTS: Record<Doubt, string> = {
   curved: 'not a straight line',
   grows: 'growth at an unchanged number of connections',
   falling: 'partly freed after the baseline was read',
+  freed: 'partly freed while the number of connections stayed the same',
+  kept: 'most of it was still there after all connections had left',
   wide: `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`,
   miscounted: 'not known which connections it belongs to',
 };

@@ -1,5 +1,7 @@
 /** A study as Markdown: its answers, the holes, and a table for each comparison. */
+
 import type { Study } from '../../protocol/study.ts';
+import { describeAnswer, figureCells } from '../compare/text.ts';
 import { escapeMarkdown, markdownTable } from '../markdown/table.ts';
 import { type MeasuredRun, type Question, questionsOf } from './summarize.ts';
 import {
@@ -10,7 +12,6 @@ import {
   notesOf,
   pairOf,
   progressText,
-  rowOf,
   titleOfQuestion,
   titleOfStudy,
 } from './text.ts';
@@ -38,7 +39,8 @@ function sectionOf(question: Question): string[] {
         markdownTable(
           HEAD,
           context.comparison.figures.map((figure) => {
-            const { cells, label, note } = rowOf(figure, index + 1);
+            const cells = figureCells(figure, index + 1);
+            const { label, note } = describeAnswer(figure, index + 1);
             return [...cells, label + note].map(escapeMarkdown);
           }),
         ),

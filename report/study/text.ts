@@ -1,17 +1,7 @@
 /** The text of a study, shared by the terminal, the page and Markdown. */
 import type { Study, StudyRun } from '../../protocol/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
-import type { ComparedFigure, Difference } from '../compare/compare.ts';
-import {
-  ASPECTS,
-  describeAnswer,
-  differenceText,
-  headlineOf,
-  intervalText,
-  meanOf,
-  notes,
-  titleOf,
-} from '../compare/text.ts';
+import { ASPECTS, headlineOf, notes } from '../compare/text.ts';
 import { counted } from '../format.ts';
 import { type Context, labelOf, type MeasuredRun, type Question } from './summarize.ts';
 
@@ -43,23 +33,6 @@ export function answersOf({ contexts }: Question): string[] {
 export function pairOf({ levels, others }: Context, index: number): string {
   const withOthers = Object.keys(others).length > 0 ? `, with ${labelOf(others)}` : '';
   return `${levels[index]} against ${levels[0]}${withOthers}`;
-}
-
-/** Cells below `HEAD`, without the answer, which the page colours. */
-export function rowOf(
-  figure: ComparedFigure,
-  index: number,
-): { cells: string[]; difference: Difference; label: string; note: string } {
-  const [a, b] = [figure.spreads[0] ?? null, figure.spreads[index] ?? null];
-  const difference = figure.differences[index - 1] as Difference;
-  const cells = [
-    titleOf(figure),
-    meanOf(figure, a),
-    meanOf(figure, b),
-    differenceText(figure, difference),
-    intervalText(figure, difference, a),
-  ];
-  return { cells, difference, ...describeAnswer(figure, index) };
 }
 
 /** How to read the tables of a question. */

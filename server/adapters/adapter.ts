@@ -24,6 +24,8 @@ export interface AdapterKind {
 export interface ConnectedAdapter {
   /** As results show it. */
   nameAndVersion: string;
+  /** Key of the Redis stream that it writes to. */
+  stream?: string;
   /** Errors so far: lost connections, failed reconnections, failed publications. */
   errors(): number;
   /** To be called after `io.close()`. Idempotent. */

@@ -1,7 +1,10 @@
-/** The Redis connections of an adapter: they count their errors, come back by themselves, and close. */
+/**
+ * The Redis connections of an adapter: they count their errors, come back by themselves, and close. Where the Redis is a
+ * node of a Redis Cluster, each goes to all nodes.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { createClient, RedisClientType } from 'redis';
+import type { RedisClientType, RedisClusterType } from 'redis';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 
@@ -16,45 +19,55 @@ export const redisEnvironment = z.object({
   CAPACITY_REDIS_PREFIX: z.string().default('socket.io'),
 });
 
+export type AnyRedisClient = RedisClientType | RedisClusterType;
+
 export class RedisClients {
   errors = 0;
   readonly #url: string;
   readonly #log: Logger;
-  readonly #createClient: typeof createClient;
-  readonly #clients: RedisClientType[] = [];
+  readonly #library: typeof import('redis');
+  readonly #clients: AnyRedisClient[] = [];
+  /** Those that the adapter has asked for before it was connected. */
+  readonly #subscriptions: Promise<unknown>[] = [];
+  #isCluster = false;
   #started = false;
   #closing: Promise<unknown> | undefined;
 
-  private constructor(url: string, log: Logger, create: typeof createClient) {
+  private constructor(url: string, log: Logger, library: typeof import('redis')) {
     this.#url = url;
     this.#log = log;
-    this.#createClient = create;
+    this.#library = library;
   }
 
   /**
-   * Connects what `use` adds. A connection that is lost later is logged, counted and restored.
-   * @param use resolves when the adapter's subscriptions are active
-   * @throws CapacityError REDIS_UNREACHABLE; everything is closed by then
+   * Connects what `use` adds, and waits for the subscriptions that the adapter begins in it. A connection that is lost later
+   * is logged, counted and restored.
+   * @throws CapacityError REDIS_UNREACHABLE, REDIS_REFUSES; everything is closed by then
    */
   static async connect(url: string, log: Logger, use: (clients: RedisClients) => Promise<void>): Promise<RedisClients> {
-    const clients = new RedisClients(url, log, (await import('redis')).createClient);
+    const library = await import('redis');
+    const clients = new RedisClients(url, log, library);
     try {
+      clients.#isCluster = await clients.#leadsToCluster();
       await use(clients);
+      await Promise.all(clients.#subscriptions);
       clients.#started = true;
     } catch (cause) {
       await clients.close();
-      throw unreachable(url, cause);
+      throw cause instanceof library.ErrorReply && clients.#subscriptions.length > 0
+        ? refuses(url, cause)
+        : unreachable(url, cause);
     }
     return clients;
   }
 
   /** A late publication is worthless, so it fails at once while Redis is unavailable. */
-  publisher(): Promise<RedisClientType> {
+  publisher(): Promise<AnyRedisClient> {
     return this.#open({ disableOfflineQueue: true });
   }
 
   /** Subscriptions wait until Redis is back. */
-  subscriber(): Promise<RedisClientType> {
+  subscriber(): Promise<AnyRedisClient> {
     return this.#open({});
   }
 
@@ -64,34 +77,61 @@ export class RedisClients {
     await this.#closing;
   }
 
-  async #open(options: { disableOfflineQueue?: boolean }): Promise<RedisClientType> {
+  async #open(options: { disableOfflineQueue?: boolean }): Promise<AnyRedisClient> {
     const reconnectStrategy = (retries: number) =>
       this.#started && Math.min(RECONNECT_MAX_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2);
     const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy };
-    const client = this.#createClient({ url: this.#url, socket, ...options });
-    this.#clients.push(client);
+    const client = this.#isCluster
+      ? this.#library.createCluster({
+          rootNodes: [{ url: this.#url }],
+          defaults: ofEachNode(this.#url, socket, options),
+        })
+      : this.#library.createClient({ url: this.#url, socket, ...options });
+    this.#clients.push(client as AnyRedisClient);
     client.on('error', this.#onError);
-    handleRejections(client, this.#onError);
+    client.on('node-error', this.#onError);
+    this.#watch(client);
     await client.connect();
-    return client;
+    return client as AnyRedisClient;
+  }
+
+  /** A Redis that is no node of a cluster, and proxies that hide one, answer with an error. */
+  async #leadsToCluster(): Promise<boolean> {
+    const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
+    const client = this.#library.createClient({ url: this.#url, socket });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.sendCommand(['CLUSTER', 'INFO']);
+      return true;
+    } catch (error) {
+      if (client.isReady && error instanceof this.#library.ErrorReply) return false;
+      throw error;
+    } finally {
+      client.destroy();
+    }
   }
 
   readonly #onError = (error: Error): void => {
     this.errors++;
     if (this.#started) this.#log.error({ cause: error.message }, 'redis');
   };
+
+  /** The adapters ignore the promises of `UNWATCHED`, also those of subscriptions: a rejection would end the process. */
+  #watch(client: object): void {
+    // The client itself, behind the one that its factory returns: a cluster subscribes again by itself, too.
+    const methods = Object.getPrototypeOf(client) as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    for (const name of UNWATCHED) {
+      const method = methods[name]?.bind(methods);
+      methods[name] = (...args) => {
+        const answer = method?.(...args) ?? Promise.resolve();
+        if (!this.#started && /subscribe$/i.test(name)) this.#subscriptions.push(answer);
+        return answer.catch(this.#onError);
+      };
+    }
+  }
 }
 
-/** A graceful close waits for pending replies, which never come if the connection is lost meanwhile. */
-async function closeClient(client: Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>): Promise<void> {
-  const timer = new AbortController();
-  const late = delay(CLOSE_TIMEOUT_MS, undefined, { signal: timer.signal }).catch(() => {});
-  if (client.isReady) await Promise.race([client.close(), late]);
-  timer.abort();
-  client.destroy();
-}
-
-/** The adapters ignore the promises of these: a rejection would end the process. */
 const UNWATCHED = [
   'publish',
   'subscribe',
@@ -105,12 +145,33 @@ const UNWATCHED = [
   'set',
 ] as const;
 
-function handleRejections(client: object, onError: (error: Error) => void): void {
-  const methods = client as Record<string, (...args: unknown[]) => Promise<unknown>>;
-  for (const name of UNWATCHED) {
-    const method = methods[name]?.bind(client);
-    methods[name] = (...args) => method?.(...args).catch(onError) ?? Promise.resolve();
-  }
+/** A cluster's client takes neither credentials nor TLS from the URL by which it finds the nodes. */
+function ofEachNode(url: string, socket: object, options: object): object {
+  const { protocol, username, password } = new URL(url);
+  return {
+    ...options,
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    socket: { ...socket, ...(protocol === 'rediss:' && { tls: true }) },
+  };
+}
+
+async function closeClient(client: AnyRedisClient): Promise<void> {
+  if (!('masters' in client)) return closeConnection(client);
+  const nodes = [...client.masters.flatMap((node) => [node.client, node.pubSub?.client]), client.pubSubNode?.client];
+  await Promise.all(nodes.flatMap((node) => (node ? closeConnection(node as Connection) : [])));
+  client.destroy();
+}
+
+type Connection = Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>;
+
+/** A graceful close waits for pending replies, which never come if the connection is lost meanwhile. */
+async function closeConnection(client: Connection): Promise<void> {
+  const timer = new AbortController();
+  const late = delay(CLOSE_TIMEOUT_MS, undefined, { signal: timer.signal }).catch(() => {});
+  if (client.isReady) await Promise.race([client.close(), late]);
+  timer.abort();
+  client.destroy();
 }
 
 function unreachable(url: string, cause: unknown): CapacityError {
@@ -118,6 +179,15 @@ function unreachable(url: string, cause: unknown): CapacityError {
     'REDIS_UNREACHABLE',
     `no Redis server answers at ${withoutPassword(url)}`,
     'start Redis there (`redis-server --port <port>`), correct REDIS_URL, or choose CAPACITY_ADAPTER=in-memory',
+    { cause },
+  );
+}
+
+function refuses(url: string, cause: Error): CapacityError {
+  return new CapacityError(
+    'REDIS_REFUSES',
+    `the Redis at ${withoutPassword(url)} refuses what the adapter subscribes to: ${cause.message}`,
+    'the sharded adapters need Redis 7.0 or newer; with an older one, choose CAPACITY_ADAPTER=redis',
     { cause },
   );
 }

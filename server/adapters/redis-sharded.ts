@@ -18,8 +18,6 @@ function sharded(subscriptionMode: 'static' | 'dynamic' | 'dynamic-private'): Ad
       const clients = await RedisClients.connect(url, log, async (redis) => {
         const [pub, sub] = await Promise.all([redis.publisher(), redis.subscriber()]);
         io.adapter(createShardedAdapter(pub, sub, { channelPrefix, subscriptionMode }));
-        // Redis answers in order, so the earlier subscriptions are active now.
-        await sub.ping();
       });
       const nameAndVersion = `${packageOf('@socket.io/redis-adapter')}, sharded, ${subscriptionMode}`;
       return { nameAndVersion, errors: () => clients.errors, close: () => clients.close() };

@@ -1,8 +1,7 @@
 /** `@socket.io/redis-streams-adapter`: broadcasts go through a stream, which every worker reads from where it was. */
-import type { RedisClientType } from 'redis';
 import { defineAdapter } from './adapter.ts';
 import { packageOf } from './package-of.ts';
-import { RedisClients, redisEnvironment } from './redis-clients.ts';
+import { type AnyRedisClient, RedisClients, redisEnvironment } from './redis-clients.ts';
 
 export const redisStreams = defineAdapter({
   clustered: true,
@@ -22,28 +21,26 @@ export const redisStreams = defineAdapter({
       stopReading = () => reader.destroy();
       // The adapter makes its reader and its subscriber itself, in this order; ours count their errors, and close.
       const own = [reader, sub];
-      pub.duplicate = () => connected(own.shift() as RedisClientType) as never;
+      pub.duplicate = () => connected(own.shift() as AnyRedisClient) as never;
       io.adapter(createAdapter(pub, { streamName: prefix, channelPrefix: prefix }));
       await reads;
-      // Redis answers in order, so the earlier subscriptions are active now.
-      await sub.ping();
     });
     const close = () => {
       stopReading();
       return clients.close();
     };
     const nameAndVersion = packageOf('@socket.io/redis-streams-adapter');
-    return { nameAndVersion, errors: () => clients.errors, close };
+    return { nameAndVersion, stream: prefix, errors: () => clients.errors, close };
   },
 });
 
 /** The adapter connects what it makes, and disconnects it when it closes; here, both are done by their owner. */
-function connected(client: RedisClientType): RedisClientType {
+function connected(client: AnyRedisClient): AnyRedisClient {
   return Object.assign(client, { connect: async () => client, disconnect: async () => {} });
 }
 
 /** @returns when the adapter has asked for the first time, from when on it misses nothing */
-function readyOnFirstRead(client: RedisClientType): Promise<void> {
+function readyOnFirstRead(client: AnyRedisClient): Promise<void> {
   const first = Promise.withResolvers<void>();
   const xRead = client.xRead.bind(client) as (...args: unknown[]) => Promise<unknown>;
   const read = (...args: unknown[]) => {

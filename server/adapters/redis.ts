@@ -13,8 +13,6 @@ export const redis = defineAdapter({
     const clients = await RedisClients.connect(url, log, async (redis) => {
       const [pub, sub] = await Promise.all([redis.publisher(), redis.subscriber()]);
       io.adapter(createAdapter(pub, sub, { key }));
-      // Redis answers in order, so the earlier subscriptions are active now.
-      await sub.ping();
     });
     return {
       nameAndVersion: packageOf('@socket.io/redis-adapter'),

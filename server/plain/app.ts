@@ -44,7 +44,11 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
   const batches = new BatchWindow();
-  const counts = { connections: () => wss.clients.size, rooms: () => contract.rooms.size };
+  let accepted = 0;
+  wss.on('connection', () => {
+    accepted++;
+  });
+  const counts = { connections: () => wss.clients.size, accepted: () => accepted, rooms: () => contract.rooms.size };
   const metrics = createMetrics(counts, worker, eventLoop);
   const contract = new PlainContract(worker, metrics);
   const opened: { close(): void | Promise<void> }[] = [
@@ -82,6 +86,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
         batches,
         publish: (order) => contract.publish(order),
         members: async (room) => contract.members(room),
+        servers: async () => 1,
         counts,
         describe: () => describe(config),
       });

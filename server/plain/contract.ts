@@ -62,7 +62,8 @@ export class PlainContract {
   }
 
   /** The keys of the message are in the order of the contract. */
-  async publish({ room, bytes, seq, atUs }: BroadcastOrder): Promise<BroadcastSent> {
+  async publish({ room, bytes, binary, seq, atUs }: BroadcastOrder): Promise<BroadcastSent> {
+    if (binary) throw new Error('attachments are a part of Socket.IO, which this server does without');
     const data = payload(bytes);
     const expected = this.members(room);
     if (atUs !== undefined) await until(atUs);

@@ -1,4 +1,4 @@
-/** The certificate with which nginx speaks TLS. It is for loopback only, and as old as its stack. */
+/** Certificates that sign themselves; that of nginx is for loopback only, and as old as its stack. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
@@ -13,20 +13,29 @@ export interface CertificateFiles {
   keyFile: string;
 }
 
-/** Makes a key on P-256, which public authorities certify by default, and signs it with itself. */
+type AltName = { type: typeof DNS_NAME; value: string } | { type: typeof IP_ADDRESS; ip: string };
+
 export async function makeCertificate(dir: string): Promise<CertificateFiles> {
-  const altNames = [
+  const { certificate, key } = await selfSigned(ADDRESS, [
     { type: IP_ADDRESS, ip: ADDRESS },
     { type: DNS_NAME, value: 'localhost' },
-  ];
-  const { cert, private: key } = await generate([{ name: 'commonName', value: ADDRESS }], {
+  ]);
+  const files = { certFile: join(dir, 'cert.pem'), keyFile: join(dir, 'key.pem') };
+  writeFileSync(files.certFile, certificate);
+  writeFileSync(files.keyFile, key, { mode: 0o600 });
+  return files;
+}
+
+/** Makes a key on P-256, which public authorities certify by default, and signs it with itself. @returns PEM */
+export async function selfSigned(
+  commonName: string,
+  altNames: AltName[],
+): Promise<{ certificate: string; key: string }> {
+  const { cert: certificate, private: key } = await generate([{ name: 'commonName', value: commonName }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',
-    extensions: [{ name: 'subjectAltName', altNames }],
+    ...(altNames.length > 0 && { extensions: [{ name: 'subjectAltName', altNames }] }),
   });
-  const files = { certFile: join(dir, 'cert.pem'), keyFile: join(dir, 'key.pem') };
-  writeFileSync(files.certFile, cert);
-  writeFileSync(files.keyFile, key, { mode: 0o600 });
-  return files;
+  return { certificate, key };
 }

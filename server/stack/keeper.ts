@@ -8,7 +8,7 @@
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
-import type { StackState } from './state.ts';
+import { readState, type StackState } from './state.ts';
 import { explainDiskError } from './state-dir.ts';
 import { takeDown } from './takedown.ts';
 
@@ -46,8 +46,18 @@ async function keep(options: StackOptions): Promise<void> {
     if (!leaving.signal.aborted) await answer({ error: describe(explainDiskError(error, options.stateDir)) });
     process.exitCode = 1;
   } finally {
-    if (claimed) await takeDown(options.stateDir, claimed);
+    if (claimed) await takeDown(options.stateDir, latest(options.stateDir, claimed));
     process.exit();
+  }
+}
+
+/** A run records in the state which processes it has replaced. */
+function latest(stateDir: string, claimed: StackState): StackState {
+  try {
+    const now = readState(stateDir);
+    return typeof now === 'object' && now.token === claimed.token ? now : claimed;
+  } catch {
+    return claimed;
   }
 }
 

@@ -10,7 +10,8 @@ import { logTail } from './logs.ts';
 import type { Plan } from './plan.ts';
 import { type DetachedProcess, spawnDetached, terminate } from './processes.ts';
 
-const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
+/** The configuration of the proxy, with names in double braces. */
+export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
 const START_TIMEOUT_MS = 10_000;
 
 export interface NginxOptions {
@@ -20,6 +21,8 @@ export interface NginxOptions {
   statusPort: number;
   /** Clients speak TLS with it; it speaks plain HTTP with the workers. */
   tls: boolean;
+  /** How long a connection may be silent. */
+  timeoutSeconds: number;
   plan: Plan['nginx'];
   /** Upstreams: a session id that begins with `<id>-` goes to that worker. */
   workers: { id: string; port: number }[];
@@ -66,8 +69,10 @@ export function templateValues(
     WORKER_UPSTREAMS: workers.map(({ id, port }) => `upstream ${id} { ${server(port)} }`).join('\n'),
     SESSIONS: workers.map(({ id }) => `~^${id}- ${id};`).join('\n'),
     SOURCE_ADDRESSES: sourceAddresses(plan.sourceAddresses),
+    ADDRESS: '127.0.0.1',
     PORT: options.port,
     STATUS_PORT: options.statusPort,
+    TIMEOUT_SECONDS: options.timeoutSeconds,
     TLS: certificate ? tlsLines(certificate) : '',
     // One listen queue per nginx worker, among which the kernel distributes connections. Only Linux does so evenly.
     LISTEN_OPTIONS: [
@@ -132,6 +137,16 @@ export async function startNginx(options: NginxOptions): Promise<DetachedProcess
   }
   await terminate([master], 2_000);
   throw failed(`nginx did not start:\n${logTail(logFile)}`);
+}
+
+/** @returns whether it is a worker that a reload has replaced, and that only waits for its last connections to end */
+export function isRetiring(pid: number): boolean {
+  try {
+    // The title that nginx gives its processes; only Linux shows it here.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down');
+  } catch {
+    return false;
+  }
 }
 
 export function statusUrl(port: number): string {

@@ -1,7 +1,7 @@
 /** How many processes a target needs, given the limits of the machine. */
-import { availableParallelism } from 'node:os';
 import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
+import { usableCores } from '../../protocol/usable.ts';
 
 export interface Machine {
   cores: number;
@@ -102,10 +102,15 @@ function meanWhereFullestHas(each: number): number {
   return root * root;
 }
 
+/** @returns how many processes can be busy at once: a quota of CPU time can be worth a fraction of a core */
+export function wholeCores(usable: number): number {
+  return Math.max(1, Math.floor(usable));
+}
+
 export async function readMachine(): Promise<Machine> {
   const { stdout } = await execa('sh', ['-c', 'ulimit -Hn']);
   return {
-    cores: availableParallelism(),
+    cores: wholeCores(usableCores()),
     // `unlimited` does not mean that: Linux and macOS allow 2^20 in practice.
     openFilesMax: stdout === 'unlimited' ? 1_048_576 : Number(stdout),
     manyLoopbackAddresses: process.platform === 'linux',

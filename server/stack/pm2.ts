@@ -104,6 +104,11 @@ export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
   }));
 }
 
+/** As a deploy does, with PM2's own parallelism. @throws CapacityError `PM2_FAILED` */
+export async function reloadWorkers(pm2Home: string): Promise<void> {
+  await pm2(pm2Home, ['reload', 'all'], {});
+}
+
 /** Stops all workers, then the daemon. @throws CapacityError `PM2_FAILED` */
 export async function stopPm2(pm2Home: string): Promise<void> {
   // All at once, as each worker can take a while to close its connections.

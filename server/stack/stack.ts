@@ -6,11 +6,14 @@ import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
+import type { StackFault } from '../../protocol/fault.ts';
+import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
+import { isRetiring } from './nginx.ts';
 import { daemonPid, listWorkers } from './pm2.ts';
 import { childrenOf, processRef, terminate, waitUntilGone } from './processes.ts';
 import { recordWorkers, type StackOptions } from './start.ts';
-import { lives, readState, recordNginxWorkers, refOf, type StackState, writeState } from './state.ts';
+import { lives, pidsOfRedis, readState, recordNginxWorkers, refOf, type StackState, writeState } from './state.ts';
 import { removeFiles, takeDown } from './takedown.ts';
 
 export type { StackOptions } from './start.ts';
@@ -30,10 +33,14 @@ export interface Stack {
    */
   refresh(): Promise<StackState>;
   /**
-   * @returns by part (`PM2`, and `nginx` with its workers), the processes as they run now; empty for a part that has
-   *   ended. A part that was replaced or reloaded has other processes than before
+   * @returns by part (`PM2`, and `nginx` with its workers but those that it has replaced), the processes as they run now; empty
+   *   for a part that has ended. A part that was replaced or reloaded has other processes than before
    */
   identities(): Record<string, string>;
+  /** @returns how often PM2 has restarted each worker since the start of the stack. Takes about half a second */
+  restarts(): Promise<Record<string, number>>;
+  /** Does to the stack what the run plans; resolves when that is done. @throws CapacityError as `causeFault` */
+  fault(fault: StackFault): Promise<void>;
   /** Takes it down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
   close(): Promise<void>;
 }
@@ -80,7 +87,8 @@ function whyStale(state: StackState, ownerGone: boolean): string | undefined {
   if (ownerGone) return `the process that started it (${state.ownerPid}) has ended`;
   if (state.phase !== 'up') return `it was abandoned while ${state.phase}`;
   // A dead worker is not stale: PM2 restarts it.
-  for (const [name, pid] of Object.entries({ PM2: state.pm2Pid, nginx: state.nginxPid, Redis: state.redisPid })) {
+  const redis = pidsOfRedis(state).map((pid) => ['Redis', pid] as const);
+  for (const [name, pid] of [['PM2', state.pm2Pid] as const, ['nginx', state.nginxPid] as const, ...redis]) {
     if (pid !== undefined && !lives(state, pid)) return `its ${name} (${pid}) has ended`;
   }
   return undefined;
@@ -118,14 +126,25 @@ class RunningStack implements Stack {
     if (this.#closing || watched.every((pid) => lives(state, pid))) return state;
     recordWorkers(state, await listWorkers(state.pm2Home));
     recordNginxWorkers(state);
-    if (this.#isCurrent()) writeState(this.#stateDir, state);
+    this.#save();
     return state;
+  }
+
+  async restarts(): Promise<Record<string, number>> {
+    const workers = await listWorkers(this.state.pm2Home);
+    return Object.fromEntries(workers.map(({ id, restarts }) => [id, restarts]));
+  }
+
+  async fault(fault: StackFault): Promise<void> {
+    await this.refresh();
+    await causeFault(fault, this.#stateDir, this.state, () => this.#save());
   }
 
   identities(): Record<string, string> {
     const { pm2Home, nginxPid } = this.state;
     const pm2 = { PM2: identityOf([daemonPid(pm2Home)]) };
-    return nginxPid === undefined ? pm2 : { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid)]) };
+    if (nginxPid === undefined) return pm2;
+    return { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid).filter((pid) => !isRetiring(pid))]) };
   }
 
   close(): Promise<void> {
@@ -138,6 +157,10 @@ class RunningStack implements Stack {
     if (keeper) await terminate([keeper], KEEPER_GRACE_MS);
     // If there is no keeper, or it was killed half-way. A newer stack in the same folder must not be stopped.
     if (this.#isCurrent()) await takeDown(this.#stateDir, this.state);
+  }
+
+  #save(): void {
+    if (this.#isCurrent()) writeState(this.#stateDir, this.state);
   }
 
   #isCurrent(): boolean {

@@ -5,11 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
 import { startNginx, statusUrl } from './nginx.ts';
+import { pingOf, proxyTimeoutSeconds } from './ping.ts';
 import { planStack, readMachine } from './plan.ts';
 import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { processRef } from './processes.ts';
-import { assertRedisAnswers, newRedisUrl, startRedis } from './redis.ts';
+import { assertRedisAnswers } from './redis.ts';
+import { startOwnRedis } from './redis-nodes.ts';
 import { serverNode } from './server-node.ts';
 import { claimState, recordNginxWorkers, remember, type StackState, type WorkerState, writeState } from './state.ts';
 import { prepareStateDir } from './state-dir.ts';
@@ -29,6 +31,8 @@ export interface StackOptions {
   workers?: number | undefined;
   /** A Redis to use; undefined starts one. Ignored when embedded. */
   redisUrl?: string | undefined;
+  /** Of the Redis that it starts: 1 for a single one, from 3 on for the nodes of a Redis Cluster. Default: 1. */
+  redisNodes?: number | undefined;
   stateDir: string;
   /** Stays up until `stack down`, instead of ending with the process that started it. */
   persistent?: boolean;
@@ -58,7 +62,7 @@ export async function bringUp(
   prepareStateDir(stateDir);
   const logDir = join(stateDir, 'logs');
 
-  const [redisPort = 0, statusPort = 0, anyPort = 0, ...workerPorts] = await freePorts(3 + 2 * plan.workers);
+  const [statusPort = 0, anyPort = 0, ...workerPorts] = await freePorts(2 + 2 * plan.workers);
   const port = options.port || anyPort;
   const workers: WorkerState[] = Array.from({ length: plan.workers }, (_, index) => ({
     id: `w${index}`,
@@ -76,6 +80,7 @@ export async function bringUp(
     connections,
     workers,
     pm2Home: join(stateDir, 'pm2'),
+    redisNodes: [],
     nginxWorkerPids: [],
     logDir,
     startedAt: new Date().toISOString(),
@@ -94,9 +99,7 @@ export async function bringUp(
 
   signal.throwIfAborted();
   if (redisServer) {
-    state.redisUrl = newRedisUrl(redisPort);
-    state.redisPid = remember(state, await startRedis(redisServer, state.redisUrl, join(stateDir, 'redis'), logDir));
-    writeState(stateDir, state);
+    await startOwnRedis(redisServer, options.redisNodes ?? 1, stateDir, state, () => writeState(stateDir, state));
   } else if (profile === 'full' && options.redisUrl) {
     await assertRedisAnswers(options.redisUrl);
     state.redisUrl = options.redisUrl;
@@ -119,7 +122,9 @@ export async function bringUp(
   signal.throwIfAborted();
   if (nginx) {
     const dir = join(stateDir, 'nginx');
-    const master = await startNginx({ nginx, port, statusPort, tls, plan: plan.nginx, workers, dir, logDir });
+    const timeoutSeconds = proxyTimeoutSeconds(pingOf(process.env));
+    const options = { nginx, port, statusPort, tls, timeoutSeconds, plan: plan.nginx, workers, dir, logDir };
+    const master = await startNginx(options);
     state.nginxPid = remember(state, master);
     recordNginxWorkers(state);
     state.nginxStatusUrl = statusUrl(statusPort);

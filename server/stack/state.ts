@@ -39,10 +39,18 @@ const stackStateSchema = z.strictObject({
   nginxPid: pid.optional(),
   nginxWorkerPids: z.array(pid),
   nginxStatusUrl: z.url().optional(),
-  /** With its password. Absent when embedded. */
+  /** With its password; of a cluster, that of one node. Absent when embedded. */
   redisUrl: z.string().optional(),
-  /** Absent if the user's Redis is used. */
-  redisPid: pid.optional(),
+  /** What the stack has started as its Redis: one process, or the nodes of a cluster. Empty if the user's Redis is used. */
+  redisNodes: z.array(
+    z.strictObject({
+      /** On 127.0.0.1. */
+      port: z.number().int(),
+      /** Of the cluster's own connections; absent outside a cluster. */
+      busPort: z.number().int().optional(),
+      pid,
+    }),
+  ),
   logDir: z.string(),
   startedAt: z.string(),
   /** The process whose end takes the stack down; absent if it stays up until `stack down`. */
@@ -55,6 +63,7 @@ const stackStateSchema = z.strictObject({
 
 export type StackState = z.infer<typeof stackStateSchema>;
 export type WorkerState = StackState['workers'][number];
+export type RedisNodeState = StackState['redisNodes'][number];
 
 export const STATE_FILE = 'state.json';
 
@@ -128,6 +137,10 @@ export function refOf(state: StackState, pid: number | undefined): ProcessRef | 
 
 export function refsOf(state: StackState, pids: (number | undefined)[]): ProcessRef[] {
   return pids.map((pid) => refOf(state, pid)).filter((ref) => ref !== undefined);
+}
+
+export function pidsOfRedis({ redisNodes }: StackState): number[] {
+  return redisNodes.map(({ pid }) => pid);
 }
 
 export function lives(state: StackState, pid: number | undefined): boolean {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { pm2Processes, stopPm2 } from './pm2.ts';
 import { terminate } from './processes.ts';
-import { lives, refsOf, STATE_FILE, type StackState, writeState } from './state.ts';
+import { lives, pidsOfRedis, refsOf, STATE_FILE, type StackState, writeState } from './state.ts';
 import { STATE_FOLDERS } from './state-dir.ts';
 
 const GRACE_MS = 5_000;
@@ -29,7 +29,7 @@ export async function takeDown(stateDir: string, state: StackState): Promise<voi
   const named = refsOf(state, [state.pm2Pid, ...state.workers.map((worker) => worker.pid)]);
   stuck.push(...(await terminate([...named, ...pm2Processes(state.pm2Home)], GRACE_MS)));
 
-  stuck.push(...(await terminate(refsOf(state, [state.redisPid]), GRACE_MS)));
+  stuck.push(...(await terminate(refsOf(state, pidsOfRedis(state)), GRACE_MS)));
 
   if (stuck.length > 0) {
     const pids = stuck.map(({ pid }) => pid).join(', ');

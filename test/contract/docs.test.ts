@@ -7,11 +7,12 @@ import { METRICS } from '../../plugin/engine/metrics.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { runMetrics } from '../../plugin/hook/metrics.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
-import { LAYERS } from '../../plugin/samplers/layers/index.ts';
+import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { optionsSchema as engineOptions } from '../../plugin/script/engine-options.ts';
 import {
   environmentSchema as hookEnvironment,
   optionsSchema as hookOptions,
+  hostSchema,
   terminalSchema,
 } from '../../plugin/script/plugin-options.ts';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
@@ -21,7 +22,7 @@ import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
 import { EVENTS } from '../../protocol/events.ts';
 import type { Metric } from '../../protocol/metric.ts';
 import { resultSchema } from '../../protocol/result/result.ts';
-import { LIMITS } from '../../report/capacity.ts';
+import { LIMITS } from '../../report/limit-names.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control.ts';
@@ -125,7 +126,7 @@ describe('reference/options.md', () => {
   });
 
   it('names every environment variable of a run', () => {
-    const schemas = [hookEnvironment, terminalSchema, stackEnvironment, serverNodeEnvironment];
+    const schemas = [hookEnvironment, hostSchema, terminalSchema, stackEnvironment, serverNodeEnvironment];
     assertSame(
       firstColumn(section(pages.options, 'Environment')),
       schemas.flatMap(({ shape }) => Object.keys(shape)),
@@ -134,10 +135,13 @@ describe('reference/options.md', () => {
 });
 
 describe('reference/cli.md', () => {
+  // The hidden one is for the scripts of `completion`.
+  const visible = (command: Command) =>
+    command.commands.filter((one) => command.createHelp().visibleCommands(command).includes(one));
   const leaves = (command: Command, name: string): [string, Command][] =>
     command.commands.length === 0
       ? [[name, command]]
-      : command.commands.flatMap((one) => leaves(one, `${name} ${one.name()}`.trim()));
+      : visible(command).flatMap((one) => leaves(one, `${name} ${one.name()}`.trim()));
   const commands = leaves(createProgram(), '');
 
   it('has a section for every command', () => {
@@ -229,7 +233,9 @@ describe('reference/result.md', () => {
 
 describe('reference/result.md and the method', () => {
   it('name every layer and every limit', () => {
-    const memoryLayers = LAYERS.flatMap(({ figures }) => figures.map(({ id }) => id));
+    const memoryLayers = [...LAYERS, ...Object.values(FURTHER_LAYERS)].flatMap(({ figures }) =>
+      figures.map(({ id }) => id),
+    );
     assert.ok(memoryLayers.length > 15);
     const method = globSync(['docs/method.md', 'docs/method/*.md'], { cwd: ROOT }).map(page).join('\n');
     for (const text of [pages.result, method]) {

@@ -60,11 +60,45 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       /Examples:[\s\S]*npx socketio-capacity baseline check[\s\S]*Exit codes:[\s\S]*1 {2}a figure is worse/,
     );
     assert.equal((await cli(cwd)).code, 2);
+    assert.match((await cli(cwd, '--version')).stdout, /^\d+\.\d+\.\d+$/);
     const unknown = await cli(cwd, 'compar');
     assert.deepEqual([unknown.code, unknown.stdout], [2, '']);
     assert.match(unknown.stderr, /Did you mean compare\?/);
     assert.equal((await cli(cwd, 'compare', 'a', 'b', '--jsno')).code, 2);
     assert.equal((await cli(cwd, 'repeat', 'a.yml', '--times', '1')).code, 2);
+  });
+
+  it('check: thresholds of one’s own, told apart by exit code, and the outcome of the run without any', async (t) => {
+    const cwd = folder(t);
+    writeRun(cwd, 'good');
+    writeRun(cwd, 'doubtful', ({ verdict }) => {
+      Object.assign(verdict, { status: 'SUSPECT', reasons: [{ code: 'NOT_SETTLED', message: 'memory still grew' }] });
+    });
+    writeRun(cwd, 'useless', ({ verdict }) => Object.assign(verdict, { status: 'INVALID' }));
+    const met = await cli(cwd, 'check', 'good', 'connections.failed = 0', 'delivery.coverage >= 1');
+    assert.equal(met.code, 0, met.stderr);
+    assert.match(
+      met.stdout,
+      /^ {2}met {5}connections\.failed is 0, threshold = 0\n[\s\S]*\nPassed\n {2}Measurement: VALID$/,
+    );
+    const missed = await cli(cwd, 'check', 'doubtful', 'connections.peak > 5000', 'connections.failed < 1', '--json');
+    assert.equal(missed.code, 1);
+    const { status, thresholds, verdict } = JSON.parse(missed.stdout);
+    assert.deepEqual([status, verdict.status], ['FAILED', 'SUSPECT']);
+    assert.deepEqual(thresholds[0], {
+      name: 'connections.peak > 5000',
+      met: false,
+      strict: true,
+      text: 'connections.peak is 5000, threshold > 5000',
+    });
+    const doubtful = await cli(cwd, 'check', 'doubtful', 'connections.peak >= 5000');
+    assert.equal(doubtful.code, 3);
+    assert.match(doubtful.stdout, /Passed\n {2}Measurement: SUSPECT \(NOT_SETTLED\)$/);
+    assert.equal((await cli(cwd, 'check', 'useless', 'connections.peak >= 5000')).code, 4);
+    assert.equal((await cli(cwd, 'check', 'doubtful')).code, 3);
+    const wrong = await cli(cwd, 'check', 'good', 'coverage > 1', 'latency');
+    assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+    assert.match(wrong.stderr, /BAD_OPTION[\s\S]*did you mean "delivery\.coverage"\?[\s\S]*"latency": expected a key/);
   });
 
   it('compare: series against series, in words and as JSON', async (t) => {
@@ -94,7 +128,11 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(stdout, /^B against A: cannot tell about \d+ figures: only single runs; /);
     assert.match(stdout, /\nC against A: cannot tell: INVALID runs have no figures to compare\n/);
     assert.match(stdout, /DIFFERENT MACHINE: cpu: A a processor, B another processor, C a processor\n/);
-    assert.match(stdout, /One way p50, ms .* cannot tell: only single runs\n/);
+    assert.match(stdout, /Connect time p50, ms .* cannot tell: only single runs\n/);
+    assert.match(
+      stdout,
+      /One way p50, ms .* no difference seen; only 2 times as much would be \(broadcasts of single runs\)\n/,
+    );
     assert.match(stdout, /C {2}c \(1 run: INVALID; INVALID runs contribute no figures\)/);
     const missing = await cli(cwd, 'compare', 'a', 'nowhere');
     assert.equal(missing.code, 2);

@@ -42,7 +42,7 @@ it('a run shows itself live, and leaves all report files with its thresholds in 
     { expression: 'connections.peak > 100', met: false, strict: false },
   ]);
   const junit = readFileSync(join(folder, 'junit.xml'), 'utf8');
-  assert.match(junit, /tests="3" failures="0" errors="0" skipped="1"/);
+  assert.match(junit, /tests="6" failures="0" errors="0" skipped="1"/);
   const samples = readFileSync(join(folder, 'samples.csv'), 'utf8').trim().split('\n');
   assert.equal(samples.length, 1 + (run.result()?.samples.length ?? 0));
 });

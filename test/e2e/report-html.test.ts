@@ -52,6 +52,8 @@ describe('report.html in a browser', { skip: noChromium }, () => {
 
   it('draws marks in every chart, asks for nothing and complains of nothing', async (t) => {
     const { page, complaints } = await open(t);
+    assert.ok((await page.locator('.chart:visible').count()) >= 5, 'those that make the case');
+    await unfold(page);
     const charts = await page.locator('.chart:visible').evaluateAll((all) =>
       all.map((chart) => {
         const svg = chart.querySelector('svg');
@@ -87,26 +89,51 @@ describe('report.html in a browser', { skip: noChromium }, () => {
 
   it('unfolds its tables by keyboard, and leads from a figure to its definition', async (t) => {
     const { page } = await open(t);
-    const fold = page.locator('details').filter({ hasText: 'Table: Coverage of each broadcast' });
+    const fold = page.locator('details').filter({ hasText: 'Table: receipts of each broadcast' });
     await fold.locator('summary').press('Enter');
     assert.equal(await fold.getByRole('table').isVisible(), true);
     await page.getByRole('link', { name: 'Coverage', exact: true }).first().press('Enter');
     const target = page.locator('#def-coverage:target');
     assert.match((await target.textContent()) ?? '', /Received ÷ expected/);
+    assert.ok(await target.isVisible(), 'its section unfolds');
+  });
+
+  it('shows the values of a chart under the pointer, and by keyboard', async (t) => {
+    const { page } = await open(t);
+    const chart = page.locator('#cpu .charted').first();
+    const box = chart.locator('.readout');
+    assert.equal(await box.isVisible(), false);
+    await chart.hover();
+    assert.match((await box.textContent()) ?? '', /^\d:\d\d, \w+ \(% of one core\)Workers [\d.]+/);
+    await page.mouse.move(0, 0);
+    assert.equal(await box.isVisible(), false);
+    const steps = chart.getByRole('slider', { name: 'Values of: CPU by layer over time' });
+    await steps.press('End');
+    const last = await steps.getAttribute('aria-valuetext');
+    await steps.press('ArrowLeft');
+    assert.equal(await box.isVisible(), true);
+    assert.notEqual(await steps.getAttribute('aria-valuetext'), last);
+    await steps.press('Escape');
+    assert.equal(await box.isVisible(), false);
+  });
+
+  it('is no longer than somebody scrolls', async (t) => {
+    const { page } = await open(t);
+    assert.ok((await page.evaluate<number>('document.documentElement.scrollHeight')) < 8000);
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`has no serious finding of axe, ${colorScheme}`, async (t) => {
       const { page } = await open(t, { colorScheme });
-      await page.locator('details').evaluateAll((all) => {
-        for (const one of all) one.setAttribute('open', '');
-      });
+      await unfold(page);
       assert.deepEqual(await seriousFindings(page), []);
     });
   }
 
   it('fits a phone without scrolling sideways', async (t) => {
     const { page } = await open(t, { viewport: { width: 390, height: 844 } });
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
+    await unfold(page);
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
     assert.ok((await page.locator('.chart.narrow:visible').count()) > 5);
     assert.equal(await page.locator('.chart.wide:visible').count(), 0);
@@ -138,6 +165,12 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.equal(await page.locator('script').count(), 1);
   });
 });
+
+function unfold(page: Page): Promise<void> {
+  return page.locator('details').evaluateAll((all) => {
+    for (const one of all) one.setAttribute('open', '');
+  });
+}
 
 async function seriousFindings(page: Page): Promise<string[]> {
   // Not as an element: the page's policy would forbid it.

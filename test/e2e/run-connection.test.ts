@@ -95,5 +95,5 @@ it('quotes a server that refuses some of the load, in console, result and report
   const { connections } = run.result() ?? assert.fail(run.output());
   assert.deepEqual(connections.failures, { namespace_refused: 1 });
   assert.deepEqual(connections.failureExamples, { namespace_refused: 'full\\u{1b}[2J {"free":0}' });
-  assert.match(run.output(), /First namespace_refused: full\\u\{1b\}\[2J \{"free":0\}/);
+  assert.match(run.output(), /first namespace_refused: full\\u\{1b\}\[2J \{"free":0\}/);
 });

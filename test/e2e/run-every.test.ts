@@ -35,5 +35,5 @@ it('a run times the acknowledgement of every message that its connections send, 
   assert.equal(cpu.worker?.idlePercent, null, 'nobody was idle');
   assert.ok(generator.some((loop) => loop.window === 'messages' && loop.part === 'fleet'));
   assert.equal(delivery?.coverage, 1, 'broadcasts go on as without messages');
-  assert.match(run.output(), /Messages of clients/);
+  assert.match(run.output(), /messages of clients acknowledged/);
 });

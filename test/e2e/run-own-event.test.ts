@@ -39,7 +39,7 @@ it('a plain chat: who got each message, and how long after its publisher had sen
   assert.deepEqual([absent.delivery, absent.latency], [undefined, undefined]);
   assert.match(run.output(), /all 5 broadcasts reached everybody/);
   assert.match(run.output(), /Counted: `said`, published by connections of the run/);
-  assert.match(run.output(), /Publish to receive/);
+  assert.match(run.output(), /publish to receive p50/);
   assert.deepEqual(strays(run), []);
 });
 

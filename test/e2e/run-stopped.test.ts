@@ -56,7 +56,7 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
 describe('Ctrl-C', { concurrency: 2 }, () => {
   it('during the start of the stack leaves nothing but one line of output', async (t) => {
     const run = await stackRun(t);
-    await eventually('a first process of the stack', () => run.stack()?.redisPid);
+    await eventually('a first process of the stack', () => run.stack()?.redisNodes[0]);
     run.interrupt();
     assert.equal(await run.ended, 130, run.output());
     assert.deepEqual(strays(run), [], 'also the stack is gone when the prompt comes back');
@@ -160,7 +160,7 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
   it('because Redis died reports that', async (t) => {
     const run = await stackRun(t, { WORKERS: '2' });
     await run.reached('broadcasts');
-    const redisPid = run.stack()?.redisPid;
+    const redisPid = run.stack()?.redisNodes[0]?.pid;
     assert.ok(redisPid);
     process.kill(redisPid, 'SIGKILL');
     assert.equal(await run.ended, 4, run.output());

@@ -55,6 +55,10 @@ test('wrong options are refused, all of them at once', async (t) => {
   assert.match(wrong.stderr, /stack up --help/);
   const noProxy = await cli(stateDir, 'up', '--tls', '--profile', 'embedded');
   assert.match(noProxy.stderr, /--tls: needs nginx/);
+  const noCluster = await cli(stateDir, 'up', '--redis-nodes', '2');
+  assert.match(noCluster.stderr, /--redis-nodes: expected 1, or 3 to 16 nodes/);
+  const noRedis = await cli(stateDir, 'up', '--redis-nodes', '3', '--profile', 'embedded');
+  assert.match(noRedis.stderr, /--redis-nodes: only for the Redis that the full profile starts/);
   assert.equal((await cli(stateDir, 'up', '--bogus')).exitCode, 2);
   assert.equal((await cli(stateDir, 'sideways')).exitCode, 2);
 });

@@ -55,7 +55,7 @@ test('an owner that is killed during the start leaves nothing behind', async (t)
   const owner = startOwner(t, full(stateDir));
   const state = await eventually('a first process', () => {
     const now = readState(stateDir);
-    return typeof now === 'object' && now.redisPid ? now : undefined;
+    return typeof now === 'object' && now.redisNodes[0] ? now : undefined;
   });
   assert.equal(state.phase, 'starting');
   owner.kill('SIGKILL');
@@ -86,7 +86,7 @@ test('a persistent stack outlives its starter, and is embedded without nginx and
   const found = await findStack(stateDir);
   assert.equal(found.status, 'up');
   assert.equal(state.profile, 'embedded');
-  assert.deepEqual([state.nginxPid, state.redisPid, state.redisUrl, state.ownerPid], Array(4).fill(undefined));
+  assert.deepEqual([state.nginxPid, state.redisNodes[0], state.redisUrl, state.ownerPid], Array(4).fill(undefined));
   assert.equal(state.workers.length, 1);
   const response = await fetch(`${state.target}/socket.io/?EIO=4&transport=polling`);
   assert.equal(response.status, 200);
@@ -118,7 +118,7 @@ test('a process that reuses the pid of a dead one is not touched', async (t) => 
   const { state } = await startStack({ ...full(stateDir), persistent: true });
   const real = processesOf(state);
   // As if Redis had died and the system had given its pid away.
-  const reused = { ...state, redisPid: pid, startTimes: { ...state.startTimes, [pid]: '1' } };
+  const reused = { ...state, redisNodes: [{ port: 1, pid }], startTimes: { ...state.startTimes, [pid]: '1' } };
   writeState(stateDir, reused);
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
@@ -126,7 +126,7 @@ test('a process that reuses the pid of a dead one is not touched', async (t) => 
   assert.doesNotThrow(() => process.kill(pid, 0));
   assert.equal(bystander.exitCode ?? bystander.signalCode, null);
   // The test's own: the state no longer named it.
-  process.kill(state.redisPid ?? 0, 'SIGTERM');
+  process.kill(state.redisNodes[0]?.pid ?? 0, 'SIGTERM');
   await eventually('end of the rest', () => living(state).length === 0);
   assert.ok(real.length > 0);
 });

@@ -82,11 +82,11 @@ suite('a full stack', () => {
 
   test('is printed without its secrets', async () => {
     const env = { SOCKETIO_CAPACITY_HOME: stateDir };
-    const { token, redisUrl = '', redisPid } = stack.state;
+    const { token, redisUrl = '', redisNodes } = stack.state;
     const { password, host } = new URL(redisUrl);
     for (const args of [['status'], ['status', '--json']]) {
       const { all } = await execa(process.execPath, [CLI, 'stack', ...args], { env, all: true });
-      assert.ok(all.includes(String(redisPid)) && all.includes(`redis://${host}`), all);
+      assert.ok(all.includes(String(redisNodes[0]?.pid)) && all.includes(`redis://${host}`), all);
       assert.ok(!all.includes(token) && !all.includes(password));
     }
   });

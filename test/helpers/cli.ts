@@ -41,6 +41,9 @@ export async function cliOnTerminal(cwd: string, answers: Answer[], ...args: str
 /** Ctrl-D, in place of an answer. */
 export const END_OF_INPUT = '\x04';
 
+/** Ctrl-U, before an answer in place of the last one. */
+export const CLEAR_LINE = '\x15';
+
 /** Without what moves the cursor. */
 function stripped(output: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it takes away

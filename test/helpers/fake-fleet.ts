@@ -37,6 +37,8 @@ export class FakeFleet {
     return this.connections.flatMap((connection) => connection.sent);
   }
 
+  async fault(): Promise<void> {}
+
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
     return { connecting: 0, connected, upgrading: 0, away: 0, joining: 0, joined: 0, received: 0, reached: 0 };

@@ -26,6 +26,10 @@ export class FakeRun {
   readonly stop = new AbortController();
   /** Connections that the server counts and the fleet does not. */
   others = 0;
+  /** Connections that w0 has accepted besides those of the run; undefined for a version that does not count them. */
+  strangers: number | undefined;
+  /** What the server acknowledges of an echo, of which the probe knows that it took 2 ms. */
+  echo: { roundTripUs: number; sentAtUs?: number } = { roundTripUs: ROUND_TRIP_US };
   /** Of w0 and w1; undefined for a version that does not count them. */
   collections: (number | undefined)[] = [0, 0];
   /** Connections that have ended. */
@@ -55,6 +59,7 @@ export class FakeRun {
       link,
       control: this.#control(),
       sampler: this.#sampler(),
+      resources: { begin: async () => {}, end: async () => {} },
       probe: {
         worker: 'w0',
         onRoundTrip: () => {},
@@ -68,7 +73,10 @@ export class FakeRun {
       connection: config.connection,
       population: new FleetPopulation(link),
       metrics: undefined,
+      observers: undefined,
       redis: undefined,
+      openFiles: async () => undefined,
+      stack: undefined,
       deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,
       here: [true, true],
@@ -108,6 +116,7 @@ export class FakeRun {
     return {
       status: this.status,
       unanswered: 0,
+      silentHosts: new Set(),
       warmUp: async ({ connections }) => {
         this.asked.push(`warm-up of ${connections}`);
         await wait(WARM_UP_MS);
@@ -132,6 +141,7 @@ export class FakeRun {
         return orders.map(({ seq }) => frozenBroadcast(seq, Array<number>(this.status.joined).fill(ROUND_TRIP_US / 2)));
       },
       sight: async () => [],
+      fault: async ({ stage }) => void this.asked.push(`fault ${stage}`),
       messages: async (stage) => {
         this.asked.push(`messages ${stage}`);
         return this.messages(stage);
@@ -154,19 +164,28 @@ export class FakeRun {
         const workers = [workerStats('w0', 1 + this.others), workerStats('w1', this.status.connected)];
         return workers.map((worker, index) => {
           const collections = this.collections[index];
-          return collections === undefined ? worker : { ...worker, collections };
+          return {
+            ...worker,
+            ...(collections !== undefined && { collections }),
+            ...(this.strangers !== undefined && { accepted: (index === 0 ? this.strangers : 0) + this.status.started }),
+          };
         });
       },
+      resources: async () => [],
       batches: async () => {
         this.asked.push('batches');
         return [];
       },
+      eventLoops: async () => [],
       gc: async () => {
         this.asked.push('gc');
         this.collect();
       },
       time: async () => ['w0', 'w1'].map(() => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 })),
       members: async () => this.status.joined,
+      servers: async () => 2,
+      addresses: async () => ({}),
+      reachable: (via) => via,
       broadcast: async (order, via) => {
         const sentAtUs = order.atUs ?? monotonicUs();
         await wait((sentAtUs - monotonicUs()) / 1000);
@@ -179,7 +198,9 @@ export class FakeRun {
   #deliver({ room, seq }: BroadcastOrder): number {
     const { probe, config } = this.context;
     if (room.endsWith(':warm-up')) return 0;
-    setTimeout(() => probe.onRoundTrip(seq, ROUND_TRIP_US), ROUND_TRIP_US / 1000);
+    const sentAtUs = monotonicUs();
+    const seen = { seq, sentAtUs, receivedAtUs: sentAtUs + 1500, acknowledgedAtUs: sentAtUs + 2500 };
+    setTimeout(() => probe.onRoundTrip({ ...seen, ...this.echo }), ROUND_TRIP_US / 1000);
     if (room !== config.room) return 1;
     this.status.received += this.status.joined;
     this.status.reached += this.status.joined;
@@ -190,6 +211,7 @@ export class FakeRun {
     return {
       layers: LAYERS,
       samples: [],
+      workers: () => [],
       start: () => void this.asked.push('sampler starts'),
       seconds: () => performance.now() / 1000,
       reading: async () => ({ workerPss: 1e6 + this.status.connected * 1000 }),

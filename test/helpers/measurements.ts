@@ -58,6 +58,7 @@ export function frozenBroadcast(
     expected: latenciesUs.length,
     received: latenciesUs.length,
     earlyByUs: 0,
+    receivers: 0,
     latencyUs: { local: encoded(latenciesUs), cross: encoded([]) },
     firstUs: Math.min(...latenciesUs),
     lastUs: Math.max(...latenciesUs),
@@ -135,6 +136,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     tlsResumed: 0,
     connectUs: connectUs as FleetSnapshot['connectUs'],
     openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
+    connecting: connecting(),
     receipts: NO_RECEIPTS,
     messages: messageTotals(),
     ignoredEvents: 0,
@@ -143,4 +145,10 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     sentBytes: 0,
     ...changes,
   };
+}
+
+/** Of nobody. */
+function connecting(): FleetSnapshot['connecting'] {
+  const none = () => ({ startedAtUs: 0, intervalUs: 1_000_000, counts: [] });
+  return { opened: none(), connectUs: none(), slowestUs: none(), failed: none(), ended: none() };
 }

@@ -24,6 +24,8 @@ interface Neighbour {
   args?: string[];
 }
 
+const BUN = 'node_modules/.bin/bun';
+
 export const NEIGHBOURS = {
   plain: { name: 'Socket.IO 4', file: 'chat.mjs' },
   socketIo3: { name: 'Socket.IO 3', file: 'chat.mjs', folder: 'socket.io-3' },
@@ -37,6 +39,9 @@ export const NEIGHBOURS = {
     command: 'java',
     args: ['-cp', 'target/chat-1.jar:target/dependency/*', 'Chat'],
   },
+  bun: { name: 'Socket.IO on Bun', file: 'chat.mjs', folder: 'bun', command: BUN },
+  bunEngine: { name: 'bun-engine', file: 'bun-engine.mjs', folder: 'bun', command: BUN },
+  next: { name: 'Next.js', folder: 'next', args: ['server.mjs'] },
   express: { name: 'Express', file: 'express.mjs', folder: 'express' },
 } satisfies Record<string, Neighbour>;
 
@@ -46,8 +51,6 @@ export function whyNot({ folder }: Neighbour): string | undefined {
   if (PREPARED === undefined) return 'CAPACITY_NEIGHBOURS is not set: see test/fixtures/neighbours/prepare.sh';
   return existsSync(join(PREPARED, folder)) ? undefined : `there is no ${join(PREPARED, folder)}`;
 }
-
-export const noHaproxy = spawnSync('haproxy', ['-v']).error ? 'haproxy is not installed' : undefined;
 
 type Cleaner = { after(cleanUp: () => Promise<void>): void };
 
@@ -69,18 +72,53 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
   return url;
 }
 
-/** HAProxy in front of two servers. @returns the URLs of its frontends, by what they route by */
-export async function startHaproxy(t: Cleaner, servers: [string, string]) {
-  const ports = await Promise.all([freePort(), freePort(), freePort()]);
-  const [bySession, byCookie, notSticky] = ports.map((port) => `127.0.0.1:${port}`) as [string, string, string];
+/** A proxy in front of two servers, with an address for each way to choose between them. */
+interface Proxy {
+  name: string;
+  /** Why it cannot run here; undefined if it can. */
+  missing: string | undefined;
+  /** Those that keep a session at its server. */
+  sticky: string[];
+  /** @param addresses by way */
+  command(addresses: Record<string, string>): [program: string, ...args: string[]];
+}
+
+export const PROXIES: Proxy[] = [
+  {
+    name: 'HAProxy',
+    missing: missing('haproxy', '-v'),
+    sticky: ['BY_SESSION', 'BY_COOKIE'],
+    command: () => ['haproxy', '-db', '-f', join(FIXTURES, 'haproxy.cfg')],
+  },
+  {
+    name: 'Traefik',
+    missing: missing('traefik', 'version'),
+    sticky: ['BY_COOKIE', 'BY_SOURCE'],
+    command: (addresses) => [
+      'traefik',
+      '--global.checkNewVersion=false',
+      `--providers.file.filename=${join(FIXTURES, 'traefik.yml')}`,
+      ...Object.entries(addresses).map(([way, address]) => `--entryPoints.${way.toLowerCase()}.address=${address}`),
+    ],
+  },
+];
+
+function missing(program: string, ...args: string[]): string | undefined {
+  return spawnSync(program, args).error ? `${program} is not installed` : undefined;
+}
+
+/** Ends with the test. @returns its URLs: those that keep a session at its server, and the one that does not */
+export async function startProxy(t: Cleaner, proxy: Proxy, servers: [string, string]) {
+  const ways = [...proxy.sticky, 'NOT_STICKY'];
+  const addresses = Object.fromEntries(
+    await Promise.all(ways.map(async (way) => [way, `127.0.0.1:${await freePort()}`])),
+  );
   const [W1, W2] = servers.map((url) => new URL(url).host);
-  const child = spawn('haproxy', ['-db', '-f', join(FIXTURES, 'haproxy.cfg')], {
-    env: { ...process.env, W1, W2, BY_SESSION: bySession, BY_COOKIE: byCookie, NOT_STICKY: notSticky },
-    stdio: 'inherit',
-  });
-  endWith(t, child);
-  await answers('HAProxy', `http://${notSticky}`);
-  return { bySession: `http://${bySession}`, byCookie: `http://${byCookie}`, notSticky: `http://${notSticky}` };
+  const [program, ...args] = proxy.command(addresses);
+  endWith(t, spawn(program, args, { env: { ...process.env, W1, W2, ...addresses }, stdio: 'inherit' }));
+  const { NOT_STICKY: notSticky, ...sticky } = addresses;
+  await answers(proxy.name, `http://${notSticky}`);
+  return { notSticky: `http://${notSticky}`, sticky: Object.values(sticky).map((address) => `http://${address}`) };
 }
 
 /** A file has to be beside its packages, so that it finds them. */

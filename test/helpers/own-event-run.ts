@@ -54,14 +54,14 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
     await beforehand?.(fleet);
     Object.assign(context, { publishers });
     Object.defineProperty(context.link, 'status', { get: () => ({ ...run.status, ...fleet.status() }) });
-    context.link.sight = (watch) => fleet.sight(watch);
+    context.link.sight = (watch, outside) => fleet.sight(watch, outside);
     context.link.freeze = (orders) => fleet.freeze(orders);
     await measureOwnEvent(context, delivery, () => {});
     const { receipts } = await fleet.snapshot();
     measurements.snapshots = [snapshot({ receipts })];
     const figures = deliveryFigures(measurements, batchRows(measurements), context.config);
     const latency = latencyFigures(measurements);
-    const result = { delivery: figures, latency } as Result;
+    const result = { delivery: figures, latency, generators: [] as Result['generators'] } as Result;
     const reasons = [...ownEventProblems(measurements, result), ...copyProblems(measurements, result)];
     return { delivery: figures, latency, reasons, codes: reasons.map(({ code }) => code), measurements };
   } finally {

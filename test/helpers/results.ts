@@ -26,12 +26,14 @@ export function summaryOf(count: number, p50: number): Summary {
 export function perfectBatch(seq: number, receivers: number): Batch {
   return {
     seq,
+    broadcasts: 1,
     room: 'capacity',
     serverMembers: receivers,
     ...NO_COPIES,
     expected: receivers,
     received: receivers,
     earlyByMs: null,
+    t: 90 + seq / 5,
     sendDelayMs: 0.2,
     firstMs: 1.25,
     p50Ms: 12.5,
@@ -72,12 +74,37 @@ function slope(bytes: number) {
   return { ...line(bytes), naive: bytes * 1.2 };
 }
 
+/** The same, with a hold in which each connection was pinged, and so what pings cost. */
+export function resultWithPings(): Result {
+  const result = perfectResult();
+  const hold = [
+    { name: 'hold', t: 60 },
+    { name: 'broadcasts', t: 85.1 },
+  ];
+  const { worker, nginx } = result.cpu;
+  const intervals = {
+    rampSecondsPerThousandConnects: null,
+    idlePercent: null,
+    broadcastMicrosecondsPerMessage: null,
+    clientMicrosecondsPerMessage: null,
+  };
+  const ofWorker = { ...intervals, idleConnectionsPercent: { low95: 1.9, high95: 2.3 } };
+  const ofNginx = { ...intervals, idleConnectionsPercent: { low95: 0.35, high95: 0.45 } };
+  Object.assign(worker ?? {}, { intervals: ofWorker });
+  Object.assign(nginx ?? {}, { intervals: ofNginx });
+  return resultSchema.parse({ ...result, stages: hold });
+}
+
 /** The same, and each connection sends a batch every second, all of which are acknowledged. */
 export function resultWithMessages(): Result {
   const result = perfectResult();
   const ofLayer = { worker: 42.5, nginx: 7.5, redis: null };
   for (const [layer, clientMicrosecondsPerMessage] of Object.entries(ofLayer)) {
-    Object.assign(result.cpu[layer] ?? {}, { idlePercent: null, clientMicrosecondsPerMessage });
+    Object.assign(result.cpu[layer] ?? {}, {
+      idlePercent: null,
+      idleConnectionsPercent: null,
+      clientMicrosecondsPerMessage,
+    });
   }
   return resultSchema.parse({ ...result, messages: perfectMessages() });
 }
@@ -125,7 +152,9 @@ export function perfectResult(): Result {
       engine: 'socketio-capacity',
       complete: true,
     },
+    outcome: null,
     verdict: { status: 'VALID', reasons: [] },
+    fault: null,
     connections: {
       target: 5000,
       peak: 5000,
@@ -145,6 +174,7 @@ export function perfectResult(): Result {
       achievedRatePerSec: 499.2,
       rampSeconds: 10.01,
       connectMs: summaryOf(5000, 4.2),
+      overTime: null,
       tlsHandshakes: null,
       stagesMs: { tcp: summaryOf(5000, 0.4) },
       transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
@@ -158,6 +188,7 @@ export function perfectResult(): Result {
       event: 'broadcast',
       publisher: 'worker',
       payloadBytes: 1000,
+      binary: false,
       broadcasts: 12,
       ...NO_COPIES,
       expected: 60_000,
@@ -204,7 +235,12 @@ export function perfectResult(): Result {
         redisUsedMemory: { slope: 0, low95: 0, high95: 0, r2: 1, naive: 0 },
       },
       inService: {
-        perConnectionBytes: { systemUsed: line(30_000), workerPss: line(18_140), workerRss: line(19_140) },
+        perConnectionBytes: {
+          systemUsed: line(30_000),
+          workerPss: line(18_140),
+          workerRss: line(19_140),
+          nginxPss: line(2_000),
+        },
         // 12 MB above the last plateau.
         peakBytes: { workerRss: 221.3 * MB, workerPss: 196.5 * MB },
         plateaus: PLATEAUS.map(({ connections, workerRss, workerPss, systemUsed }) => ({
@@ -239,6 +275,7 @@ export function perfectResult(): Result {
       nginx: {
         rampSecondsPerThousandConnects: 0.21,
         idlePercent: 0.4,
+        idleConnectionsPercent: 0.4,
         broadcastMicrosecondsPerMessage: 3.1,
         clientMicrosecondsPerMessage: null,
         intervals: null,
@@ -246,6 +283,7 @@ export function perfectResult(): Result {
       worker: {
         rampSecondsPerThousandConnects: 0.52,
         idlePercent: 2.3,
+        idleConnectionsPercent: 2.1,
         broadcastMicrosecondsPerMessage: 11.4,
         clientMicrosecondsPerMessage: null,
         intervals: null,
@@ -253,11 +291,13 @@ export function perfectResult(): Result {
       redis: {
         rampSecondsPerThousandConnects: 0.01,
         idlePercent: 0.1,
+        idleConnectionsPercent: null,
         broadcastMicrosecondsPerMessage: null,
         clientMicrosecondsPerMessage: null,
         intervals: null,
       },
     },
+    generators: [],
     generator: (['ramp', 'broadcasts'] as const).flatMap((window) => [
       {
         window,
@@ -294,19 +334,45 @@ export function perfectResult(): Result {
       limits: [
         { name: 'workerFileDescriptors', max: 40_000 },
         { name: 'memoryBudget', max: 135_475 },
+        { name: 'pings', max: 400_000 },
       ],
+      pings: { intervalMs: 25_000, coresPerThousand: 0.005, connections: 400_000, low95: 360_000, high95: 450_000 },
+      unknown: [],
       lowest: 'workerFileDescriptors',
     },
-    redis: null,
+    redis: {
+      version: '7.0.15',
+      nodes: null,
+      busiestNodeShare: null,
+      inBytes: 112_000,
+      outBytes: 224_000,
+      inBytesPerCopy: 1.12,
+      outBytesPerCopy: 2.24,
+      cpuMicrosecondsPerCopy: 0.05,
+      usedMemoryBeforeBytes: 1.5 * MB,
+      usedMemoryBytes: 1.5 * MB,
+      rssBytes: 9 * MB,
+      clientBytes: 64_000,
+      outputBufferPeakBytes: 0,
+      streamEntries: null,
+      channels: 5,
+      patterns: 1,
+      shardChannels: 0,
+      forNobody: 0,
+    },
     machine: {
       cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },
+      throttled: null,
       swappedInBytes: 0,
       swappedOutBytes: 0,
     },
+    workers: [],
+    workerMachines: [],
     sampling: { intervalMs: 1000, taken: 120, missed: 0, longestGapMs: 1012, failures: {} },
     thresholds: [],
     stages: [],
     samples: [],
+    workersOverTime: [],
     environment: {
       versions: { node: 'v24.0.0' },
       server: {

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { outcomeOf } from '../../report/answer/outcome.ts';
 import { readState, type StackState } from '../../server/stack/state.ts';
 import { eventually } from './poll.ts';
 import { tempStateDir } from './stack.ts';
@@ -178,6 +179,7 @@ export async function goodResult(run: StartedRun): Promise<Result> {
   const result = run.result();
   assert.ok(result, run.output());
   assert.deepEqual(reasonsOfServer(result), [], run.output());
+  assert.equal(outcomeOf(result).status, 'PASSED', run.output());
   assert.equal(exitCode, result.verdict.status === 'VALID' ? 0 : EXIT_CODES.suspect, run.output());
   return result;
 }

@@ -21,8 +21,11 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       synBacklog: Number.POSITIVE_INFINITY,
       conntrack: null,
       memoryAvailableBytes: 24 * 2 ** 30,
+      memoryLimitedBy: 'machine',
+      tasks: null,
       tcpMemoryBytes: 2.2 * 2 ** 30,
       cores: 2,
+      cpuQuota: null,
       artilleryWorkers: 1,
       manyLoopbackAddresses: true,
       missing: [],
@@ -31,6 +34,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
     load: {
       target: 'http://127.0.0.1:8080',
       connections: 32_000,
+      turnover: 1,
       ratePerSec: 500,
       broadcasts: { bytes: 1000, intervalSeconds: 2 },
       client: 'light',
@@ -46,7 +50,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       profile: 'full',
       workers: null,
       plannedFor: null,
-      starts: { nginx: true, redis: true, pm2: true },
+      starts: { nginx: true, redis: 1, pm2: true },
       proxyReadTimeoutSeconds: 90,
       ping: { intervalMs: 25_000, timeoutMs: 20_000 },
       workerRestartBytes: null,
@@ -58,7 +62,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
 const EXTERNAL: Partial<Deployment> = {
   kind: 'external',
   profile: null,
-  starts: { nginx: false, redis: false, pm2: false },
+  starts: { nginx: false, redis: 0, pm2: false },
 };
 
 /** The same load against the user's server on another machine. */

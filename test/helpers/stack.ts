@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive } from '../../server/stack/processes.ts';
 import { findStack } from '../../server/stack/stack.ts';
-import { refsOf, type StackState } from '../../server/stack/state.ts';
+import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state.ts';
 
 /** A state folder that does not exist yet; a stack that is left in it is taken down after the test. */
 export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, name = 's'): string {
@@ -21,8 +21,15 @@ export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, n
 
 /** Every process of the stack as it was when the state was written, without its owner. */
 export function processesOf(state: StackState) {
-  const { workers, nginxWorkerPids, pm2Pid, nginxPid, redisPid, keeperPid } = state;
-  const pids = [...workers.map(({ pid }) => pid), ...nginxWorkerPids, pm2Pid, nginxPid, redisPid, keeperPid];
+  const { workers, nginxWorkerPids, pm2Pid, nginxPid, keeperPid } = state;
+  const pids = [
+    ...workers.map(({ pid }) => pid),
+    ...nginxWorkerPids,
+    pm2Pid,
+    nginxPid,
+    ...pidsOfRedis(state),
+    keeperPid,
+  ];
   return refsOf(state, pids);
 }
 

@@ -3,7 +3,7 @@ import { cpuFigures } from '../../../plugin/result/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type Comparison, known, near } from '../comparison.ts';
+import { type Comparison, known, near, type Unit } from '../comparison.ts';
 import type { KnownServerConfig } from '../known-server.ts';
 import { type Setup, withSetup } from '../setup.ts';
 import { shortRun } from '../short-run.ts';
@@ -17,6 +17,7 @@ export interface CostsCoverageSize {
   twins: number;
 }
 
+type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
 type Server = Omit<KnownServerConfig, 'token'>;
 
 interface Costs {
@@ -25,16 +26,23 @@ interface Costs {
 }
 
 const CONNECT_CPU_US = 2000;
+const IDLE_CPU_US_PER_SEC = 250;
+const COPY_CPU_US = 50;
 const TWIN: Server = { keep: { kind: 'heap', bytes: 16 * 1024 } };
-const SERVER: Server = { ...TWIN, connectCpuUs: CONNECT_CPU_US };
+const SERVER: Server = {
+  ...TWIN,
+  connectCpuUs: CONNECT_CPU_US,
+  idleCpuUsPerSec: IDLE_CPU_US_PER_SEC,
+  copyCpuUs: COPY_CPU_US,
+};
 /** Other load on the machine makes the same work take more CPU time. */
 const CPU_BOUND = { share: 0.1 };
 const RUN = {
   connections: 400,
   plateaus: 5,
   warmUps: 2,
-  holdSeconds: 1,
-  broadcasts: { count: 10, intervalMs: 50 },
+  holdSeconds: 3,
+  broadcasts: { count: 20, intervalMs: 200 },
   drainMs: 0,
 };
 
@@ -49,20 +57,30 @@ const LAYERS_AT_REST = ['workerHeapUsed', 'workerRss'];
 /** The true values are the means of all repeats. */
 export async function ofCosts({ repeats, twins, together }: CostsCoverageSize): Promise<Comparison[]> {
   const runs = await manyRuns(repeats, together, SERVER);
-  const ramps = runs.map(({ cpu }) => cpu.rampSecondsPerThousandConnects);
-  const twinRamps = (await manyRuns(twins, together, TWIN)).map(({ cpu }) => cpu.rampSecondsPerThousandConnects);
-  const perThousand = CONNECT_CPU_US / 1000;
+  const twinRuns = await manyRuns(twins, together, TWIN);
+  const idlePercent = (IDLE_CPU_US_PER_SEC * RUN.connections) / 10_000;
+  const cpu: [what: string, key: Cost, unit: Unit, more: number][] = [
+    ['CPU per 1,000 connects', 'rampSecondsPerThousandConnects', 's', CONNECT_CPU_US / 1000],
+    ['CPU while idle', 'idlePercent', '%', idlePercent],
+    ['CPU per message', 'broadcastMicrosecondsPerMessage', 'µs', COPY_CPU_US],
+  ];
   return [
     ...LAYERS_AT_REST.map((layer) => {
       const slopes = runs.map(({ memory }) => memory.perConnectionBytes[layer]);
       return covers(`memory at rest: ${layer}`, mean(slopes.map((slope) => slope?.slope)), slopes.map(covering));
     }),
-    covers(
-      'CPU per 1,000 connects',
-      mean(ramps),
-      runs.map(({ cpu }) => covering(cpu.intervals?.rampSecondsPerThousandConnects)),
-    ),
-    near('CPU per 1,000 connects, more than a twin', 's', perThousand, mean(ramps) - mean(twinRamps), CPU_BOUND),
+    ...cpu.flatMap(([what, key, unit, more]) => {
+      const truth = mean(runs.map(({ cpu }) => cpu[key]));
+      const twin = twinRuns.map(({ cpu }) => cpu[key] ?? 0);
+      return [
+        covers(
+          what,
+          truth,
+          runs.map(({ cpu }) => covering(cpu.intervals?.[key])),
+        ),
+        near(`${what}, more than a twin`, unit, more, truth - mean(twin), CPU_BOUND),
+      ];
+    }),
   ];
 }
 

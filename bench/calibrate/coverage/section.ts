@@ -32,8 +32,8 @@ export async function costIntervals(size: CostsCoverageSize): Promise<Section> {
     text:
       'How often a 95 % interval contains the true value, by repetition: each repeat is a short run with a new server, and ' +
       'the true value is the mean of all repeats. V8’s young generation has a fixed size there, because its growth is a single ' +
-      'step that one run sees and the next one does not. The CPU time of a connection is also compared with what the server spends ' +
-      'on each.',
+      'step that one run sees and the next one does not. CPU times are also compared with what the server spends on each ' +
+      'connection, on those that are idle, and on each copy.',
     rows: await ofCosts(size),
   };
 }

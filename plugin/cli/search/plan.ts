@@ -9,10 +9,10 @@ import { STEPS } from '../../engine/steps/index.ts';
 import { scenarioName } from '../../run/measurements.ts';
 import type { Script } from '../../script/script.ts';
 import { readSettings, type Settings } from '../../script/settings.ts';
+import { parseConditions } from '../conditions.ts';
 import { readScenario } from '../scenario.ts';
 import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
-import { parseUntil } from './until.ts';
 
 export interface SearchTask {
   /** Of its folder in the results. */
@@ -43,7 +43,7 @@ export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] }
 /** @throws CapacityError SEARCH_INVALID, and what readScenario and readSettings throw */
 export async function readTask(path: string, { until = [], ...given }: SearchOptions): Promise<SearchTask> {
   const { data, error } = optionsSchema.safeParse(given);
-  const { conditions, problems } = parseUntil(until);
+  const { conditions, problems } = parseConditions(until, '--until ');
   if (error)
     problems.push(...problemsOf(error, [], []).map(({ path: name, message }) => ({ path: `--${name}`, message })));
   if (data?.to !== undefined && data.from !== undefined && data.to < data.from) {

@@ -60,7 +60,7 @@ export function outcome(search: Search, folder: string, width: number): string {
           ...table(SIZING_HEAD, sizingRows(sizing), INDENT),
           '',
           ...listed([
-            sizingNote(search, sizing),
+            sizingNote(sizing, search.plan.headroom),
             ...sizing.walls.map((wall) => `${wallRow(wall).slice(0, 2).join(': ')}. ${wall.assumption}.`),
           ]),
         ]

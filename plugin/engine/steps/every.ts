@@ -35,7 +35,8 @@ export const every = defineStep({
     .strictObject({ every: everySchema, namespace: namespaceSchema.default('') })
     .refine((step) => !isTemplate(step), { path: ['every'], error: STATIC }),
   staySeconds: () => 0,
-  repeated: ({ every: { emit, seconds, count, events = 1, acknowledge } }) => ({
+  repeated: ({ every: { emit, seconds, count, events = 1, acknowledge }, namespace }) => ({
+    ...(namespace !== '' && { namespace }),
     event: String(emit[0]),
     ...{ seconds, count, events, acknowledge },
   }),

@@ -5,15 +5,17 @@
  */
 import { crc32 } from 'node:zlib';
 import { EVENTS } from '../../../protocol/events.ts';
-import type { BroadcastCopy, Client, ClientSink, InPlaceReader } from '../client.ts';
+import type { AwaitedPayload, BroadcastCopy, Client, ClientSink, InPlaceReader } from '../client.ts';
 import { lastStringStart } from './offset.ts';
-import { headOf, isSame, matches, skipHead } from './packet-head.ts';
+import { ackRequest, headOf, isSame, matches, skipHead } from './packet-head.ts';
 
 const HEAD = Buffer.from('["broadcast",{"seq":');
 const SENT_AT = Buffer.from(',"sentAtUs":');
 const WORKER = Buffer.from(',"worker":"');
 const DATA = Buffer.from('","data":"');
 const TAIL = Buffer.from('"}]');
+/** From the worker's name to the end, where the payload is an attachment. */
+const ATTACHED = Buffer.from('","data":{"_placeholder":true,"num":0}}]');
 /** Before the offset that a server with connection state recovery appends. */
 const BEFORE_OFFSET = Buffer.from('"},');
 /** The contract's integers are exact up to here. */
@@ -27,6 +29,41 @@ const NINE = 0x39;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
+
+/** A broadcast whose payload is an attachment. As a copy, it is valid only while it reports. */
+class BinaryBroadcast implements AwaitedPayload, BroadcastCopy {
+  readonly #seq: number;
+  readonly #sentAtUs: number;
+  readonly #worker: string;
+  #bytes: Buffer = Buffer.alloc(0);
+  #start = 0;
+  #end = 0;
+
+  constructor(seq: number, sentAtUs: number, worker: string) {
+    this.#seq = seq;
+    this.#sentAtUs = sentAtUs;
+    this.#worker = worker;
+  }
+
+  is(seq: number, sentAtUs: number, worker: string): boolean {
+    return seq === this.#seq && sentAtUs === this.#sentAtUs && worker === this.#worker;
+  }
+
+  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): void {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+    sink.onBroadcast(client, this.#seq, this.#sentAtUs, this.#worker, receivedAtUs, this);
+  }
+
+  hasSize(size: number): boolean {
+    return this.#end - this.#start === size;
+  }
+
+  checksum(): number {
+    return crc32(this.#bytes.subarray(this.#start, this.#end));
+  }
+}
 
 /** One for all connections of a process: its fields hold what it read last. */
 export class BroadcastReader implements InPlaceReader, BroadcastCopy {
@@ -45,6 +82,8 @@ export class BroadcastReader implements InPlaceReader, BroadcastCopy {
   #last: { bytes: Uint8Array; name: string } = { bytes: new Uint8Array(0), name: '' };
   /** Where the last number ended. */
   #at = 0;
+  /** Of the previous packet with an attachment. */
+  #attached = new BinaryBroadcast(0, 0, '');
 
   report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
     if (!this.read(bytes, start, end)) return false;
@@ -58,18 +97,8 @@ export class BroadcastReader implements InPlaceReader, BroadcastCopy {
    */
   read(bytes: Buffer, start: number, end: number): boolean {
     const json = skipHead(bytes, start, end);
-    if (!matches(bytes, json, end, HEAD)) return false;
-    const seq = this.#integer(bytes, json + HEAD.length, end);
-    if (seq < 0 || !matches(bytes, this.#at, end, SENT_AT)) return false;
-    const sentAtUs = this.#integer(bytes, this.#at + SENT_AT.length, end);
-    if (sentAtUs < 0 || !matches(bytes, this.#at, end, WORKER)) return false;
-    const nameStart = this.#at + WORKER.length;
-    let nameEnd = nameStart;
-    while (nameEnd < end && bytes[nameEnd] !== QUOTE) {
-      if (bytes[nameEnd] === BACKSLASH) return false;
-      nameEnd++;
-    }
-    if (nameEnd === end || nameEnd - nameStart > MAX_WORKER_BYTES) return false;
+    const nameEnd = this.#beginning(bytes, json, end);
+    if (nameEnd < 0) return false;
     const dataEnd = endOfData(bytes, nameEnd, end);
     if (dataEnd < 0 || !matches(bytes, nameEnd, dataEnd, DATA)) return false;
     this.#bytes = bytes;
@@ -77,10 +106,37 @@ export class BroadcastReader implements InPlaceReader, BroadcastCopy {
     this.#dataStart = nameEnd + DATA.length;
     this.#dataEnd = dataEnd;
     this.#jsonEnd = end;
+    return true;
+  }
+
+  awaited(bytes: Buffer, start: number, end: number): AwaitedPayload | undefined {
+    // What asks to be acknowledged is left to the decoder, which knows when it is complete.
+    if (ackRequest(bytes, start, end) !== undefined) return undefined;
+    const nameEnd = this.#beginning(bytes, skipHead(bytes, start, end), end);
+    if (nameEnd < 0 || !isSame(bytes, nameEnd, end, ATTACHED)) return undefined;
+    const { seq, sentAtUs, worker } = this;
+    if (!this.#attached.is(seq, sentAtUs, worker)) this.#attached = new BinaryBroadcast(seq, sentAtUs, worker);
+    return this.#attached;
+  }
+
+  /** Reads what stands before the payload. @returns where the worker's name ends; -1 if it cannot be read in place */
+  #beginning(bytes: Buffer, json: number, end: number): number {
+    if (!matches(bytes, json, end, HEAD)) return -1;
+    const seq = this.#integer(bytes, json + HEAD.length, end);
+    if (seq < 0 || !matches(bytes, this.#at, end, SENT_AT)) return -1;
+    const sentAtUs = this.#integer(bytes, this.#at + SENT_AT.length, end);
+    if (sentAtUs < 0 || !matches(bytes, this.#at, end, WORKER)) return -1;
+    const nameStart = this.#at + WORKER.length;
+    let nameEnd = nameStart;
+    while (nameEnd < end && bytes[nameEnd] !== QUOTE) {
+      if (bytes[nameEnd] === BACKSLASH) return -1;
+      nameEnd++;
+    }
+    if (nameEnd === end || nameEnd - nameStart > MAX_WORKER_BYTES) return -1;
     this.seq = seq;
     this.sentAtUs = sentAtUs;
     this.worker = this.#name(bytes, nameStart, nameEnd);
-    return true;
+    return nameEnd;
   }
 
   hasSize(characters: number): boolean {

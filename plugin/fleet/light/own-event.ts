@@ -44,6 +44,11 @@ export class OwnEventReader implements InPlaceReader, OwnEventCopy {
     return true;
   }
 
+  /** Where the id stands is known of plain JSON only. */
+  awaited(): undefined {
+    return undefined;
+  }
+
   bytes(): number {
     return this.#end - this.#start;
   }

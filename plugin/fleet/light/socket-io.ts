@@ -2,6 +2,7 @@
 
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import {
+  type AwaitedPayload,
   type Client,
   type ClientOptions,
   type ClientSink,
@@ -19,7 +20,7 @@ import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from '.
 import { EngineIoConnection, encodeMessages } from './engine-io.ts';
 import { decodeText } from './engine-io-handshake.ts';
 import type { OffsetReader } from './offset.ts';
-import { ackRequest, endsAsList, eventName, mayBe, namespaceOf } from './packet-head.ts';
+import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf } from './packet-head.ts';
 import type { EngineIoPacket } from './polling/payload.ts';
 import { PreparedMessage } from './prepared-message.ts';
 import { ProtocolError } from './protocol-error.ts';
@@ -45,6 +46,8 @@ const NO_MESSAGES: readonly EngineIoPacket[] = [];
 const NO_ARGUMENTS: unknown[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
 const ACK = 0x30 + PacketType.ACK;
+/** Of an event. */
+const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
 export class SocketIoConnection extends EngineIoConnection<ClientOptions, SocketIoShared> implements Client {
   slot: number;
@@ -56,6 +59,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   #connected = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
   #unfinished: UnfinishedPacket | undefined = undefined;
+  #awaited: AwaitedPayload | undefined = undefined;
 
   constructor(
     slot: number,
@@ -138,9 +142,11 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
     const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
     const { codec, counted, inPlace, receivedAtUs } = this.shared;
+    if (this.#awaited !== undefined) throw socketIoError('text in place of an attachment');
     if (this.#isPlainAck(bytes, start, end)) return;
-    if (!isEvent || !codec.hasPlainEvents) this.#decode(decodeText(bytes, start, end));
-    else if (inPlace.report(this.#sink, this, bytes, start + 1, end, receivedAtUs)) {
+    if (!isEvent || !codec.hasPlainEvents) {
+      if (!this.#awaits(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
+    } else if (inPlace.report(this.#sink, this, bytes, start + 1, end, receivedAtUs)) {
       const isWanted = this.interest?.has(counted.name) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
       else this.#leaveUndecoded(bytes, start + 1, end);
@@ -176,7 +182,22 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
     return true;
   }
 
+  /** The counted event, of which nothing but the copy is wanted, with its payload in the next message. */
+  #awaits(bytes: Buffer, start: number, end: number): boolean {
+    const { codec, counted, inPlace } = this.shared;
+    if (!matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
+    if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.name)) return false;
+    this.#awaited = inPlace.awaited(bytes, start + ONE_ATTACHMENT.length, end);
+    return this.#awaited !== undefined;
+  }
+
   protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
+    const awaited = this.#awaited;
+    if (awaited !== undefined) {
+      this.#awaited = undefined;
+      awaited.report(this.#sink, this, bytes, start, end, this.shared.receivedAtUs);
+      return;
+    }
     this.#decode(Buffer.from(bytes.subarray(start, end)));
   }
 
@@ -232,6 +253,7 @@ export class SocketIoConnection extends EngineIoConnection<ClientOptions, Socket
 
   protected override discard(): void {
     super.discard();
+    this.#awaited = undefined;
     this.#discardUnfinished();
   }
 

@@ -1,9 +1,9 @@
 /** Translates connection options to those of socket.io-client, for the fleet and for the run's own receivers. */
 import http from 'node:http';
-import https from 'node:https';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ManagerOptions } from 'socket.io-client';
+import { agentTo, secureContextOptions, tlsConnectOptions } from '../../../protocol/agent.ts';
 import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
 import { loadParser } from '../parser.ts';
 
@@ -14,11 +14,12 @@ const COMPRESSION = { threshold: 1024 };
  * engine.io-client swallows errors that its transports throw synchronously, and would wait for ever.
  * @throws the error that they would throw
  */
-export function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: ConnectionOptions): void {
+export function checkOptions({ headers, localAddress, tls }: ConnectionOptions): void {
   if (localAddress !== undefined && isIP(localAddress) === 0) {
     throw Object.assign(new TypeError(`${localAddress}: no IP address`), { code: 'ERR_INVALID_IP_ADDRESS' });
   }
-  if (ca !== undefined || cert !== undefined || key !== undefined) createSecureContext({ ca, cert, key });
+  const context = secureContextOptions(tls);
+  if (Object.values(context).some((pem) => pem !== undefined)) createSecureContext(context);
   for (const [name, value] of Object.entries(headers)) {
     http.validateHeaderName(name);
     http.validateHeaderValue(name, value);
@@ -27,11 +28,9 @@ export function checkOptions({ headers, localAddress, tls: { ca, cert, key } }: 
 
 /** @returns options for socket.io-client's Manager, which then makes one attempt when a socket connects */
 export function managerOptions(options: ConnectionOptions): Partial<ManagerOptions> {
-  const { servername, resume: _, ...tls } = options.tls;
-  const { localAddress } = options;
-  const isSecure = /^(https|wss):/.test(options.url);
+  const { localAddress, url } = options;
+  const { servername, ...tls } = tlsConnectOptions(options.tls);
   // Only an agent passes these two options to both transports.
-  const agent = isSecure ? new https.Agent({ servername, localAddress }) : new http.Agent({ localAddress });
   const needsAgent = servername !== undefined || localAddress !== undefined;
   return {
     path: options.path,
@@ -49,7 +48,7 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
     ...({
       perMessageDeflate: options.compression ? COMPRESSION : false,
       maxPayload: options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES,
-      ...(needsAgent ? { agent } : {}),
+      ...(needsAgent ? { agent: agentTo(url, options.tls, { localAddress }) } : {}),
     } as object),
   };
 }

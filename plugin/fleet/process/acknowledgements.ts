@@ -59,7 +59,8 @@ export class Acknowledgements {
     }
     if (join && connection?.open) {
       if (join.worker !== undefined) this.#dependencies.counts.assign(connection, join.worker, true);
-      this.#joins.entered(slot, join.room, connection.worker);
+      // A session id of somebody else's server can begin with anything.
+      this.#joins.entered(slot, join.room, connection.namedByJoin ? connection.worker : '');
     }
     if (!this.#joins.isOwnRequest(ackId)) this.#dependencies.answer({ op: 'acked', requestId: ackId, args });
   }

@@ -5,12 +5,15 @@
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { EVENTS } from '../../../protocol/events.ts';
+import type { FaultCounts, FaultOrder } from '../../../protocol/link.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../client.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings } from '../messages.ts';
 import type { Pacer } from '../pacer.ts';
 import { FIRST_REPEATED_ACK_ID } from '../repeated-message.ts';
 import { Acknowledgements } from './acknowledgements.ts';
+import { amongHosts } from './among-hosts.ts';
 import { ClientFactory, type CreateClient } from './client-factory.ts';
+import type { ConnectSeries } from './connect-series.ts';
 import type { ConnectTimes } from './connect-times.ts';
 import {
   type ConnectionState,
@@ -23,6 +26,7 @@ import {
 } from './connection-state.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { Counts } from './counts.ts';
+import { FaultAccount } from './fault-account.ts';
 import { withJoin, withNamespace, without } from './home.ts';
 import { KeptEvents } from './kept-events.ts';
 import type { Ledger } from './ledger.ts';
@@ -31,7 +35,7 @@ import type { OpenSeries } from './open-series.ts';
 import type { RepeatedMessages } from './repeated-messages.ts';
 import { Returns } from './returns.ts';
 import { RoomShare } from './room-share.ts';
-import type { Sightings } from './sightings.ts';
+import { FINALIZED, type Sightings } from './sightings.ts';
 
 export interface ConnectionManagerDependencies {
   settings: FleetSettings;
@@ -44,6 +48,7 @@ export interface ConnectionManagerDependencies {
   sightings: Sightings;
   connectTimes: ConnectTimes;
   openSeries: OpenSeries;
+  connectSeries: ConnectSeries;
   messages: RepeatedMessages;
   pacer: Pacer;
   answer: (answer: FleetAnswer) => void;
@@ -60,12 +65,15 @@ export class ConnectionManager implements ClientSink {
   readonly returns: Returns;
   /** Sent again by a connection that comes back. */
   readonly #joinEvent: string | undefined;
+  /** Once a planned fault has begun. */
+  #fault: FaultAccount | undefined;
 
   constructor(dependencies: ConnectionManagerDependencies) {
     this.#dependencies = dependencies;
     const { ledger, settings, answer } = dependencies;
     this.#acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
-    this.#rooms = settings.rooms && new RoomShare(settings.rooms, settings.fleet, dependencies.firstId);
+    this.#rooms =
+      settings.rooms && new RoomShare(settings.rooms, amongHosts(settings.fleet, settings), dependencies.firstId);
     this.#clients = new ClientFactory(dependencies.createClient, this, settings, dependencies.share);
     const reconnects = settings.reconnection !== undefined;
     // Those that come back have the slots that they had.
@@ -88,6 +96,26 @@ export class ConnectionManager implements ClientSink {
 
   get joined(): number {
     return this.#acknowledgements.joined;
+  }
+
+  fault(order: FaultOrder): void {
+    const { recovered } = this.returns;
+    if (order.stage === 'end') {
+      this.#fault?.end((id) => this.#table.find(id), recovered);
+      return;
+    }
+    const open = this.#table.open();
+    this.#fault = new FaultAccount(order.atUs, open, recovered);
+    if (!order.drop) return;
+    for (const { client } of open) {
+      client?.destroy();
+      if (client) this.onClosed(client, 'transport close', undefined);
+    }
+  }
+
+  faultCounts(): { fault?: FaultCounts } {
+    const fault = this.#fault?.read((id) => this.#table.find(id), this.returns.recovered);
+    return fault ? { fault } : {};
   }
 
   run(command: ConnectionCommand): void {
@@ -123,6 +151,7 @@ export class ConnectionManager implements ClientSink {
   #attempt(connection: ConnectionState): void {
     const { away } = connection.home ?? {};
     if (!away) return;
+    this.#fault?.attempted(connection.id);
     this.counts.attempts++;
     this.counts.connecting++;
     connection.portTries = 0;
@@ -228,8 +257,10 @@ export class ConnectionManager implements ClientSink {
       connection.open = true;
       this.counts.carry(connection, client);
       this.counts.assign(connection, workerOf(sessionId), false);
-      if (home?.away) this.returns.isBack(home.away);
-      else this.#firstOpen(connection, client, timings, nowUs);
+      if (home?.away) {
+        this.returns.isBack(home.away);
+        this.#fault?.returned(connection.id);
+      } else this.#firstOpen(connection, client, timings, nowUs);
     }
     const pending = takePending(connection, namespace);
     if (pending === undefined) {
@@ -247,6 +278,7 @@ export class ConnectionManager implements ClientSink {
     if (timings.tlsResumed) this.counts.tlsResumed++;
     this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
     this.#dependencies.openSeries.record(nowUs);
+    this.#dependencies.connectSeries.opened(nowUs, nowUs - connection.attemptingSinceUs);
     connection.attemptingSinceUs = 0;
     this.#acknowledgements.connected(client);
   }
@@ -271,6 +303,10 @@ export class ConnectionManager implements ClientSink {
     if (!connection) return;
     const requestId = takePending(connection, namespace)?.requestId;
     this.counts.failed('namespace_refused');
+    if (!connection.open) {
+      this.#dependencies.connectSeries.failed(monotonicUs());
+      this.#fault?.failed(connection.id, 'namespace_refused');
+    }
     if (requestId !== undefined) {
       this.#dependencies.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
     }
@@ -293,6 +329,8 @@ export class ConnectionManager implements ClientSink {
     if (!connection) return;
     if (this.#clients.retryPort(connection, cause)) return;
     this.counts.failed(cause);
+    this.#dependencies.connectSeries.failed(monotonicUs());
+    this.#fault?.failed(connection.id, cause);
     this.counts.connecting--;
     this.#failPending(connection, cause, message, retryAfterMs);
     this.#drop(connection);
@@ -312,7 +350,9 @@ export class ConnectionManager implements ClientSink {
 
   onOwnEvent(client: Client, id: string, receivedAtUs: number, copy: OwnEventCopy): void {
     const { ledger, sightings } = this.#dependencies;
-    ledger.receive(client.slot, sightings.numberOf(id, receivedAtUs, copy), '', receivedAtUs, copy);
+    const number = sightings.numberOf(id, receivedAtUs, copy);
+    if (number === FINALIZED) ledger.receiveLate();
+    else ledger.receive(client.slot, number, '', receivedAtUs, copy);
   }
 
   onUnreadable(_client: Client, example?: string): void {
@@ -352,10 +392,13 @@ export class ConnectionManager implements ClientSink {
     this.counts.ended(reason);
     this.#failPending(connection, 'closed', reason);
     if (connection.closeRequestId !== undefined) {
+      this.#fault?.dropped(connection.id, reason, false);
       this.#forget(connection);
       return;
     }
+    this.#dependencies.connectSeries.ended(monotonicUs());
     const returns = this.returns.begin(connection, client, reason);
+    this.#fault?.dropped(connection.id, reason, returns === true);
     this.#drop(connection);
     this.#dependencies.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns }) });
   }

@@ -23,6 +23,11 @@ export class ConnectionTable {
     return this.#byId.get(id);
   }
 
+  /** Those that are open now. */
+  open(): ConnectionState[] {
+    return [...this.#byId.values()].filter((connection) => connection.open);
+  }
+
   findOrAdd(id: number): ConnectionState {
     let connection = this.#byId.get(id);
     if (!connection) {

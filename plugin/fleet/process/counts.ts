@@ -1,5 +1,6 @@
 /** What a fleet process counts of its connections, since its start or its last reset. */
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { ownValue, setOwn } from '../../../protocol/sum-counts.ts';
 import type { Client, TransportState } from '../client.ts';
 import type { ConnectionState } from './connection-state.ts';
 
@@ -86,6 +87,7 @@ export class Counts {
 }
 
 function add(counts: Record<string, number>, key: string, count: number): void {
-  counts[key] = (counts[key] ?? 0) + count;
-  if (counts[key] === 0) delete counts[key];
+  const sum = (ownValue(counts, key) ?? 0) + count;
+  if (sum === 0) delete counts[key];
+  else setOwn(counts, key, sum);
 }

@@ -3,6 +3,7 @@ import { monotonicUs } from '../../../protocol/clock.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
 import { AUDIENCE } from '../../../protocol/link.ts';
 import type { FleetSettings } from '../messages.ts';
+import { nameOf } from '../server-name.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Acknowledgement ids of joins that only the ledger needs; the engine's request ids never get this high. */
@@ -23,14 +24,8 @@ interface Accepted {
   worker: string | undefined;
 }
 
-/** Names are kept for every connection: a server must not fill the memory with them. */
-const MAX_NAME_LENGTH = 200;
 /** A refusal travels between processes, once for each connection. */
 const MAX_REASON_LENGTH = 1000;
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= MAX_NAME_LENGTH;
-}
 
 export class Joins {
   readonly #ledger: Ledger;
@@ -98,8 +93,8 @@ export class Joins {
     if (joined.code === 'JOIN_REFUSED') return { refusedBecause: String(joined.error).slice(0, MAX_REASON_LENGTH) };
     if (joined.error !== undefined) return undefined;
     return {
-      room: isName(joined.room) ? joined.room : join.room,
-      worker: isName(joined.worker) ? joined.worker : undefined,
+      room: nameOf(joined.room) ?? join.room,
+      worker: nameOf(joined.worker),
     };
   }
 
@@ -108,7 +103,10 @@ export class Joins {
     if (this.#ownEvent && this.#joinEvent === undefined) this.entered(slot, AUDIENCE, '');
   }
 
-  /** @param room for an own event, all members are the same audience, and who publishes is not known */
+  /**
+   * @param worker `''` if the server has not named it
+   * @param room for an own event, all members are the same audience, and who publishes is not known
+   */
   entered(slot: number, room: string, worker: string): void {
     if (this.#ownEvent) this.#ledger.joined(slot, AUDIENCE, '', monotonicUs());
     else this.#ledger.joined(slot, room, worker, monotonicUs());

@@ -109,7 +109,7 @@ export class Ledger {
     (this.#joining[slot] as number)--;
   }
 
-  /** The connection is a member of the room from now on. */
+  /** The connection is a member of the room from now on. @param worker `''` if the server has not named it */
   joined(slot: number, room: string, worker: string, atUs: number): void {
     let members = this.#joinedAtUs.get(room);
     if (!members) {
@@ -153,6 +153,12 @@ export class Ledger {
   /** A copy of a broadcast whose payload cannot be read. */
   receiveUnreadable(): void {
     this.#unreadable++;
+  }
+
+  /** A copy of a broadcast that has been finalized. */
+  receiveLate(): void {
+    this.received++;
+    this.#late++;
   }
 
   /** A copy of a broadcast, which counts in one column. @param copy its payload, where that is to be checked */
@@ -202,13 +208,14 @@ export class Ledger {
 
   /** Finalizes a broadcast's row: from here on its receipts count as late. */
   freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
-    const row = this.#rows.get(order.seq);
-    this.#rows.delete(order.seq);
     this.#frozen.add(order.seq);
-    if (this.#lastSeq === order.seq) {
-      this.#lastSeq = -1;
-      this.#lastRow = undefined;
-    }
+    return this.finalize(order);
+  }
+
+  /** Like `freeze`, and forgets the number: its owner reports later receipts by `receiveLate`. */
+  finalize(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
+    const row = this.#take(order.seq);
+    const isTimed = order.latencyFromAtUs !== null;
     const sinceFirstUs = row?.sinceFirstUs ?? new Uint32Array(0);
     const local = createHistogram();
     const cross = createHistogram();
@@ -216,6 +223,7 @@ export class Ledger {
     const counts = { expected: 0, received: 0, lostConnected: 0, lostDisconnected: 0, unexpected: 0, notMember: 0 };
     let missed = 0;
     let resent = 0;
+    let receivers = 0;
     // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
     const fromUs = order.latencyFromAtUs ?? Math.min(order.sentAtUs, order.intendedAtUs);
     const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
@@ -224,6 +232,7 @@ export class Ledger {
     let receipts = 0;
     let early = 0;
     let earlyByUs = 0;
+    let isUnplaced = false;
     const aheadUs = order.sentAtUs - (row?.firstAtUs ?? NEVER);
     for (let slot = 0; slot < sinceFirstUs.length; slot++) {
       const stored = sinceFirstUs[slot] as number;
@@ -259,10 +268,15 @@ export class Ledger {
         continue;
       }
       counts.received++;
+      receivers = (receivers + mixed(slot)) >>> 0;
       const us = Math.max(0, firstLatencyUs + stored - 1);
+      if (!isTimed) continue;
       if (us < firstUs) firstUs = us;
       if (us > lastUs) lastUs = us;
-      recordUs(this.#workers.get(slot) === row?.worker ? local : cross, us);
+      const worker = this.#workers.get(slot);
+      const isLocal = worker === row?.worker;
+      if (!isLocal && (worker === '' || row?.worker === '')) isUnplaced = true;
+      recordUs(isLocal ? local : cross, us);
     }
     counts.unexpected = receipts - counts.received - counts.notMember;
     return {
@@ -276,10 +290,28 @@ export class Ledger {
       earlyByUs,
       missed,
       resent,
+      receivers,
       latencyUs: { local: encodeHistogram(local), cross: encodeHistogram(cross) },
-      firstUs: counts.received > 0 ? firstUs : 0,
+      firstUs: firstUs === NEVER ? 0 : firstUs,
       lastUs,
+      ...(isTimed ? {} : { untimed: true as const }),
+      ...(isUnplaced && { unplaced: true as const }),
     };
+  }
+
+  /** The broadcast is none of the run's: its copies so far count as never ordered. */
+  discard(seq: number): void {
+    this.#neverOrdered += this.#take(seq)?.copies ?? 0;
+  }
+
+  #take(seq: number): Row | undefined {
+    const row = this.#rows.get(seq);
+    this.#rows.delete(seq);
+    if (this.#lastSeq === seq) {
+      this.#lastSeq = -1;
+      this.#lastRow = undefined;
+    }
+    return row;
   }
 
   #rowOf(seq: number, worker: string, firstAtUs: number): Row {
@@ -312,6 +344,13 @@ export class Ledger {
 function keptAway(absences: Absence[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
   const atUs = receivedAtUs ?? sentAtUs;
   return absences.some(({ fromUs, untilUs }) => fromUs <= atUs && atUs <= untilUs);
+}
+
+/** Sums of these differ for different sets of slots (the finalizer of MurmurHash3). */
+function mixed(slot: number): number {
+  const first = Math.imul((slot + 1) ^ ((slot + 1) >>> 16), 0x85ebca6b);
+  const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);
+  return second ^ (second >>> 16);
 }
 
 function grown<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {

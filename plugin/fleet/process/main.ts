@@ -46,11 +46,14 @@ process.on('message', (commands: FleetCommand[]) => {
       const rows = command.broadcasts.map((broadcast) => ({ process: index, ...state.freeze(broadcast) }));
       answer({ op: 'frozen', requestId: command.requestId, rows });
     } else if (command.op === 'sight') {
-      state.sightings.watch(command.watch);
-      answer({ op: 'sighted', requestId: command.requestId, sightings: state.sightings.report() });
+      const sightings = state.sight(command.watch, command.outside);
+      answer({ op: 'sighted', requestId: command.requestId, sightings });
     } else if (command.op === 'messages') {
       const { requestId, stage } = command;
       answer({ op: 'messages', requestId, counts: state.messages.enter(stage) });
+    } else if (command.op === 'fault') {
+      state.connections.fault(command.order);
+      answer({ op: 'faulted', requestId: command.requestId });
     } else if (command.op === 'reset') {
       state.close();
       state = newState(command.firstId);

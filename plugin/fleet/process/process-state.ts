@@ -1,8 +1,10 @@
 /** Everything that a fleet process counts and times; a reset replaces it by a new one. */
 import { monotonicUs } from '../../../protocol/clock.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link.ts';
+import type { FreezeOrder, FrozenBroadcast, Sightings as Report } from '../../../protocol/link.ts';
 import { type EventLoopWatch, processHealth } from '../health.ts';
 import type { FleetAnswer, ProcessSnapshot } from '../messages.ts';
+import { amongHosts } from './among-hosts.ts';
+import { ConnectSeries } from './connect-series.ts';
 import { ConnectTimes } from './connect-times.ts';
 import { ConnectionManager, type ConnectionManagerDependencies } from './connection-manager.ts';
 import { Ledger } from './ledger.ts';
@@ -23,12 +25,13 @@ export class ProcessState {
   readonly messages: RepeatedMessages;
   readonly #connectTimes = new ConnectTimes();
   readonly #openSeries = new OpenSeries(monotonicUs());
+  readonly #connectSeries = new ConnectSeries(monotonicUs());
   readonly #schedule: OpenSchedule;
 
   constructor(
     dependencies: Omit<
       ConnectionManagerDependencies,
-      'ledger' | 'sightings' | 'messages' | 'connectTimes' | 'openSeries'
+      'ledger' | 'sightings' | 'messages' | 'connectTimes' | 'openSeries' | 'connectSeries'
     >,
   ) {
     const { ownEvent, broadcasts } = dependencies.settings;
@@ -36,7 +39,7 @@ export class ProcessState {
     const sightings = new Sightings(ledger);
     this.ledger = ledger;
     this.sightings = sightings;
-    this.messages = new RepeatedMessages(dependencies.share);
+    this.messages = new RepeatedMessages(amongHosts(dependencies.share, dependencies.settings));
     this.connections = new ConnectionManager({
       ...dependencies,
       ledger,
@@ -44,6 +47,7 @@ export class ProcessState {
       messages: this.messages,
       connectTimes: this.#connectTimes,
       openSeries: this.#openSeries,
+      connectSeries: this.#connectSeries,
     });
     this.#schedule = new OpenSchedule((command) => this.connections.run(command), dependencies.answer);
   }
@@ -56,7 +60,14 @@ export class ProcessState {
   freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
     const { seq, id, sentAtUs } = order;
     if (id === undefined) return this.ledger.freeze(order);
-    return { ...this.ledger.freeze({ ...order, seq: this.sightings.finalize(id, sentAtUs) }), seq };
+    return { ...this.ledger.finalize({ ...order, seq: this.sightings.finalize(id, sentAtUs) }), seq };
+  }
+
+  /** @param watch whether ids that appear from now on are counted @param outside ids that are none of the run's */
+  sight(watch: boolean, outside: string[]): Report {
+    this.sightings.watch(watch);
+    for (const id of outside) this.ledger.discard(this.sightings.discard(id));
+    return this.sightings.report();
   }
 
   status(): Status {
@@ -72,9 +83,11 @@ export class ProcessState {
     return {
       ...counted,
       returns: this.connections.returns.snapshot(),
+      ...this.connections.faultCounts(),
       health: processHealth(counted.connected, eventLoop),
       connectUs: this.#connectTimes.snapshot(),
       openings: this.#openSeries.snapshot(),
+      connecting: this.#connectSeries.snapshot(),
       receipts: this.ledger.totals(),
       messages: this.messages.snapshot(),
     };

@@ -43,6 +43,11 @@ export class Returns {
     return this.#counts.away;
   }
 
+  /** Sessions that the server has restored so far. */
+  get recovered(): number {
+    return this.#counts.recovered;
+  }
+
   snapshot(): ReturnCounts {
     return { ...this.#counts, awayUs: encodeHistogram(this.#awayUs) };
   }

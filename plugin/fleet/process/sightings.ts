@@ -1,11 +1,15 @@
 /**
  * The broadcasts of an own event that this process has seen: gives each id the number under which the ledger counts its
- * copies. Which of them the run counts, it decides later, when it knows what all processes have seen.
+ * copies. Which of them the run counts, it decides later, when it knows what all processes have seen; what it has
+ * decided on takes no more room than its id.
  */
 import type { Sightings as Report, Sighting } from '../../../protocol/link.ts';
 import type { OwnEventCopy } from '../client.ts';
+import { FirstReceipts } from './first-receipts.ts';
 import type { Ledger } from './ledger.ts';
 
+/** In place of a number: the copy is late. */
+export const FINALIZED = -1;
 /** No row: its copies are none of the run's broadcasts. */
 const NOT_COUNTED = 0;
 /** Ids that are remembered while nobody counts: their last copies may arrive when somebody does. */
@@ -18,23 +22,29 @@ const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
 const MAX_SENT_AT_LENGTH = 100;
 
-interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes'> {
+type Rows = Pick<Ledger, 'slots' | 'reachedBy'>;
+
+interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes' | 'copies'> {
   number: number;
 }
 
 export class Sightings {
   readonly #seen = new Map<string, Seen>();
-  readonly #ledger: Pick<Ledger, 'slots' | 'reachedBy'>;
+  /** Where copies of ids count that the run has decided on; the oldest comes first. */
+  readonly #decided = new Map<string, typeof FINALIZED | typeof NOT_COUNTED>();
+  readonly #ledger: Rows;
+  readonly #maxRowBytes: number;
+  readonly #firstReceipts = new FirstReceipts(MAX_IDS);
   #watching = false;
   #rows = 0;
-  #lastNumber = 0;
   #unmatched = 0;
   #example: string | undefined;
   /** Of the previous copy: each broadcast reaches many connections in a row. */
-  #last: Seen | undefined;
+  #last: Pick<Seen, 'id' | 'number' | 'copies'> | undefined;
 
-  constructor(ledger: Pick<Ledger, 'slots' | 'reachedBy'>) {
+  constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {
     this.#ledger = ledger;
+    this.#maxRowBytes = maxRowBytes;
   }
 
   /** Counts the ids that appear from now on, or no more new ones. */
@@ -48,18 +58,18 @@ export class Sightings {
       reached: this.#ledger.reachedBy(number),
       counted: number !== NOT_COUNTED,
     }));
-    return { ids, unmatched: this.#unmatched, example: this.#example };
+    return { ids, filled: this.#filled(), unmatched: this.#unmatched, example: this.#example };
   }
 
-  /** @returns the ledger's number of the broadcast; 0 if it is not counted */
+  /** @returns the ledger's number of the broadcast; 0 if it is not counted, `FINALIZED` if that is over */
   numberOf(id: string, receivedAtUs: number, copy: OwnEventCopy): number {
-    if (this.#last?.id === id) return this.#last.number;
-    let seen = this.#seen.get(id);
-    if (!seen) {
-      seen = { id, firstAtUs: receivedAtUs, sentAt: sentAtOf(copy), bytes: copy.bytes(), number: this.#nextNumber() };
-      this.#remember(seen);
+    let seen = this.#last;
+    if (seen?.id !== id) {
+      const decided = this.#decided.get(id);
+      seen = decided === undefined ? this.#seenAt(id, receivedAtUs, copy) : { id, number: decided, copies: 0 };
+      this.#last = seen;
     }
-    this.#last = seen;
+    seen.copies++;
     return seen.number;
   }
 
@@ -75,26 +85,44 @@ export class Sightings {
    * @returns its number in the ledger
    */
   finalize(id: string, sentAtUs: number): number {
-    const seen = this.#seen.get(id);
-    if (seen && seen.number !== NOT_COUNTED) {
-      this.#rows--;
-      return seen.number;
-    }
-    let before = 0;
-    for (const { number, firstAtUs } of this.#seen.values())
-      if (firstAtUs < sentAtUs) before = Math.max(before, number);
-    const number = before + 0.5;
+    const number = this.#take(id, FINALIZED);
     // It may have come here since the run asked for the ids: then it was too late.
-    if (seen) seen.number = number;
-    else this.#remember({ id, firstAtUs: sentAtUs, sentAt: undefined, bytes: 0, number });
+    return number === NOT_COUNTED ? this.#firstReceipts.before(sentAtUs) + 0.5 : number;
+  }
+
+  /** The broadcast is none of the run's. @returns its number in the ledger, 0 if it has none */
+  discard(id: string): number {
+    return this.#take(id, NOT_COUNTED);
+  }
+
+  #take(id: string, becomes: typeof FINALIZED | typeof NOT_COUNTED): number {
+    const number = this.#seen.get(id)?.number ?? NOT_COUNTED;
+    if (number !== NOT_COUNTED) this.#rows--;
+    this.#seen.delete(id);
+    this.#decided.set(id, becomes);
+    if (this.#decided.size > MAX_IDS) this.#decided.delete(this.#decided.keys().next().value as string);
+    if (this.#last?.id === id) this.#last = undefined;
     return number;
   }
 
-  #nextNumber(): number {
-    const rowBytes = Math.max(this.#ledger.slots, MIN_SLOTS) * BYTES_PER_SLOT;
-    if (!this.#watching || this.#rows * rowBytes >= ROW_BYTES || this.#seen.size >= MAX_IDS) return NOT_COUNTED;
+  #seenAt(id: string, receivedAtUs: number, copy: OwnEventCopy): Seen {
+    const known = this.#seen.get(id);
+    if (known) return known;
+    const number = this.#nextNumber(receivedAtUs);
+    const seen = { id, firstAtUs: receivedAtUs, sentAt: sentAtOf(copy), bytes: copy.bytes(), copies: 0, number };
+    this.#remember(seen);
+    return seen;
+  }
+
+  #nextNumber(receivedAtUs: number): number {
+    if (!this.#watching || this.#filled() >= 1) return NOT_COUNTED;
     this.#rows++;
-    return ++this.#lastNumber;
+    return this.#firstReceipts.add(receivedAtUs);
+  }
+
+  #filled(): number {
+    const rowBytes = Math.max(this.#ledger.slots, MIN_SLOTS) * BYTES_PER_SLOT;
+    return Math.min(1, Math.max((this.#rows * rowBytes) / this.#maxRowBytes, this.#seen.size / MAX_IDS));
   }
 
   #remember(seen: Seen): void {

@@ -14,26 +14,28 @@ const MIN_CONNECTIONS = 100;
 /** Processes that take connections in turn and lose single ones by chance are further apart. */
 const SAME = { connections: 1, share: 0.001 };
 
-const LIMITS: Record<string, { limit: string; fix: string }> = {
-  EMFILE: { limit: "the generator's open files per process", fix: 'raise it: ulimit -n 65536' },
-  ENFILE: { limit: 'the open files of the whole machine', fix: 'raise it: sysctl fs.file-max' },
-  EADDRNOTAVAIL: {
-    limit: "the generator's ports towards the target",
-    fix: 'add source addresses with localAddresses, or widen net.ipv4.ip_local_port_range',
-  },
-  http_500: {
-    limit: "the proxy's connections (`worker_connections`) or open files",
-    fix: 'raise worker_connections and worker_rlimit_nofile; see its error log',
-  },
-  http_502: {
-    limit: "the proxy's ports towards a worker, or the worker's open files or listen queue",
-    fix: "see the proxy's error log; connect from several addresses (proxy_bind), or raise the worker's limits",
-  },
-  http_503: {
-    limit: 'the connection limit of the proxy or of the server',
-    fix: "see the proxy's error log for `limit_conn` or for upstreams marked as unavailable",
-  },
-};
+const LIMITS = new Map<string, { limit: string; fix: string }>(
+  Object.entries({
+    EMFILE: { limit: "the generator's open files per process", fix: 'raise it: ulimit -n 65536' },
+    ENFILE: { limit: 'the open files of the whole machine', fix: 'raise it: sysctl fs.file-max' },
+    EADDRNOTAVAIL: {
+      limit: "the generator's ports towards the target",
+      fix: 'add source addresses with localAddresses, or widen net.ipv4.ip_local_port_range',
+    },
+    http_500: {
+      limit: "the proxy's connections (`worker_connections`) or open files",
+      fix: 'raise worker_connections and worker_rlimit_nofile; see its error log',
+    },
+    http_502: {
+      limit: "the proxy's ports towards a worker, or the worker's open files or listen queue",
+      fix: "see the proxy's error log; connect from several addresses (proxy_bind), or raise the worker's limits",
+    },
+    http_503: {
+      limit: 'the connection limit of the proxy or of the server',
+      fix: "see the proxy's error log for `limit_conn` or for upstreams marked as unavailable",
+    },
+  }),
+);
 
 export function* ceilings(
   { snapshots, overTime }: Measurements,
@@ -42,7 +44,7 @@ export function* ceilings(
   const { target, peak, failed, failures } = connections;
   const enough = target * MIN_SHARE;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
-  const known = LIMITS[cause];
+  const known = LIMITS.get(cause);
   if (known && failed >= enough && count >= failed * ONE_CAUSE) {
     yield {
       code: 'UNIFORM_CEILING',

@@ -5,6 +5,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { sum } from '../sums.ts';
+import { lostAsPlanned } from './fault.ts';
 
 type Measured = Omit<Result, 'verdict'>;
 
@@ -13,7 +14,10 @@ const LOST = 'disconnected_';
 
 export function* connectionProblems(measurements: Measurements, result: Measured): Generator<Reason> {
   const { connections } = result;
-  const { peak, target, failures, lost } = connections;
+  const { peak, target } = connections;
+  const [failures, lost] = [connections.failures, connections.lost].map((counts) =>
+    beforeStop(measurements, counts),
+  ) as [Record<string, number>, Record<string, number>];
   if (!measurements.aborted && peak === 0) {
     yield { code: 'NO_CONNECTIONS', message: 'no connection was made', fix: 'see connections.failures' };
   }
@@ -24,10 +28,11 @@ export function* connectionProblems(measurements: Measurements, result: Measured
       message: `${sum(Object.values(failed))} of ${target} connections failed: ${listed(failed)}`,
     };
   }
-  if (sum(Object.values(lost)) > 0) yield lostConnections(result);
-  yield* cameBack(connections);
+  if (sum(Object.values(lost)) > lostAsPlanned(result)) yield lostConnections(result, lost);
+  yield* cameBack(result);
   yield* missing(measurements, connections);
   yield* accounts(measurements);
+  yield* hosts(result);
   yield* notUpgraded(connections);
   yield* joinedElsewhere(measurements);
   if (connections.skipped > 0) {
@@ -66,20 +71,39 @@ function* joinedElsewhere(measurements: Measurements): Generator<Reason> {
   };
 }
 
-function lostConnections({ connections: { opened, held, lost }, stages, samples }: Measured): Reason {
+/** A stop by the user can end the processes of the fleet, and their connections with them. */
+function beforeStop({ stoppedByUser }: Measurements, counts: Record<string, number>): Record<string, number> {
+  if (!stoppedByUser) return counts;
+  return Object.fromEntries(Object.entries(counts).filter(([cause]) => !/^(disconnected_)?fleet[ _]/.test(cause)));
+}
+
+function lostConnections(result: Measured, lost: Record<string, number>): Reason {
+  const { connections, stages, samples } = result;
+  const { opened, held } = connections;
+  const asPlanned = lostAsPlanned(result);
+  const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
   const left = held === null ? '' : `; ${held} were alive at the end of the broadcasts`;
   const fall = steepestFall(stages, samples);
   const when = fall ? `; most left at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
   return {
     code: 'CONNECTIONS_LOST',
-    message: `${sum(Object.values(lost))} of ${opened} opened connections were lost: ${listed(lost)}${left}${when}`,
+    message: `${sum(Object.values(lost))} of ${opened} opened connections were lost${planned}: ${listed(lost)}${left}${when}`,
     fix: 'see the logs of the workers and of the proxy at that time',
   };
 }
 
-function* cameBack({ reconnection }: Measured['connections']): Generator<Reason> {
+function* cameBack({ connections: { reconnection }, fault }: Measured): Generator<Reason> {
   if (!reconnection?.awayMs) return;
   const { returned, recovered, awayMs } = reconnection;
+  const unplanned = returned - (fault?.returns ?? 0);
+  if (fault && unplanned > 0) {
+    yield {
+      code: 'CONNECTIONS_DROPPED',
+      message: `${unplanned} times a dropped connection came back beside the planned fault, which has ${fault.returns} returns`,
+      fix: 'see the logs of the workers and of the proxy, before the fault and after it',
+    };
+  }
+  if (fault) return;
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const p99 = awayMs.p99 === null ? '' : `, 99 %: ${seconds(awayMs.p99)}`;
   const sessions = `the server restored the sessions of ${recovered}, and ${returned - recovered} have new ones`;
@@ -118,9 +142,9 @@ function* missing(
 
 /** The engines' accounts against what the fleet's processes count themselves. */
 function* accounts({ snapshots }: Measurements): Generator<Reason> {
-  for (const { accounts: account, connected, transports, processes, returns, from } of snapshots) {
+  const fix = 'a bug: please report it with the folder of the run';
+  for (const { accounts: account, connected, transports, connecting, processes, returns, from } of snapshots) {
     if (!processes.every(({ answers }) => answers)) continue;
-    const fix = 'a bug: please report it with the folder of the run';
     if (account.alive !== connected) {
       const message = `engine ${from.engine} counts ${account.alive} living connections, but its fleet counts ${connected}`;
       yield { code: 'ACCOUNTS_MISMATCH', message, fix };
@@ -136,7 +160,25 @@ function* accounts({ snapshots }: Measurements): Generator<Reason> {
       const message = `engine ${from.engine} counts ${opened} opened connections, but its fleet knows the transport of ${carried}`;
       yield { code: 'TRANSPORTS_MISMATCH', message, fix };
     }
+    const overTime = sum(connecting.opened.counts);
+    // What a lost host opened at the end is known by its status alone.
+    if (processes.length > 0 && opened !== overTime) {
+      const message = `engine ${from.engine} counts ${opened} opened connections, but its fleet has the connect times of ${overTime}`;
+      yield { code: 'ACCOUNTS_MISMATCH', message, fix };
+    }
   }
+}
+
+/** The rows of the hosts against the whole. */
+function* hosts({ generators, connections: { opened, held } }: Measured): Generator<Reason> {
+  if (generators.length === 0) return;
+  const [connections, alive] = [sum(generators.map((one) => one.connections)), sum(generators.map((one) => one.held))];
+  if (connections === opened && alive === (held ?? alive)) return;
+  yield {
+    code: 'ACCOUNTS_MISMATCH',
+    message: `the hosts opened ${connections} connections and held ${alive}, but all of them together opened ${opened} and held ${held}`,
+    fix: 'a bug: please report it with the folder of the run',
+  };
 }
 
 /** Clients that may upgrade are to: a connection that polls costs the server many times more. */

@@ -1,21 +1,35 @@
 /** Every frame that carried the broadcast event: each stands in one column, and most columns are to be empty. */
 
+import { SAME_CLOCK_US } from '../../../protocol/clock-line.ts';
 import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { SAME_CLOCK_US } from '../../run/clocks.ts';
 import type { Measurements } from '../../run/measurements.ts';
+import { clockBoundUs, leastKnownClock } from '../generators.ts';
 import { sum } from '../sums.ts';
 
 type Delivery = NonNullable<Result['delivery']>;
 
 export function* copyProblems(
   measurements: Measurements,
-  { delivery, latency }: Omit<Result, 'verdict'>,
+  { delivery, latency, generators }: Omit<Result, 'verdict'>,
 ): Generator<Reason> {
   if (!delivery) return;
+  yield* confirmedWrongly(measurements);
   yield* mismatch(measurements, delivery);
-  yield* receivedBeforeSent(measurements, delivery, latency);
+  yield* receivedBeforeSent(measurements, delivery, latency, clockBoundUs(leastKnownClock(generators)));
   yield* unwanted(delivery);
+}
+
+/** Whoever confirms another broadcast than the ordered one may not have sent it. */
+function* confirmedWrongly({ sent }: Measurements): Generator<Reason> {
+  const wrong = sent.filter(({ confirmedAs }) => confirmedAs !== undefined);
+  const [first] = wrong;
+  if (!first) return;
+  yield {
+    code: 'CONFIRMATION_WRONG',
+    message: `workers confirmed ${wrong.length} of ${sent.length} broadcasts as another one: ${first.worker} confirmed broadcast ${first.seq} as ${first.confirmedAs}`,
+    fix: 'let `instrument(io)` answer the control requests, in the version of the run',
+  };
 }
 
 /** Each frame once; `reordered` and `early` are marks on receipts that stand elsewhere. */
@@ -37,15 +51,16 @@ function* mismatch({ aborted, snapshots }: Measurements, delivery: Delivery): Ge
   };
 }
 
-/** Of each broadcast, with the error of its publisher's clock. */
+/** Of each broadcast, with the errors of its publisher's clock and of the receiver's. */
 function* receivedBeforeSent(
   { sent }: Measurements,
   { batches }: Delivery,
   { clocks }: Result['latency'],
+  hostBoundUs: number,
 ): Generator<Reason> {
   const impossible = batches.filter(({ seq, earlyByMs }) => {
     const clock = clocks[sent.find((one) => one.seq === seq)?.via ?? -1];
-    const boundUs = SAME_CLOCK_US + (clock ? clock.uncertaintyUs + Math.abs(clock.driftUs) : 0);
+    const boundUs = SAME_CLOCK_US + hostBoundUs + (clock ? clock.uncertaintyUs + Math.abs(clock.driftUs) : 0);
     return (earlyByMs ?? 0) * 1000 > boundUs;
   });
   const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));
@@ -61,14 +76,14 @@ const UNWANTED: { code: ReasonCode; keys: (keyof Delivery & string)[]; what: str
   {
     code: 'LATE_RECEIPTS',
     keys: ['late'],
-    what: 'arrived after the ledger was finalized, and count as lost',
-    fix: 'raise drain.quiet and drain.deadline',
+    what: 'arrived after the ledger had finalized their broadcast',
+    fix: 'raise drain.quiet and drain.deadline; with an event of the server itself, check that ids do not repeat',
   },
   {
     code: 'NOT_MEMBER_RECEIPTS',
     keys: ['notMember'],
-    what: 'went to connections that had never asked to join the room',
-    fix: 'let the server send broadcasts to the room only, and the flow join it by join_room',
+    what: 'went to connections that are no members of the room: they never asked to join it, or the server acknowledged another one',
+    fix: 'let the server send broadcasts to the room only, the flow join it by join_room, and the acknowledgement name it',
   },
   {
     code: 'NEVER_ORDERED',

@@ -4,6 +4,7 @@ import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { saturationIn } from './machine.ts';
+import { isThrottled } from './throttling.ts';
 
 /** Beyond this, latencies and rates are the generator's own. */
 const MAX_LOOP_DELAY_P99_MS = 50;
@@ -31,7 +32,7 @@ export function* generatorProblems({ snapshots }: Measurements, result: Omit<Res
   if (worst) {
     yield {
       code: 'GENERATOR_LAGS',
-      message: `the event loop of ${worst.part} ${worst.index} was ${worst.delayP99Ms.toFixed(0)} ms late (p99) during the ${worst.window}`,
+      message: `the event loop of ${worst.part} ${worst.index}${worst.host === undefined ? '' : ` on ${worst.host}`} was ${worst.delayP99Ms.toFixed(0)} ms late (p99) during the ${worst.window}`,
       fix: 'give the generator its own cores, or lower the rate of connections and broadcasts',
     };
   }
@@ -70,5 +71,6 @@ function whyBehind(result: Omit<Result, 'verdict'>, behindMs: number): string | 
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
     return `the event loop of fleet ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late meanwhile`;
   }
+  if (isThrottled(result, 'broadcasts')) return 'its container had used up its quota of CPU time meanwhile';
   return saturationIn(result, 'broadcasts') && 'its machine had no CPU left meanwhile';
 }

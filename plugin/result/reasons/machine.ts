@@ -51,9 +51,15 @@ function* saturation(result: Measured): Generator<Reason> {
   const waiting = `, and a thread of the generator waited for a CPU for ${(100 * waited).toFixed(0)} % of the time that it was ready to run`;
   yield {
     code: 'MACHINE_SATURATED',
-    message: `only ${worst.idlePercent.toFixed(1)} % of the generator's machine was idle during the ${worst.window}${worst.waits.length > 0 ? waiting : ''}: times and rates are limited by the machine`,
+    message: `only ${worst.idlePercent.toFixed(1)} % of ${machineOf(result, worst)} was idle during the ${worst.window}${worst.waits.length > 0 ? waiting : ''}: times and rates are limited by the machine`,
     fix: 'give the generator its own machine, add cores to this one, or lower the rate',
   };
+}
+
+/** Of several generator hosts, the one with the least idle. */
+function machineOf({ generators }: Measured, { window, idlePercent }: Saturation): string {
+  const busiest = generators.find(({ cpu }) => cpu.idlePercent[window] === idlePercent);
+  return busiest ? `generator host ${busiest.host}` : "the generator's machine";
 }
 
 function* swapping({ machine }: Measured): Generator<Reason> {
@@ -70,20 +76,22 @@ function* samplerGaps({ sampling }: Measured): Generator<Reason> {
   if (!sampling) return;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
+  const failing = Object.entries(failures).filter(([, count]) => count > due * MAX_MISSED_SHARE);
   const seen = [
     ...(missed > due * MAX_MISSED_SHARE ? [`${missed} of ${due} samples are missing`] : []),
     ...(longestGapMs > intervalMs * MAX_GAP_INTERVALS
       ? [`the longest gap is ${(longestGapMs / 1000).toFixed(1)} s`]
       : []),
-    ...Object.entries(failures)
-      .filter(([, count]) => count > due * MAX_MISSED_SHARE)
-      .map(([source, count]) => `${source} failed ${count} times`),
+    ...failing.map(([source, count]) => `${source} failed ${count} times`),
   ];
   if (seen.length === 0) return;
   yield {
     code: 'SAMPLER_GAPS',
     message: `${seen.join(', ')}: peaks may have been missed`,
-    fix: 'give the generator more CPU; check whether the source that failed is still running',
+    fix:
+      failing.length > 0
+        ? `see whether ${failing.map(([source]) => source).join(' and ')} still answers, and in time: whoever waits for it takes no samples`
+        : 'give the generator more CPU',
   };
 }
 

@@ -1,11 +1,12 @@
 /** Workers whose memory is no line through the plateaus, so that there is no memory per connection. */
 
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/in-service.ts';
 import { mainWorkerLayer } from '../../../report/layers.ts';
 import type { Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
+import type { Measurements } from '../../run/measurements.ts';
 
 /** A slope that is only not known well enough makes no figure, and no doubt of the others. */
 export function* memoryProblems({ perConnectionBytes, inService, plateaus }: Result['memory']): Generator<Reason> {
@@ -24,6 +25,34 @@ export function* memoryProblems({ perConnectionBytes, inService, plateaus }: Res
   } else if (inService?.perConnectionBytes[layer]?.doubt === 'curved') {
     yield notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
   }
+}
+
+/** What says why memory is missing. */
+const EXPLAINED: ReasonCode[] = ['METRICS_GONE', 'DEPLOYMENT_CHANGED', 'COLLECTION_MISSING'];
+
+/** A figure that some plateaus lack has no line, and would be missing from the report without a word. */
+export function* missingMemory(
+  { aborted, warnings }: Pick<Measurements, 'aborted' | 'warnings'>,
+  { plateaus, inService, absent }: Result['memory'],
+): Generator<Reason> {
+  if (aborted || warnings.some(({ code }) => EXPLAINED.includes(code))) return;
+  const all = [lackingIn(plateaus), lackingIn(inService?.plateaus ?? [])];
+  const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
+  if (lacking.length === 0) return;
+  const times = Math.max(...all.map((one) => one.times));
+  const why = lacking.map((id) => absent[id]).find((reason) => reason !== undefined);
+  yield {
+    code: 'MEMORY_MISSING',
+    message: `${lacking.join(' and ')} could not be read at ${times} of ${plateaus.length} plateaus${why ? `: ${why}` : ''}`,
+    fix: 'name the processes that are there during the whole run, and run as root or as their user',
+  };
+}
+
+/** @returns figures that some readings have, and how many readings lack one of them */
+function lackingIn(readings: Record<string, number>[]): { ids: string[]; times: number } {
+  const known = [...new Set(readings.flatMap(Object.keys))].filter((id) => id.startsWith('worker'));
+  const ids = known.filter((id) => readings.some((reading) => !(id in reading)));
+  return { ids, times: readings.filter((reading) => ids.some((id) => !(id in reading))).length };
 }
 
 function notLinear(what: string, points: Point[]): Reason {

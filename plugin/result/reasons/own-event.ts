@@ -3,14 +3,17 @@
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements, OwnEventMeasured } from '../../run/measurements.ts';
+import { idsOfOneReceiver, sameAudience } from '../audience.ts';
 
 export function* ownEventProblems(
-  { ownEvent, aborted }: Measurements,
+  measurements: Measurements,
   { delivery }: Omit<Result, 'verdict'>,
 ): Generator<Reason> {
+  const { ownEvent, aborted } = measurements;
   if (!ownEvent || !delivery || aborted) return;
   yield* missing(ownEvent, delivery);
-  const { event, idPath, example, sentAtUnusable, skipped, seen } = ownEvent;
+  yield* notForAll(measurements, ownEvent, delivery);
+  const { event, idPath, example, sentAtUnusable, untimed, skipped, seen } = ownEvent;
   if (delivery.unreadable > 0) {
     yield {
       code: 'UNREADABLE_BROADCASTS',
@@ -21,7 +24,10 @@ export function* ownEventProblems(
   if (sentAtUnusable !== undefined) {
     yield {
       code: 'SENT_AT_UNUSABLE',
-      message: `the times at \`delivery.sentAt\` are not used: ${sentAtUnusable}`,
+      message:
+        untimed > 0
+          ? `${untimed} broadcasts are in no latency, as their time at \`delivery.sentAt\` is not used: ${sentAtUnusable}`
+          : `the times at \`delivery.sentAt\` are not used: ${sentAtUnusable}`,
       fix: "set the server's clock, or leave `delivery.sentAt` out; latencies count from what `latency.from` names",
     };
   }
@@ -52,4 +58,28 @@ function* missing(
       fix: "see the server log; let the ids be the run's own: `$id` in `publish.emit`",
     };
   }
+}
+
+function* notForAll(
+  measurements: Measurements,
+  { event, idPath }: OwnEventMeasured,
+  { batches }: NonNullable<Result['delivery']>,
+): Generator<Reason> {
+  const ids = idsOfOneReceiver(measurements, batches);
+  if (ids) {
+    yield {
+      code: 'IDS_NOT_SHARED',
+      message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only: they tell copies apart, not broadcasts`,
+      fix: 'name the place of an id that all copies of a broadcast have in `delivery.id`, or count an event that goes to everybody',
+    };
+    return;
+  }
+  const same = sameAudience(measurements, batches);
+  const [first] = same?.broadcasts ?? [];
+  if (!same || !first) return;
+  yield {
+    code: 'AUDIENCE_DIFFERS',
+    message: `${same.broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and nobody else: the server sent them to some only, or a part of it is cut off`,
+    fix: 'let all connections of the scenario be in the room and namespace to which the server sends; if they are, see why its other processes do not pass broadcasts on',
+  };
 }

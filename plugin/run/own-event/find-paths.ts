@@ -2,7 +2,7 @@
 import { type JsonPath, valueAt } from '../../../protocol/json-path.ts';
 import { idOf } from '../../fleet/own-event.ts';
 import { instantOf } from './instant.ts';
-import { sentTimes } from './sent-times.ts';
+import { measureEpochOffsetUs, sentTimes } from './sent-times.ts';
 
 export interface Message {
   event: string;
@@ -89,7 +89,7 @@ function timeOf(messages: Message[], id: JsonPath): Pick<Paths, 'sentAt' | 'unus
       sentAt: valueAt(args, path) as string | number | undefined,
     }));
     if (stamped.some(({ sentAt }) => instantOf(sentAt) === undefined)) continue;
-    const times = sentTimes(stamped);
+    const times = sentTimes(stamped, measureEpochOffsetUs());
     if ('atUs' in times) usable.push(path);
     else if (path.join() !== id.join()) unusableTime ??= { path, reason: times.unusable };
   }

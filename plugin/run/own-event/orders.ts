@@ -1,54 +1,77 @@
-/** From what was published and seen to what the ledgers finalize: which broadcasts count, and from when to time them. */
+/** From broadcasts to what the ledgers finalize: from when on they are timed. */
 import { AUDIENCE, type FreezeOrder } from '../../../protocol/link.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
-import type { Published } from '../receivers/publishers.ts';
 import type { Seen } from './seen.ts';
-import { sentTimes } from './sent-times.ts';
+import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 
-export interface Orders {
-  broadcasts: FreezeOrder[];
-  latencyFrom: LatencyFrom;
-  /** Why the payload's time is not used, although the option names it. */
-  sentAtUnusable: string | undefined;
+/** A broadcast of the run. Times on CLOCK_MONOTONIC. */
+export interface Broadcast {
+  seq: number;
+  id: string;
+  /** Who is a member now is to receive it: its emit, or its first receipt anywhere. */
+  cutUs: number;
+  intendedAtUs: number;
+  /** Undefined if nobody has got it. */
+  seen: Seen | undefined;
+  /** The time that the run's publisher wrote into it. */
+  own?: number;
 }
 
-/**
- * Broadcasts with ids of our own: who is a member at the emit is to receive them.
- * @param hasSentAt the options name a time in the payload
- */
-export function ordersOfPublished(published: Published[], seen: Seen[], hasSentAt: boolean): Orders {
-  const byId = new Map(seen.map((one) => [one.id, one]));
-  const broadcasts = published.map(({ seq, id, emittedAtUs, intendedAtUs }) => ({
-    ...{ seq, id, room: AUDIENCE },
-    ...{ sentAtUs: emittedAtUs, intendedAtUs },
-  }));
-  const received = published.flatMap(({ id, sentAt: own }) => {
-    const one = byId.get(id);
-    return one ? [{ ...one, own }] : [];
-  });
-  // Our own time that came back is that of the emit, which we know more precisely.
-  const isOurs = received.every(({ sentAt, own }) => String(sentAt) === String(own));
-  const orders = { broadcasts, latencyFrom: 'publisher' as const, sentAtUnusable: undefined };
-  return hasSentAt && !isOurs ? fromPayload(orders, received) : orders;
+/** What latencies count from: decided with the first orders, as latencies from different events cannot be added. */
+export class LatencyBasis {
+  /** Why the payload's time is not used, or not of all broadcasts, although the option names it. */
+  unusable: string | undefined;
+  /** Broadcasts without latencies, although the times of others are used. */
+  untimed = 0;
+  readonly #otherwise: LatencyFrom;
+  #usesPayload: boolean | undefined;
+
+  /** @param hasSentAt the options name a time in the payload @param otherwise what is known without it */
+  constructor(hasSentAt: boolean, otherwise: LatencyFrom) {
+    this.#otherwise = otherwise;
+    if (!hasSentAt) this.#usesPayload = false;
+  }
+
+  get from(): LatencyFrom {
+    return this.#usesPayload ? 'payload' : this.#otherwise;
+  }
+
+  orders(broadcasts: Broadcast[]): FreezeOrder[] {
+    const epochOffsetUs = measureEpochOffsetUs();
+    this.#usesPayload ??= this.#decide(broadcasts, epochOffsetUs);
+    return broadcasts.map(({ seq, id, cutUs, intendedAtUs, seen, own }) => ({
+      ...{ seq, id, room: AUDIENCE },
+      ...{ sentAtUs: cutUs, intendedAtUs },
+      ...(this.#usesPayload && seen
+        ? { latencyFromAtUs: this.#timeOf({ ...seen, ...emitOf({ own, cutUs }) }, epochOffsetUs) }
+        : {}),
+    }));
+  }
+
+  /** @returns undefined as long as nothing has arrived */
+  #decide(broadcasts: Broadcast[], epochOffsetUs: number): boolean | undefined {
+    const received = broadcasts.flatMap(({ seen, own, cutUs }) =>
+      seen ? [{ ...seen, own, ...emitOf({ own, cutUs }) }] : [],
+    );
+    if (received.length === 0) return undefined;
+    // Our own time that came back is that of the emit, which we know more precisely.
+    if (received.every(({ sentAt, own }) => own !== undefined && String(sentAt) === String(own))) return false;
+    const times = sentTimes(received, epochOffsetUs);
+    if ('atUs' in times) return true;
+    this.unusable = times.unusable;
+    return false;
+  }
+
+  #timeOf(seen: Stamped, epochOffsetUs: number): number | null {
+    const times = sentTimes([seen], epochOffsetUs);
+    if ('atUs' in times) return times.atUs[0] as number;
+    this.unusable ??= times.unusable;
+    this.untimed++;
+    return null;
+  }
 }
 
-/** Broadcasts with ids of the server: who is a member at the first receipt anywhere is to receive them. */
-export function ordersOfSeen(seen: Seen[], hasSentAt: boolean): Orders {
-  const broadcasts = seen.map(({ id, firstAtUs }, index) => ({
-    ...{ seq: index + 1, id, room: AUDIENCE },
-    ...{ sentAtUs: firstAtUs, intendedAtUs: firstAtUs },
-  }));
-  const orders = { broadcasts, latencyFrom: 'first receipt' as const, sentAtUnusable: undefined };
-  return hasSentAt ? fromPayload(orders, seen) : orders;
-}
-
-function fromPayload(orders: Orders, seen: Seen[]): Orders {
-  const times = sentTimes(seen);
-  if ('unusable' in times) return { ...orders, sentAtUnusable: times.unusable };
-  const atUs = new Map(seen.map(({ id }, index) => [id, times.atUs[index]]));
-  const broadcasts = orders.broadcasts.map((order) => {
-    const latencyFromAtUs = atUs.get(order.id as string);
-    return latencyFromAtUs === undefined ? order : { ...order, latencyFromAtUs };
-  });
-  return { broadcasts, latencyFrom: 'payload', sentAtUnusable: undefined };
+/** Of one that the run published. */
+function emitOf({ own, cutUs }: Pick<Broadcast, 'own' | 'cutUs'>): Pick<Stamped, 'emittedAtUs'> {
+  return own === undefined ? {} : { emittedAtUs: cutUs };
 }

@@ -8,6 +8,8 @@ export interface Stamped {
   firstAtUs: number;
   /** As the server writes it; undefined where nothing stood at the path. */
   sentAt: string | number | undefined;
+  /** When a publisher of the run provoked it, where that is known: no server sends it before. */
+  emittedAtUs?: number;
 }
 
 /** Nothing can be received before it was sent; the two clocks may differ by this, and by what the notation leaves out. */
@@ -18,12 +20,9 @@ const MAX_BEHIND_US = 60e6;
 const MAX_RESOLUTION_US = 10_000;
 
 /** @returns the time of each on CLOCK_MONOTONIC, or why they tell nothing */
-export function sentTimes(
-  broadcasts: Stamped[],
-  epochOffsetUs = measureEpochOffsetUs(),
-): { atUs: number[] } | { unusable: string } {
+export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs: number[] } | { unusable: string } {
   const atUs: number[] = [];
-  for (const { firstAtUs, sentAt } of broadcasts) {
+  for (const { firstAtUs, sentAt, emittedAtUs = Number.NEGATIVE_INFINITY } of broadcasts) {
     if (sentAt === undefined) return { unusable: 'some copies have nothing at this path' };
     const instant = instantOf(sentAt);
     const shown = JSON.stringify(sentAt);
@@ -34,6 +33,10 @@ export function sentTimes(
     const behindUs = firstAtUs - sentAtUs;
     if (behindUs < -MAX_AHEAD_US - resolutionUs)
       return { unusable: `${shown} is ${span(-behindUs)} after its receipt` };
+    const earlyUs = emittedAtUs - sentAtUs;
+    if (earlyUs > MAX_AHEAD_US + resolutionUs) {
+      return { unusable: `${shown} is ${span(earlyUs)} before a publisher of the run emitted it` };
+    }
     if (behindUs > MAX_BEHIND_US) return { unusable: `${shown} is ${span(behindUs)} before its first receipt` };
     atUs.push(Math.min(sentAtUs, firstAtUs));
   }

@@ -2,53 +2,86 @@
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
-import { AUDIENCE, type FreezeOrder } from '../../../protocol/link.ts';
+import { printable } from '../../../protocol/printable.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { measureAfterBroadcasts } from '../at-rest.ts';
-import type { SentBroadcast } from '../broadcasts.ts';
+import { BROADCAST_PARTS, beginsPart } from '../broadcast-window.ts';
 import type { RunContext } from '../context.ts';
 import { noteGenerator, resetGenerator } from '../generator-loops.ts';
 import type { OwnEventMeasured } from '../measurements.ts';
-import type { Published } from '../receivers/publishers.ts';
 import { pause } from '../wait.ts';
-import { mark, windowSince } from '../windows.ts';
-import { ordersOfPublished, ordersOfSeen } from './orders.ts';
-import { allSeen, type Seen, seenBetween } from './seen.ts';
+import { Windows } from '../windows.ts';
+import { Finalizer } from './finalizer.ts';
+import { asSent } from './rows.ts';
+import { allSeen, type Seen } from './seen.ts';
 
 const POLL_MS = 250;
+/** While broadcasts are published. */
+const LOOK_MS = 1000;
+/** A fan-out that takes longer between its first two copies is none. */
+const FAN_OUT_US = 1e6;
+/** So few of them show nothing. */
+const MIN_IDS = 5;
+const MAX_ID_SHOWN = 60;
 
 /** @param onDrain called when the last broadcast is out */
 export async function measureOwnEvent(context: RunContext, delivery: Delivery, onDrain: () => void): Promise<void> {
   const { config, link, measurements, publishers, signal } = context;
   await resetGenerator(context);
-  const begin = await mark(context);
   const { received: receivedBefore } = link.status;
+  const windows = new Windows(context, () => link.status.received - receivedBefore);
   // Broadcasts that are under way now belong to nobody's count.
   await link.sight(true);
-  const beganAtUs = monotonicUs();
-  const published = publishers ? await publish(context, publishers) : [];
-  if (!publishers) await pause(delivery.seconds * 1000, signal);
-  const endedAtUs = publishers?.givesIds ? beganAtUs : monotonicUs() + (publishers ? config.drain.deadline * 1e6 : 0);
+  const finalizer = new Finalizer(context, delivery.sentAt !== undefined);
+  const published = await whileLooking(context, finalizer, async () => {
+    if (publishers) return publish(context, publishers, delivery, { finalizer, windows });
+    await listen(delivery, windows, signal);
+    return 0;
+  });
+  finalizer.end(monotonicUs() + (publishers ? config.drain.deadline * 1e6 : 0));
   onDrain();
-  const own = new Set(published.map(({ id }) => id));
-  const ofRun = (seen: Seen[]) =>
-    publishers?.givesIds ? seen.filter(({ id }) => own.has(id)) : seenBetween(seen, beganAtUs, endedAtUs);
-  await drain(context, ofRun, published.length);
-  measurements.cpu.broadcast = await windowSince(context, begin, link.status.received - receivedBefore);
+  await drain(context, finalizer, published);
+  measurements.cpu.broadcasts = await windows.end();
   await noteGenerator(context, 'broadcasts');
-  await finalize(context, delivery, published, ofRun);
+  await finish(context, finalizer, published);
   await measureAfterBroadcasts(context);
 }
 
+/** Makes room in the ledgers meanwhile. */
+async function whileLooking<T>({ signal }: RunContext, finalizer: Finalizer, run: () => Promise<T>): Promise<T> {
+  const done = new AbortController();
+  const untilDone = AbortSignal.any([signal, done.signal]);
+  const look = async () => {
+    for (;;) {
+      await pause(LOOK_MS, untilDone);
+      if (untilDone.aborted) return;
+      await finalizer.look();
+    }
+  };
+  const looking = look();
+  try {
+    return await run();
+  } finally {
+    done.abort();
+    await looking;
+  }
+}
+
+/** @returns how many were published */
 async function publish(
   { measurements, record, signal }: RunContext,
   publishers: NonNullable<RunContext['publishers']>,
-): Promise<Published[]> {
-  const published: Published[] = [];
+  { publish: planned }: Delivery,
+  { finalizer, windows }: { finalizer: Finalizer; windows: Windows },
+): Promise<number> {
+  let published = 0;
   await publishers.publish(
     (sent) => {
-      published.push(sent);
-      measurements.sent.push(asSent({ ...sent, sentAtUs: sent.emittedAtUs }));
+      if (beginsPart(sent.seq - 1, planned?.count ?? 0)) void windows.next();
+      published++;
+      finalizer.published(sent);
+      const { seq, emittedAtUs, intendedAtUs } = sent;
+      measurements.sent.push(asSent({ seq, sentAtUs: emittedAtUs, intendedAtUs }));
       record.append('published', sent);
     },
     (seq, { message }) => {
@@ -60,72 +93,82 @@ async function publish(
   return published;
 }
 
+/** The server's broadcasts come when they come, so the parts are as long as each other. */
+async function listen({ seconds }: Delivery, windows: Windows, signal: AbortSignal): Promise<void> {
+  for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
+    if (part > 0) void windows.next();
+    await pause((seconds * 1000) / BROADCAST_PARTS, signal);
+  }
+}
+
 /** Ends early only when every connection has got every broadcast, and nothing else has come for a while. */
-async function drain(context: RunContext, ofRun: (seen: Seen[]) => Seen[], atLeast: number): Promise<void> {
-  const { config, link, population, signal } = context;
+async function drain(context: RunContext, finalizer: Finalizer, published: number): Promise<void> {
+  const { config, population, signal } = context;
   const deadlineMs = performance.now() + config.drain.deadline * 1000;
   let last = { reached: -1, atMs: performance.now() };
   while (!signal.aborted && performance.now() < deadlineMs) {
-    const seen = ofRun(allSeen(await link.sight(true)));
-    const reached = seen.reduce((sum, one) => sum + one.reached, 0);
+    const { broadcasts, reached } = await finalizer.look();
     if (reached !== last.reached) last = { reached, atMs: performance.now() };
-    const isComplete = reached >= Math.max(seen.length, atLeast) * population.connections();
+    // With ids of the server's, those of the publishers' broadcasts are among them.
+    const atLeast = Math.max(broadcasts, published - finalizer.seen);
+    const isComplete = reached >= atLeast * population.connections();
     if (isComplete && performance.now() - last.atMs >= config.drain.quiet * 1000) return;
     await pause(POLL_MS, signal);
   }
 }
 
-async function finalize(
-  { link, measurements, publishers, record }: RunContext,
-  { sentAt }: Delivery,
-  published: Published[],
-  ofRun: (seen: Seen[]) => Seen[],
-): Promise<void> {
-  const sightings = await link.sight(false);
-  const seen = ofRun(allSeen(sightings));
-  const counted = seen.filter((one) => one.counted);
-  const skipped = new Set(seen.filter((one) => !one.counted).map(({ id }) => id));
-  const orders = publishers?.givesIds
-    ? ordersOfPublished(
-        published.filter(({ id }) => !skipped.has(id)),
-        counted,
-        sentAt !== undefined,
-      )
-    : ordersOfSeen(counted, sentAt !== undefined);
-  const { broadcasts, latencyFrom, sentAtUnusable } = orders;
-  measurements.sent = broadcasts.map(asSent);
+async function finish({ measurements, record }: RunContext, finalizer: Finalizer, published: number): Promise<void> {
+  await finalizer.finish();
+  const { rows, basis, seen, skipped, bytes, example } = finalizer;
+  measurements.sent = rows.sent;
+  measurements.frozen = rows.frozen;
   const found: Partial<OwnEventMeasured> = {
-    ...{ latencyFrom, sentAtUnusable, skipped: skipped.size },
-    ...{ published: published.length, seen: seen.length, bytes: meanBytes(counted) },
-    example: sightings.find(({ example }) => example !== undefined)?.example,
+    ...{ latencyFrom: basis.from, sentAtUnusable: basis.unusable, untimed: basis.untimed },
+    ...{ published, seen, skipped, bytes, example },
   };
-  if (measurements.ownEvent) Object.assign(measurements.ownEvent, found);
-  record.append('own-event', { broadcasts, ...found });
-  measurements.frozen = await link.freeze(broadcasts);
-}
-
-/** No worker says that it sent it, or to how many. */
-function asSent({
-  seq,
-  sentAtUs,
-  intendedAtUs,
-}: Pick<FreezeOrder, 'seq' | 'sentAtUs' | 'intendedAtUs'>): SentBroadcast {
-  return { seq, room: AUDIENCE, sentAtUs, intendedAtUs, stampedAtUs: sentAtUs, worker: '', via: 0, expected: null };
-}
-
-function meanBytes(seen: Seen[]): number {
-  return Math.round(seen.reduce((sum, { bytes }) => sum + bytes, 0) / Math.max(1, seen.length));
+  if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
+  record.append('own-event', found);
 }
 
 /**
  * Once connections are there, and before more of them come.
- * @throws CapacityError DELIVERY_PATH_UNMATCHED if the event arrives, and never with an id
+ * @throws CapacityError DELIVERY_PATH_UNMATCHED if the event arrives, and never with an id; DELIVERY_ID_NOT_SHARED if no two
+ *   connections get the same
  */
-export async function checkPath({ link }: RunContext, { event, id }: Delivery): Promise<void> {
-  const sightings = await link.sight(false);
+export async function checkPath(context: RunContext, { event, id, publish }: Delivery): Promise<void> {
+  const sightings = await context.link.sight(false);
+  // Until a publisher begins, there may be nothing but messages to single users.
+  const single = publish ? [] : idsOfOneCopy(context, allSeen(sightings));
+  if (single.length > 0) throw idNotShared(event, formatJsonPath(id), single, context.population.connections());
   const example = sightings.find((one) => one.example !== undefined)?.example;
   if (example === undefined || sightings.some(({ ids }) => ids.length > 0)) return;
   throw pathUnmatched(event, formatJsonPath(id), example);
+}
+
+/** @returns the ids since there were several connections, each of one copy; none if one of them has more, or there are few */
+function idsOfOneCopy({ link, measurements }: RunContext, seen: Seen[]): Seen[] {
+  const { ramps, expectedAtOnce } = measurements;
+  // Who leaves, or never came, gets nothing.
+  if (expectedAtOnce === null || link.status.failed > 0) return [];
+  let connections = 0;
+  const several = ramps.find((ramp) => {
+    connections += ramp.connections;
+    return connections >= MIN_IDS;
+  });
+  const sinceUs = several?.endedAtUs ?? Number.POSITIVE_INFINITY;
+  // Of later ones, other copies can be under way.
+  const untilUs = monotonicUs() - FAN_OUT_US;
+  const ripe = seen.filter(({ firstAtUs }) => firstAtUs > sinceUs && firstAtUs < untilUs);
+  return ripe.length >= MIN_IDS && ripe.every(({ copies }) => copies === 1) ? ripe : [];
+}
+
+function idNotShared(event: string, path: string, single: Seen[], connections: number): CapacityError {
+  const examples = single.slice(0, 3).map(({ id }) => printable(JSON.stringify(id), MAX_ID_SHOWN));
+  return new CapacityError(
+    'DELIVERY_ID_NOT_SHARED',
+    `each of ${single.length} ids at ${path} of \`${event}\` came to one of ${connections} connections only: ${examples.join(', ')}, …`,
+    'name the place of an id that all copies of a broadcast have, or count an event that goes to everybody',
+  );
 }
 
 export function pathUnmatched(event: string, path: string, example: string): CapacityError {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
 import { z } from 'zod';
+import { CapacityError } from '../../../protocol/errors.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { AdminUiOptions } from '../../script/worker-sources.ts';
 import { connectOfficial } from './official-client.ts';
@@ -49,7 +50,13 @@ export class AdminUi {
     const { namespace, auth, url = target.url } = options;
     const adminUi = new AdminUi(namespace);
     const connection: ConnectionTarget = { ...target, url, namespace, auth, transports: ['websocket'] };
-    adminUi.#socket = await connectOfficial(connection, signal, (event, first) => adminUi.#receive(event, first));
+    try {
+      adminUi.#socket = await connectOfficial(connection, signal, {
+        onAny: (event, first) => adminUi.#receive(event, first),
+      });
+    } catch (error) {
+      throw error instanceof CapacityError ? noAdminUi(namespace, error) : error;
+    }
     try {
       await sleep(DISCOVERY_MS, undefined, { signal });
     } catch {
@@ -87,4 +94,13 @@ export class AdminUi {
     const worker = serverId === host ? `${host}#${pid}` : serverId;
     this.#servers.set(JSON.stringify([worker, host, pid]), { worker, host, pid, uptimeSeconds, connections });
   }
+}
+
+/** The reader is to look at the option `workers.adminUi`, and not at how the load connects. */
+function noAdminUi(namespace: string, { code, message }: CapacityError): CapacityError {
+  return new CapacityError(
+    code,
+    `the admin UI at ${namespace} cannot be read: ${message}`,
+    "correct `namespace`, `auth` or `url` of workers.adminUi: they are those of the server's instrument() of @socket.io/admin-ui",
+  );
 }

@@ -6,6 +6,7 @@ import { printable } from '../../../protocol/printable.ts';
 import type { Failure } from '../../fleet/http-answer.ts';
 import { failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
+import { nameOf } from '../../fleet/server-name.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -15,17 +16,28 @@ const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 type Listener = (event: string, ...args: unknown[]) => void;
 
+/** Of Engine.IO's open packet. */
+export interface PingCycle {
+  pingInterval: number;
+  pingTimeout: number;
+}
+
+interface Listeners {
+  /** Gets all events, also those that the server sends at once. */
+  onAny?: Listener | undefined;
+  onOpen?: ((cycle: PingCycle) => void) | undefined;
+}
+
 /**
  * Connects through the target, exactly as the load will. The caller disconnects it.
- * @param onAny gets all events, also those that the server sends at once
  * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
  */
 export async function connectOfficial(
   connection: ConnectionTarget,
   signal: AbortSignal,
-  onAny?: Listener,
+  listeners: Listeners = {},
 ): Promise<Socket> {
-  const { socket, failure } = await attempt(connection, signal, onAny);
+  const { socket, failure } = await attempt(connection, signal, listeners);
   if (!failure) return socket;
   throw unreachable(connection.url, connection.path, failure);
 }
@@ -59,7 +71,7 @@ function withAnswer(error: ClientError): ClientError {
 async function attempt(
   connection: ConnectionTarget,
   signal: AbortSignal,
-  onAny?: Listener,
+  { onAny, onOpen }: Listeners = {},
 ): Promise<{ socket: Socket; failure: ClientError | undefined }> {
   const { url, path, namespace, auth } = connection;
   try {
@@ -77,25 +89,30 @@ async function attempt(
     socket.once('connect_error', (error) => resolve(withAnswer(error)));
     deadline.addEventListener('abort', () => resolve(new Error(NO_ANSWER)), { once: true });
     socket.connect();
+    // Its types hide what the open packet says.
+    if (onOpen) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
   });
   if (failure) socket.disconnect();
   if (failure) signal.throwIfAborted();
   return { socket, failure };
 }
 
-/** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
-export async function joinRoom(socket: Socket, room: string): Promise<Joined> {
-  const answer = await askToJoin(socket, room);
-  const { error, code, fix } = (answer ?? {}) as Partial<Refusal>;
-  if (code !== 'JOIN_REFUSED') return answer as Joined;
+/**
+ * @returns the worker of the connection; `''` if the server's own handler, which decides what it acknowledges, names none
+ * @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room`
+ */
+export async function joinRoom(socket: Socket, room: string): Promise<string> {
+  const answer = ((await askToJoin(socket, room)) ?? {}) as Partial<Joined & Refusal>;
+  const { error, code, fix, worker } = answer;
+  if (code !== 'JOIN_REFUSED') return nameOf(worker) ?? '';
   throw new CapacityError(
     code,
-    `the server refused to join room ${JSON.stringify(room)}: ${error}`,
-    fix ?? 'see its log',
+    `the server refused to join room ${JSON.stringify(room)}: ${printable(String(error), MAX_REASON_LENGTH)}`,
+    typeof fix === 'string' ? printable(fix, MAX_REASON_LENGTH) : 'see its log',
   );
 }
 
-async function askToJoin(socket: Socket, room: string): Promise<Joined | Refusal> {
+async function askToJoin(socket: Socket, room: string): Promise<unknown> {
   try {
     return await socket.timeout(CONNECT_TIMEOUT_MS).emitWithAck(EVENTS.joinRoom, { clientKey: room });
   } catch {
@@ -116,18 +133,20 @@ function unreachable(target: string, path: string, error: ClientError): Capacity
   // Only a refusal by the server has the key `data`, even if its value is undefined.
   if ('data' in error) return refused(target, error);
   const { code, said } = causeOf(error);
-  const fixes: Record<string, string> = {
-    ECONNREFUSED: 'start the server; or remove `control`, so that a run against this machine starts its own stack',
-    http_404: `check that it is a Socket.IO server, and that its path is ${path} (config.engines.socketio-capacity.path)`,
-    [NO_ANSWER]:
-      'a program accepts connections there but does not answer: check that it is a Socket.IO server, and not blocked',
-    http_502:
-      'the proxy answers, but the workers behind it do not: see their logs (`npx socketio-capacity stack status` names the folder)',
-  };
+  const fixes = new Map(
+    Object.entries({
+      ECONNREFUSED: 'start the server; or remove `control`, so that a run against this machine starts its own stack',
+      http_404: `check that it is a Socket.IO server, and that its path is ${path} (config.engines.socketio-capacity.path)`,
+      [NO_ANSWER]:
+        'a program accepts connections there but does not answer: check that it is a Socket.IO server, and not blocked',
+      http_502:
+        'the proxy answers, but the workers behind it do not: see their logs (`npx socketio-capacity stack status` names the folder)',
+    }),
+  );
   return new CapacityError(
     'TARGET_UNREACHABLE',
     `no Socket.IO connection to ${target}: ${said}`,
-    (STRAYED.test(said) ? STICKY : fixes[code]) ??
+    (STRAYED.test(said) ? STICKY : fixes.get(code)) ??
       'check that the target is a Socket.IO 4 server, and check its path and certificate',
   );
 }

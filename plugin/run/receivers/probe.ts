@@ -4,9 +4,21 @@
  */
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import { type Broadcast, type EchoTimed, EVENTS, type Refusal } from '../../../protocol/events.ts';
+import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
+
+/** A broadcast that the server has timed, with what the probe itself knows of it. */
+export interface Echo {
+  seq: number;
+  /** By the clock of the worker that answered; NaN if it is no number. */
+  roundTripUs: number;
+  /** By the clock of the worker that published. */
+  sentAtUs: number;
+  /** The broadcast, and the acknowledgement of its echo, on our clock. */
+  receivedAtUs: number;
+  acknowledgedAtUs: number;
+}
 
 /** Where nobody publishes: no connection, and nothing to echo. */
 export function noProbe(): Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'> {
@@ -14,10 +26,10 @@ export function noProbe(): Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'conn
 }
 
 export class Probe {
-  /** Of its connection, as named in the answer to the last join. */
+  /** Of its connection, as named in the answer to the last join; `''` if that names none. */
   worker = '';
-  /** Receives round trips in microseconds; set by each measuring window. */
-  onRoundTrip: (seq: number, roundTripUs: number) => void = () => {};
+  /** Set by each measuring window. */
+  onRoundTrip: (echo: Echo) => void = () => {};
   /** When its connection ended other than by `close()`, on CLOCK_MONOTONIC. */
   leftAtUs: number | undefined;
   readonly #socket: Socket;
@@ -27,7 +39,7 @@ export class Probe {
     socket.on('disconnect', (reason) => {
       if (reason !== 'io client disconnect') this.leftAtUs ??= monotonicUs();
     });
-    socket.on(EVENTS.broadcast, (message: Broadcast) => this.#echo(message));
+    socket.on(EVENTS.broadcast, (message: unknown) => this.#echo(message));
   }
 
   /**
@@ -44,12 +56,19 @@ export class Probe {
 
   /** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
   async join(room: string): Promise<void> {
-    this.worker = (await joinRoom(this.#socket, room)).worker;
+    this.worker = await joinRoom(this.#socket, room);
   }
 
-  #echo({ seq, sentAtUs, data }: Broadcast): void {
-    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (timed: EchoTimed | Refusal) => {
-      if (!('error' in timed)) this.onRoundTrip(timed.seq, timed.roundTripUs);
+  #echo(message: unknown): void {
+    const receivedAtUs = monotonicUs();
+    if (!isBroadcast(message)) return;
+    const { seq, sentAtUs, data } = message;
+    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (answer: unknown) => {
+      const acknowledgedAtUs = monotonicUs();
+      const timed = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<EchoTimed>;
+      if ('error' in timed) return;
+      const roundTripUs = typeof timed.roundTripUs === 'number' ? timed.roundTripUs : Number.NaN;
+      this.onRoundTrip({ seq, roundTripUs, sentAtUs, receivedAtUs, acknowledgedAtUs });
     });
   }
 

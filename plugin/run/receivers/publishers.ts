@@ -28,11 +28,14 @@ export class Publishers {
   readonly #options: PublishOptions;
   readonly #sockets: Socket[];
   readonly #name: string;
+  /** Why the connection of a publisher has ended. */
+  readonly #ends = new Map<Socket, string>();
 
   private constructor(options: PublishOptions, sockets: Socket[], name: string) {
     this.#options = options;
     this.#sockets = sockets;
     this.#name = name;
+    for (const socket of sockets) socket.once('disconnect', (reason) => this.#ends.set(socket, reason));
   }
 
   /**
@@ -71,7 +74,7 @@ export class Publishers {
   /** One outside the schedule. @returns its id */
   tryOne(): string {
     const id = `${this.#name}-trial`;
-    this.#emit(0, id, Date.now());
+    this.#emit(this.#sockets[0] as Socket, id, Date.now());
     return id;
   }
 
@@ -84,8 +87,9 @@ export class Publishers {
       await pause((intendedAtUs - monotonicUs()) / 1000, signal);
       if (signal.aborted) return;
       const [id, sentAt, emittedAtUs] = [`${this.#name}-${seq}`, Date.now(), monotonicUs()];
-      if (this.#emit(index % users, id, sentAt)) onSent({ seq, id, sentAt, emittedAtUs, intendedAtUs });
-      else onFailed(seq, new Error('the connection of its publisher had ended'));
+      const socket = this.#sockets[index % users] as Socket;
+      if (this.#emit(socket, id, sentAt)) onSent({ seq, id, sentAt, emittedAtUs, intendedAtUs });
+      else onFailed(seq, new Error(`the connection of its publisher had ended: ${this.#ends.get(socket)}`));
     }
   }
 
@@ -95,8 +99,7 @@ export class Publishers {
   }
 
   /** @returns false if the publisher is not connected: the client would keep the event and send it later */
-  #emit(user: number, id: string, sentAt: number): boolean {
-    const socket = this.#sockets[user] as Socket;
+  #emit(socket: Socket, id: string, sentAt: number): boolean {
     if (!socket.connected) return false;
     const { event, args } = this.#options.emit;
     socket.emit(event, ...args.map((value) => fill(value, { id, sentAt })));

@@ -2,7 +2,7 @@
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { type Broadcast, EVENTS } from '../../../protocol/events.ts';
+import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';
 import type { SentinelAnswer, SentinelCommand } from './sentinel.ts';
@@ -23,14 +23,16 @@ process.on('SIGINT', () => {});
 
 async function connect(connection: ConnectionTarget): Promise<void> {
   const connected = await connectOfficial(connection, abort.signal);
-  connected.on(EVENTS.broadcast, ({ seq }: Broadcast) => answer({ op: 'received', seq, atUs: monotonicUs() }));
+  connected.on(EVENTS.broadcast, (message: unknown) => {
+    if (isBroadcast(message)) answer({ op: 'received', seq: message.seq, atUs: monotonicUs() });
+  });
   connected.on('disconnect', () => answer({ op: 'left', atUs: monotonicUs() }));
   socket = connected;
   answer({ op: 'connected' });
 }
 
 async function join(room: string): Promise<void> {
-  const { worker } = await joinRoom(socket as Socket, room);
+  const worker = await joinRoom(socket as Socket, room);
   answer({ op: 'joined', worker, atUs: monotonicUs() });
 }
 

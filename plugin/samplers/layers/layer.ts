@@ -1,6 +1,7 @@
 /** A layer: whose memory and CPU it is, its title, and how its figures are read. */
+
+import type { CpuReading } from '../../../protocol/kernel.ts';
 import type { LayerDescription } from '../../../protocol/result/memory.ts';
-import type { CpuReading } from '../kernel.ts';
 import type { Sources } from '../sources.ts';
 
 /** With `idleUs` for a layer with its own cores, such as the whole machine. */
@@ -18,6 +19,8 @@ export interface Layer {
   belongsTo: LayerDescription['belongsTo'];
   /** The layer consists of processes; CPU time and memory of those on this machine are added up. */
   isProcesses?: true;
+  /** Of a host with an observer; nowhere else. */
+  onlyObserved?: true;
   /** The workers, with their garbage, are in its memory. */
   containsWorkers?: true;
   /** CPU time of a layer without processes. Rejects with the reason why it is unknown. */
@@ -44,6 +47,8 @@ export interface Figure {
   elsewhere?: Pick<Figure, 'source' | 'read'>[];
   /** Its bytes are in no other figure of the sum, so that the sum can be compared with the whole machine. */
   inSum?: boolean;
+  /** An observer tells it, and nobody else. */
+  onlyObserved?: true;
   /** Shown where there is room for a few figures only. */
   main?: boolean;
   /** Artillery metric of its slope; must not be a prefix of a later one. */

@@ -6,4 +6,5 @@ export const nginx = processLayer({
   title: 'nginx',
   belongsTo: 'deployment',
   pss: { main: true, metric: 'memory.nginx.bytes_per_connection' },
+  observed: 'too',
 });

@@ -5,5 +5,6 @@ export const redis = processLayer({
   id: 'redis',
   title: 'Redis',
   belongsTo: 'deployment',
+  observed: 'too',
   rssElsewhere: [{ source: 'INFO of Redis', read: async (sources) => (await sources.redis()).rssBytes }],
 });

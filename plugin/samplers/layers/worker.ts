@@ -1,9 +1,15 @@
 /** The Socket.IO workers. */
 import type { WorkerStats } from '../../../protocol/events.ts';
+import { NotInRun, PSS_UNREADABLE } from '../process-memory.ts';
 import { PROMETHEUS_METRICS, type PrometheusFigure } from '../prometheus.ts';
 import type { Sources } from '../sources.ts';
+import { workerContainers } from '../worker-machines.ts';
 import type { Figure } from './layer.ts';
 import { processLayer } from './processes.ts';
+
+function sumOf<T>(all: T[], of: (one: T) => number): number {
+  return all.reduce((sum, one) => sum + of(one), 0);
+}
 
 type Reported = Pick<Figure, 'source' | 'read'>;
 
@@ -14,12 +20,15 @@ export const worker = processLayer({
   containsWorkers: true,
   pss: { main: true, metric: 'memory.worker_pss.bytes_per_connection' },
   rss: { main: true, metric: 'memory.worker.bytes_per_connection' },
+  pssElsewhere: [{ source: 'control port', read: pssBytes }],
   rssElsewhere: [byThemselves((stats) => stats.rssBytes), inMetrics('rssBytes')],
-  sampleElsewhere: async ({ prometheus }) => {
+  sampleElsewhere: async ({ workers, prometheus }) => {
+    const reported = await workers().catch(() => undefined);
+    if (reported) return { rssBytes: sumOf(reported, (stats) => stats.rssBytes) };
     const { rssBytes, workingSetBytes } = (await prometheus()).figures;
     return { ...(rssBytes !== undefined && { rssBytes }), ...(workingSetBytes !== undefined && { workingSetBytes }) };
   },
-  cpuElsewhere: async (sources) => ({ busyUs: (await cpuSeconds(sources)) * 1e6 }),
+  cpuElsewhere: async (sources) => ({ busyUs: await cpuUs(sources) }),
   figures: [
     {
       id: 'workerHeapUsed',
@@ -42,6 +51,7 @@ export const worker = processLayer({
       metric: 'memory.worker_container.bytes_per_connection',
       sampleKey: 'workingSetBytes',
       ...inMetrics('workingSetBytes'),
+      elsewhere: [{ source: 'control groups of the workers', read: containerBytes }],
     },
   ],
 });
@@ -49,7 +59,7 @@ export const worker = processLayer({
 function byThemselves(bytesOf: (stats: WorkerStats) => number): Reported {
   return {
     source: 'control port',
-    read: async ({ workers }) => (await workers()).reduce((sum, stats) => sum + bytesOf(stats), 0),
+    read: async ({ workers }) => sumOf(await workers(), bytesOf),
   };
 }
 
@@ -63,6 +73,25 @@ function inMetrics(figure: PrometheusFigure): Reported {
       return value;
     },
   };
+}
+
+async function pssBytes({ resources }: Sources): Promise<number> {
+  const found = await resources();
+  if (found.some((one) => one.pssBytes === undefined)) throw new Error(PSS_UNREADABLE);
+  return sumOf(found, (one) => one.pssBytes ?? 0);
+}
+
+/** Of containers whose memory is limited, each counted once. The generator's own has more in it than workers. */
+async function containerBytes({ resources }: Sources): Promise<number> {
+  const containers = workerContainers(await resources());
+  if (containers.length === 0) throw new NotInRun("no memory limit of the workers' containers");
+  return sumOf(containers, ({ used }) => used);
+}
+
+async function cpuUs(sources: Sources): Promise<number> {
+  const reported = await sources.workers().catch(() => undefined);
+  if (!reported) return (await cpuSeconds(sources)) * 1e6;
+  return sumOf(reported, ({ cpuUserUs, cpuSystemUs }) => cpuUserUs + cpuSystemUs);
 }
 
 async function cpuSeconds({ prometheus }: Sources): Promise<number> {

@@ -124,7 +124,7 @@ export const copies: Member[] = [
         if (message.seq === 1) sendTo(members.splice(0, 3), { ...message, data: message.data.slice(1) });
         const odd = message.seq === 2 ? members.splice(-1) : [];
         sendTo(members, message);
-        setTimeout(sendTo, LAST_MS, odd, { ...message, data: message.data.replace(/./g, '-') });
+        setTimeout(sendTo, LAST_MS, odd, { ...message, data: String(message.data).replace(/./g, '-') });
       },
     }),
     config: EXACTLY_MANY,
@@ -183,7 +183,7 @@ export const copies: Member[] = [
     name: 'writes a time of the future into broadcasts',
     rows: ['copies arrive before their broadcast was ordered, or sentAtUs is in the future'],
     habits: () => ({ stamp: (nowUs) => nowUs + AHEAD_US }),
-    reasons: ['RECEIVED_BEFORE_SENT'],
+    reasons: ['RECEIVED_BEFORE_SENT', 'ROUND_TRIPS_IMPOSSIBLE'],
     delivery: { early: COPIES },
   },
 ];

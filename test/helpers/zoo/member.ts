@@ -15,6 +15,8 @@ export interface Member {
   /** Changes of the scenario's `config`, of the plugin's options, and of the room that the virtual users join. */
   config?: object;
   options?: object;
+  /** In place of control ports, so that there are no broadcasts: the option `workers`. */
+  workers?: (zoo: ZooServer) => object;
   room?: string;
   /** A step of the flow, before the `hold`. */
   step?: object;

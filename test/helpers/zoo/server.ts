@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
+import { ADMIN_INTERVAL_MS } from '../../../plugin/run/receivers/admin-ui.ts';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import {
   type Broadcast,
@@ -17,6 +18,7 @@ import {
 import { thisHost } from '../../../protocol/host.ts';
 import { serveControl } from '../../../server/control.ts';
 import { payload } from '../../../server/payload.ts';
+import { readResources } from '../../../server/worker-resources.ts';
 import { TOKEN } from '../app.ts';
 
 /** What a server does other than the contract says. `n` counts the connections of the load, from 1. */
@@ -42,6 +44,10 @@ export interface Habits {
   gc?(): void;
   /** Control ports. Default: 1. */
   controls?: number;
+  /** Its page of metrics, with clients of the load; undefined: it ends the connection. */
+  metrics?(clients: number): string | undefined;
+  /** Clients as its admin UI has them, every two seconds; without it, there is no admin UI. */
+  adminUi?(truth: number): number;
 }
 
 export interface ZooServer {
@@ -61,7 +67,12 @@ const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 
 const VERSIONS = { node: process.version, socketIo: '4', adapter: 'none', webSocketEngine: 'ws' };
 
 export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
-  const http = createServer();
+  const http = createServer((request, response) => {
+    if (request.url !== '/metrics') return;
+    const text = habits.metrics?.(io.engine.clientsCount);
+    if (text === undefined) request.socket.destroy();
+    else response.end(text);
+  });
   let asked = 0;
   const io = new Server(http, {
     serveClient: false,
@@ -94,6 +105,15 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
     habits.connected?.(socket, n);
   });
   const membersOf = (room: string) => [...io.sockets.sockets.values()].filter(({ rooms }) => rooms.has(room));
+
+  const { adminUi } = habits;
+  const sendStats = () => {
+    const clientsCount = adminUi?.(io.engine.clientsCount);
+    const self = { serverId: WORKER, hostname: 'zoo', pid: process.pid, uptime: process.uptime() };
+    io.of('/admin').emit('server_stats', { ...self, clientsCount });
+  };
+  if (adminUi) io.of('/admin').on('connection', sendStats);
+  const statsTimer = adminUi && setInterval(sendStats, ADMIN_INTERVAL_MS);
 
   const truth = (): WorkerStats => {
     const connections = io.engine.clientsCount;
@@ -143,12 +163,15 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
       const requests = {
         broadcast: publish,
         members: (room: string) => ({ worker: WORKER, members: membersOf(room).length }),
+        servers: () => ({ worker: WORKER, servers: 1 }),
         gc: () => {
           habits.gc?.();
           return { worker: WORKER, durationMs: 0 };
         },
         stats: () => habits.stats?.(truth(), index) ?? truth(),
+        resources: () => readResources(WORKER),
         batches: () => ({ worker: WORKER, batches: 0, events: 0, handlerMs: null, eventLoop: IDLE_LOOP }),
+        eventLoop: () => ({ worker: WORKER, seconds: [], delayP99Ms: [], delayMaxMs: [] }),
         time: () => ({ monotonicUs: monotonicUs() }),
       };
       serveControl(
@@ -165,6 +188,7 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
     controlUrls: controls.map(({ url }) => url),
     load,
     async close() {
+      clearInterval(statsTimer);
       io.disconnectSockets(true);
       await Promise.all([io, ...controls.map((control) => control.io)].map((one) => one.close()));
     },

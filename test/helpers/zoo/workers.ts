@@ -61,7 +61,7 @@ export const workers: Member[] = [
   },
   {
     name: 'gets connections of other people',
-    rows: ["other people's connections arrive"],
+    rows: ["other people's connections arrive, also between two plateaus"],
     habits: () => ({
       connected({ handshake }, n) {
         if (n !== 3) return;
@@ -92,7 +92,7 @@ export const workers: Member[] = [
   {
     name: 'counts two members too many',
     rows: ['the server counts other members than the ledger'],
-    habits: () => ({ sent: (truth) => ({ ...truth, expected: truth.expected + 2 }) }),
+    habits: () => ({ sent: (truth) => ({ ...truth, expected: (truth.expected ?? 0) + 2 }) }),
     options: { drain: { quiet: 0.1, deadline: 1 } },
     reasons: ['COUNTS_DISAGREE'],
     check: ({ delivery }) => assert.equal(delivery?.batches[0]?.serverMembers, CONNECTIONS + 2),

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cells, type Section } from '../../../bench/calibrate/comparison.ts';
+import { type Comparison, cells, type Section } from '../../../bench/calibrate/comparison.ts';
 import { connecting } from '../../../bench/calibrate/connecting.ts';
 import { delivery } from '../../../bench/calibrate/delivery.ts';
 import { latency } from '../../../bench/calibrate/latency.ts';
@@ -16,37 +16,46 @@ import { stall } from '../../../bench/calibrate/stall.ts';
 
 const TIME_BOUND = { absolute: 25 };
 
-function assertKept({ rows }: Section): void {
-  assert.ok(rows.some(({ ok }) => ok));
-  const missed = rows.filter(({ ok }) => ok === false).map((row) => cells(row).join(' | '));
-  assert.deepEqual(missed, []);
+/** Counts are right at once. What is measured may miss its bound once, as in `npm run calibrate`: other work costs time. */
+async function assertKept(measure: () => Promise<Section>): Promise<void> {
+  const missed = missedOf(await measure());
+  assert.deepEqual(missed.filter(({ bound }) => bound === 'exact').map(text), []);
+  if (missed.length > 0) assert.deepEqual(missedOf(await measure()).map(text), []);
 }
+
+function missedOf({ rows }: Section): Comparison[] {
+  assert.ok(rows.some(({ ok }) => ok));
+  return rows.filter(({ ok }) => ok === false);
+}
+
+const text = (row: Comparison) => cells(row).join(' | ');
 
 // Mostly they wait, each for processes of its own.
 describe('calibration', { concurrency: 3 }, () => {
-  it('memory: a Buffer of 16 KB per connection is found to the byte', async () => {
+  // A read buffer of 64 KB, which Node has at one plateau and not at another, is 410 bytes per connection here.
+  it('memory: a Buffer of 16 KB per connection is found', async () => {
     const size = { connections: 160, plateaus: 3, kilobytes: [16], warmUps: 0, cold: false };
-    assertKept(await memory({ ...size, kinds: ['buffer'], bound: { share: 0.02 } }));
+    await assertKept(() => memory({ ...size, kinds: ['buffer'], bound: { share: 0.06 } }));
   });
 
   it('latency: by worker', async () => {
-    assertKept(await latency({ receivers: 40, broadcasts: 2, cases: ['byWorker'], bound: TIME_BOUND }));
+    await assertKept(() => latency({ receivers: 40, broadcasts: 2, cases: ['byWorker'], bound: TIME_BOUND }));
   });
 
   it('a stalled generator is distinguished from a stalled server', async () => {
-    assertKept(await stall({ receivers: 20, stallMs: 300, bound: { absolute: 60 } }));
+    await assertKept(() => stall({ receivers: 20, stallMs: 300, bound: { absolute: 60 } }));
   });
 
   it('delivery: every fault is counted in its own column, exactly', async () => {
-    assertKept(await delivery({ members: 60, victims: 4, processes: 2 }));
+    await assertKept(() => delivery({ members: 60, victims: 4, processes: 2 }));
   });
 
   it('payloads: every wrong copy and every byte is counted, exactly', async () => {
-    assertKept(await payloads({ members: 64, sizes: [1, 1000], victims: 3 }));
+    await assertKept(() => payloads({ members: 64, sizes: [1, 1000], victims: 3 }));
   });
 
   it('connecting: stages, rate and refusals by cause', async () => {
-    assertKept(await connecting({ connections: 60, ratePerSec: 200, refusals: 2, bound: TIME_BOUND }));
+    await assertKept(() => connecting({ connections: 60, ratePerSec: 200, refusals: 2, bound: TIME_BOUND }));
   });
 
   it('the latency of receivers shows which direction is slow, half the round trip does not', async () => {
@@ -54,6 +63,6 @@ describe('calibration', { concurrency: 3 }, () => {
       { downMs: 10, upMs: 110 },
       { downMs: 110, upMs: 10 },
     ];
-    assertKept(await roundTrip({ receivers: 5, broadcasts: 2, links, bound: TIME_BOUND }));
+    await assertKept(() => roundTrip({ receivers: 5, broadcasts: 2, links, bound: TIME_BOUND }));
   });
 });

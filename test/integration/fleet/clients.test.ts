@@ -133,6 +133,8 @@ async function story(kind: ClientKindUnderTest, compression: boolean) {
   client.emit('/', 'send me', ['broadcast', { seq: 5, sentAtUs: 123456789, worker: 'w2', data: 'x'.repeat(1000) }]);
   const broadcast = await sink.next('broadcast');
   assert.ok(Math.abs(monotonicUs() - broadcast.receivedAtUs) < 5_000_000);
+  client.emit('/', 'send me', ['broadcast', { seq: 6, sentAtUs: 1, worker: 'w2', data: Buffer.from([0, 255]) }]);
+  await sink.next('broadcast', 2);
   client.emit('/', 'send me', ['broadcast', { other: 'shape' }]);
   await sink.next('unreadable');
   client.emit('/chat', 'kick me', [false]);

@@ -122,7 +122,9 @@ for (const [client, transports] of [
         return messages.notSent.disconnected >= 20;
       });
       const { sent, lost } = await end(fleet);
-      assert.deepEqual([sent, lost], [before, before]);
+      // Some can have been on their way when the server ended their connections.
+      assert.ok(sent >= before && sent <= before + 10, `${sent} sent, ${before} seen`);
+      assert.equal(lost, sent);
     });
   });
 }

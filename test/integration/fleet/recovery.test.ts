@@ -1,14 +1,9 @@
 /** Connections that drop come back, with their sessions where the server restores them; the same with both clients. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { Server, type ServerOptions } from 'socket.io';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
-import type { FreezeOrder } from '../../../protocol/link.ts';
+import { DroppingServer } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -16,55 +11,6 @@ const CONNECTIONS = 20;
 /** Longer than the fleet's status interval, so that the test sees all of them away. */
 const BACKOFF = { attempts: 3, delayMs: 500, maxDelayMs: 500, jitter: 0.1 };
 const RECOVERY = { connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
-
-/** A server whose rooms can be broadcast to, and whose connections can be dropped. */
-class DroppingServer {
-  readonly io: Server;
-  readonly url: string;
-  /** CONNECT packets, as they came. */
-  readonly connects: string[] = [];
-  joins = 0;
-  recovered = 0;
-  readonly orders: FreezeOrder[] = [];
-
-  private constructor(io: Server, port: number) {
-    this.io = io;
-    this.url = `http://127.0.0.1:${port}`;
-    io.engine.on('connection', (session) => {
-      session.on('packet', ({ type, data }: { type: string; data?: string }) => {
-        if (type === 'message' && data?.startsWith('0')) this.connects.push(data);
-      });
-    });
-    io.on('connection', (socket) => {
-      if (socket.recovered) this.recovered++;
-      socket.on('join_room', async ({ clientKey: room }, ack) => {
-        this.joins++;
-        await socket.join(room);
-        ack({ room, worker: 'w0', members: 1 });
-      });
-    });
-  }
-
-  static async start(t: TestContext, options: Partial<ServerOptions>): Promise<DroppingServer> {
-    const http = createServer();
-    const io = new Server(http, options);
-    http.listen(0, '127.0.0.1');
-    await once(http, 'listening');
-    t.after(() => io.close());
-    return new DroppingServer(io, (http.address() as AddressInfo).port);
-  }
-
-  broadcast(): void {
-    const seq = this.orders.length + 1;
-    const sentAtUs = monotonicUs();
-    this.io.to('capacity').emit('broadcast', { seq, sentAtUs, worker: 'w0', data: 'x'.repeat(100) });
-    this.orders.push({ seq, room: 'capacity', sentAtUs, intendedAtUs: sentAtUs });
-  }
-
-  drop(): void {
-    for (const socket of this.io.sockets.sockets.values()) socket.conn.close();
-  }
-}
 
 for (const client of ['light', 'official'] as const) {
   const start = async (t: TestContext, server: DroppingServer) => {

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
-import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
+import { createSecureContext } from 'node:tls';
 import { Server } from 'socket.io';
 import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/limits.ts';
 import { lightClient, lightClientOnSockets } from '../../helpers/fleet-clients.ts';
@@ -124,3 +125,40 @@ for (const kind of [lightClient, lightClientOnSockets]) {
     });
   });
 }
+
+function hasMlKem(): boolean {
+  try {
+    createSecureContext({ ecdhCurve: 'X25519MLKEM768' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('no ML-KEM key is made for servers that choose X25519', {
+  skip: !hasMlKem() && 'OpenSSL without ML-KEM',
+}, async (t) => {
+  const old = await startServer(t, { ecdhCurve: 'X25519' });
+  const recent = await startServer(t);
+  const servers = [old, old, recent, old];
+  const helloBytes: number[] = [];
+  const balancer = createServer((socket) => {
+    const onward = connect(servers[helloBytes.length]?.port as number, '127.0.0.1');
+    socket.once('data', (hello) => helloBytes.push(hello.length));
+    socket.pipe(onward).pipe(socket);
+    for (const end of [socket, onward]) end.on('error', () => {});
+  });
+  t.after(() => balancer.close());
+  const url = `https://127.0.0.1:${await portOf(balancer)}`;
+  const tls = { ...trust }; // connections with the same options learn from each other
+  for (const _ of servers) {
+    const sink = new RecordingSink();
+    const client = lightClient.create(0, clientOptions({ url, tls }), sink);
+    client.connect('/');
+    await sink.next('open');
+    client.close();
+    await sink.next('closed');
+  }
+  const hasKey = helloBytes.map((bytes) => bytes > 1184); // the size of such a key
+  assert.deepEqual(hasKey, [true, false, false, true], helloBytes.join());
+});

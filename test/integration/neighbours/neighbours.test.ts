@@ -3,11 +3,11 @@
  * installed is skipped; test/fixtures/neighbours/prepare.sh installs it.
  */
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind, ConnectionOptions } from '../../../protocol/connection.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
-import { NEIGHBOURS, noHaproxy, startHaproxy, startNeighbour, whyNot } from '../../helpers/neighbours.ts';
+import { NEIGHBOURS, PROXIES, startNeighbour, startProxy, whyNot } from '../../helpers/neighbours.ts';
 import { measureOwn } from '../../helpers/own-event-run.ts';
 import { startRedis } from '../../helpers/redis.ts';
 
@@ -48,23 +48,23 @@ describe('neighbours', { concurrency: 3 }, () => {
     });
   }
 
-  describe('Express behind HAProxy', { skip: whyNot(express) ?? noHaproxy }, () => {
-    async function twoBehindHaproxy(t: TestContext) {
+  for (const proxy of PROXIES) {
+    it(`Express behind ${proxy.name}`, { skip: whyNot(express) ?? proxy.missing }, async (t) => {
       const redis = await startRedis();
       const start = (worker: string) => startNeighbour(t, express, { REDIS_URL: redis.url, WORKER: worker });
       const workers = await Promise.all([start('w1'), start('w2')]);
       t.after(() => redis.close()); // after its clients
-      return startHaproxy(t, workers);
-    }
+      const { notSticky, sticky } = await startProxy(t, proxy, workers);
 
-    it('needs no sticky sessions for WebSocket alone, and does for polling', async (t) => {
-      const { bySession, byCookie, notSticky } = await twoBehindHaproxy(t);
-      await everyCopyArrives(notSticky);
-      assert.deepEqual(await openTen(bySession, 'light'), { opened: 10, causes: [] });
-      assert.deepEqual(await openTen(byCookie, 'official'), { opened: 10, causes: [] });
+      await everyCopyArrives(notSticky); // over WebSocket
+      for (const url of sticky) {
+        for (const client of ['light', 'official'] as const) {
+          assert.deepEqual(await openTen(url, client), { opened: 10, causes: [] }, `${url}, ${client}`);
+        }
+      }
       const { opened, causes } = await openTen(notSticky, 'light');
       assert.ok(opened < 10, `${opened} of 10 opened`);
       assert.deepEqual(causes, ['http_400']);
     });
-  });
+  }
 });

@@ -75,7 +75,7 @@ it('needs its credentials, and notices that it reports every event', async (t) =
   });
   const open = (auth?: { username: string; password: string }) =>
     AdminUi.open({ namespace: '/admin', ...(auth && { auth }) }, connectionTo(url), signal);
-  await assert.rejects(open(), { code: 'TARGET_UNREACHABLE', message: /invalid credentials/ });
+  await assert.rejects(open(), { code: 'TARGET_UNREACHABLE', message: /invalid credentials/, fix: /workers\.adminUi/ });
   const adminUi = await open({ username: 'admin', password: 'secret' });
   t.after(() => adminUi.close());
   assert.equal(adminUi.reportsEvents, true);
@@ -86,5 +86,8 @@ it('needs its credentials, and notices that it reports every event', async (t) =
 it('is not there', async (t) => {
   const { url } = await start(t, () => {});
   const opening = AdminUi.open({ namespace: '/admin' }, connectionTo(url), signal);
-  await assert.rejects(opening, { code: 'TARGET_UNREACHABLE', message: /Invalid namespace/ });
+  await assert.rejects(opening, {
+    code: 'TARGET_UNREACHABLE',
+    message: /^the admin UI at \/admin .*Invalid namespace/,
+  });
 });

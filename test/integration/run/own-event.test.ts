@@ -47,6 +47,19 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     });
   }
 
+  it('says why a publisher could not publish', async (t) => {
+    const { url } = await chat(
+      t,
+      onSay((io, socket, message) => {
+        io.emit('said', message);
+        setImmediate(() => socket.conn.close());
+      }),
+    );
+    const { measurements } = await measureOwn({ url, delivery: SAID, trial: true });
+    assert.equal(measurements.unsent.length, 5);
+    assert.match(measurements.unsent[0]?.message ?? '', /publisher had ended: transport close/);
+  });
+
   it('counts the same whether or not the publisher gets its own message', async (t) => {
     const { url } = await chat(
       t,
@@ -81,7 +94,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
       reasons.map(({ code }) => code),
       ['SENT_AT_UNUSABLE'],
     );
-    assert.match(reasons[0]?.message ?? '', /3\.0 days before its first receipt/);
+    assert.match(reasons[0]?.message ?? '', /3\.0 days before a publisher of the run emitted it/);
   });
 
   it('finds who misses a message, and who gets it twice', async (t) => {
@@ -180,6 +193,43 @@ describe('publishers of the run', { concurrency: 4 }, () => {
 describe('the server by itself', { concurrency: 3 }, () => {
   const TICK = { event: 'tick', id: 'first argument' };
   const options = { broadcasts: { count: 6, interval: 0.1 } };
+
+  it('has no coverage where every copy has an id of its own', async (t) => {
+    const { url } = await chat(
+      t,
+      ticking((io, n) => {
+        for (const one of io.sockets.sockets.values()) one.emit('tick', `${n}-${one.id}`);
+      }),
+    );
+    const { delivery, reasons, codes } = await measureOwn({ url, delivery: TICK, options, processes: 2 });
+    assert.deepEqual(codes, ['IDS_NOT_SHARED']);
+    assert.match(reasons[0]?.message ?? '', /^(\d+) of \1 ids at \$\.0 of `tick` came to one connection only/);
+    assert.deepEqual([delivery.coverage, delivery.coverageOfTarget], [null, null]);
+  });
+
+  it('says so where it sends to one half of the connections, then to the other', async (t) => {
+    let connected = 0;
+    const { url } = await chat(t, (io) => {
+      io.on('connection', (socket) => socket.join(++connected % 5 < 3 ? 'a' : 'b'));
+      ticking((_, n) => io.to(n % 2 ? 'a' : 'b').emit('tick', n))(io);
+    });
+    const { delivery, reasons, codes } = await measureOwn({ url, delivery: TICK, options, processes: 2 });
+    assert.deepEqual(codes, ['AUDIENCE_DIFFERS']);
+    assert.match(reasons[0]?.message ?? '', /broadcasts reached the same [46] of 10 connections, and nobody else/);
+    assert.ok(delivery.coverage);
+  });
+
+  it('loses copies at random: no doubt of the audience', async (t) => {
+    const { url } = await chat(
+      t,
+      ticking((io, n) => {
+        for (const one of io.sockets.sockets.values()) if (Math.random() < 0.6) one.emit('tick', n);
+      }),
+    );
+    const { delivery, codes } = await measureOwn({ url, delivery: TICK, options });
+    assert.deepEqual(codes, []);
+    assert.ok((delivery.coverage ?? 1) < 0.9);
+  });
 
   it('counts what begins while it listens, and the spread from the first receipt', async (t) => {
     const { url } = await chat(

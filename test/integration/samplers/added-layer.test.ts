@@ -20,14 +20,14 @@ import { measurements } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-const METRIC = 'memory.haproxy.bytes_per_connection';
-const haproxy = processLayer({
-  id: 'haproxy',
-  title: 'HAProxy',
+const METRIC = 'memory.envoy.bytes_per_connection';
+const envoy = processLayer({
+  id: 'envoy',
+  title: 'Envoy',
   belongsTo: 'deployment',
   pss: { main: true, metric: METRIC },
 });
-const layers = [...LAYERS, haproxy];
+const layers = [...LAYERS, envoy];
 const linux = { skip: process.platform !== 'linux' && 'there is no PSS' };
 
 describe('a layer that was added to the table', linux, () => {
@@ -41,7 +41,7 @@ describe('a layer that was added to the table', linux, () => {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     await once(child.stdout as NodeJS.ReadableStream, 'data');
-    const pids = { haproxy: [child.pid as number], worker: [process.pid] };
+    const pids = { envoy: [child.pid as number], worker: [process.pid] };
     sampler = new Sampler({ layers, pids: () => pids, connections: () => 0, intervalMs: 20 });
     sampler.start();
     await eventually('two rows', () => sampler.samples.length >= 2);
@@ -55,7 +55,7 @@ describe('a layer that was added to the table', linux, () => {
     const measured = measurements({
       plateaus,
       peakConnections: 200,
-      cpu: { ramps: [window], idle: [], messages: [], broadcast: window },
+      cpu: { unloaded: [], ramps: [window], idle: [], messages: [], broadcasts: [window] },
     });
     result = resultSchema.parse({
       ...perfectResult(),
@@ -70,34 +70,34 @@ describe('a layer that was added to the table', linux, () => {
   });
 
   it('is read and sampled', () => {
-    assert.ok((reading.haproxyPss ?? 0) > 1e6 && (reading.haproxyRss ?? 0) >= (reading.haproxyPss ?? 0));
+    assert.ok((reading.envoyPss ?? 0) > 1e6 && (reading.envoyRss ?? 0) >= (reading.envoyPss ?? 0));
     const [first, second] = sampler.samples;
-    assert.ok((first?.haproxy?.pssBytes ?? 0) > 1e6);
-    assert.ok((second?.haproxy?.rssBytes ?? 0) > 1e6);
-    assert.equal(typeof second?.haproxy?.cpuPercent, 'number');
-    assert.equal(latestLayers(sampler).haproxy?.title, 'HAProxy');
-    assert.ok((latestLayers(sampler).haproxy?.pssBytes ?? 0) > 1e6);
+    assert.ok((first?.envoy?.pssBytes ?? 0) > 1e6);
+    assert.ok((second?.envoy?.rssBytes ?? 0) > 1e6);
+    assert.equal(typeof second?.envoy?.cpuPercent, 'number');
+    assert.equal(latestLayers(sampler).envoy?.title, 'Envoy');
+    assert.ok((latestLayers(sampler).envoy?.pssBytes ?? 0) > 1e6);
   });
 
   it('is described and has its figures in the result document', () => {
     const { memory, cpu } = result;
     assert.deepEqual(
-      memory.layers.filter(({ id }) => id.startsWith('haproxy')),
+      memory.layers.filter(({ id }) => id.startsWith('envoy')),
       [
-        { id: 'haproxy', title: 'HAProxy', unit: 'cpuSeconds', belongsTo: 'deployment', inSum: false, main: false },
-        { id: 'haproxyPss', title: 'HAProxy PSS', unit: 'bytes', belongsTo: 'deployment', inSum: true, main: true },
-        { id: 'haproxyRss', title: 'HAProxy RSS', unit: 'bytes', belongsTo: 'deployment', inSum: false, main: false },
+        { id: 'envoy', title: 'Envoy', unit: 'cpuSeconds', belongsTo: 'deployment', inSum: false, main: false },
+        { id: 'envoyPss', title: 'Envoy PSS', unit: 'bytes', belongsTo: 'deployment', inSum: true, main: true },
+        { id: 'envoyRss', title: 'Envoy RSS', unit: 'bytes', belongsTo: 'deployment', inSum: false, main: false },
       ],
     );
-    assert.equal(typeof memory.perConnectionBytes.haproxyPss?.slope, 'number');
-    assert.ok((memory.peakBytes.haproxyRss ?? 0) > 1e6);
-    assert.ok((cpu.haproxy?.rampSecondsPerThousandConnects ?? 0) > 0);
+    assert.equal(typeof memory.perConnectionBytes.envoyPss?.slope, 'number');
+    assert.ok((memory.peakBytes.envoyRss ?? 0) > 1e6);
+    assert.ok((cpu.envoy?.rampSecondsPerThousandConnects ?? 0) > 0);
   });
 
   it('is a part of the sum', () => {
     const { sum, perConnectionBytes } = result.memory;
     assert.ok(sum);
-    assert.ok(sum.parts.includes('haproxyPss'));
+    assert.ok(sum.parts.includes('envoyPss'));
     const slopes = sum.parts.map((part) => perConnectionBytes[part]?.slope ?? Number.NaN);
     assert.equal(
       sum.partsPerConnectionBytes,
@@ -107,32 +107,32 @@ describe('a layer that was added to the table', linux, () => {
 
   it('is a metric', () => {
     const stats = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
-    const { doubt: _, ...slope } = result.memory.perConnectionBytes.haproxyPss as Slope;
-    const perConnectionBytes = { ...result.memory.perConnectionBytes, haproxyPss: slope };
+    const { doubt: _, ...slope } = result.memory.perConnectionBytes.envoyPss as Slope;
+    const perConnectionBytes = { ...result.memory.perConnectionBytes, envoyPss: slope };
     addMetrics(stats, { ...result, memory: { ...result.memory, perConnectionBytes } }, layers);
     assert.ok(METRIC in stats.counters);
   });
 
   it('is in every report', () => {
-    const terminal = renderConsole(result, { color: false, width: 200 });
-    assert.match(terminal, /^ {2}Connections .*HAProxy PSS/m);
-    assert.match(terminal, /^ {2}HAProxy PSS +-?\d/m);
-    assert.match(terminal, /^ {2}HAProxy +\d/m);
-    assert.match(terminal.replaceAll(/\s+/g, ' '), /Sum of [^:]*HAProxy PSS/);
+    const terminal = renderConsole(result, { color: false, width: 200, verbose: true });
+    assert.match(terminal, /^ {2}Connections .*Envoy PSS/m);
+    assert.match(terminal, /^ {2}Envoy PSS +-?\d/m);
+    assert.match(terminal, /^ {2}Envoy +\d/m);
+    assert.match(terminal.replaceAll(/\s+/g, ' '), /Sum of [^:]*Envoy PSS/);
 
     const page = renderHtml(result);
-    assert.match(page, /aria-label="HAProxy PSS against connections"/);
-    assert.match(page, /<th scope="row">HAProxy PSS<\/th>/);
-    assert.match(page, /<th scope="row">HAProxy<\/th>/);
-    assert.match(page, /<span class="swatch [^>]*><\/span>HAProxy<\/li>/);
+    assert.match(page, /aria-label="Envoy PSS against connections"/);
+    assert.match(page, /<th scope="row">Envoy PSS<\/th>/);
+    assert.match(page, /<th scope="row">Envoy<\/th>/);
+    assert.match(page, /<span class="swatch [^>]*><\/span>Envoy<\/li>/);
 
     const markdown = renderMarkdown(result);
-    assert.match(markdown, /^\| Connections \|.*\| HAProxy PSS \|/m);
-    assert.match(markdown, /^\| HAProxy PSS \| -?\d/m);
-    assert.match(markdown, /^\| HAProxy \| \d/m);
+    assert.match(markdown, /^\| Connections \|.*\| Envoy PSS \|/m);
+    assert.match(markdown, /^\| Envoy PSS \| -?\d/m);
+    assert.match(markdown, /^\| Envoy \| \d/m);
 
     const [head = ''] = renderSamplesCsv(result).split('\n');
-    for (const column of ['haproxy.rssBytes', 'haproxy.pssBytes', 'haproxy.cpuPercent']) {
+    for (const column of ['envoy.rssBytes', 'envoy.pssBytes', 'envoy.cpuPercent']) {
       assert.ok(head.split(',').includes(column), `${column} in ${head}`);
     }
   });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../plugin/samplers/kernel.ts';
 import { readByPs, readProcesses } from '../../../plugin/samplers/proc.ts';
+import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/kernel.ts';
 
 const MB = 1024 * 1024;
 const linux = { skip: process.platform !== 'linux' && 'only Linux has /proc' };

@@ -65,6 +65,58 @@ describe("a server's metrics", () => {
     assert.notEqual((await reader.read()).identity, identity);
   });
 
+  it("are nobody's where processes answer in turn, as their start times or their CPU times tell", async (t) => {
+    const starts = [1000, 2000];
+    const [first, second] = [0.5, 3.5];
+    for (const started of [true, false]) {
+      let asked = 0;
+      const url = await serve(t, () => {
+        const turn = asked++ % 2;
+        const cpuSeconds = (turn ? first : second) + asked / 1000;
+        const startedAt = started ? `process_start_time_seconds ${starts[turn]}\n` : '';
+        return `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuSeconds}\n${startedAt}`;
+      });
+      const reader = await PrometheusTargets.open([{ url, labels: {} }]);
+      for (let reading = 0; reading < 4; reading++) await reader.readEach();
+      assert.ok(reader.alternates, `with start time: ${started}`);
+    }
+  });
+
+  it('that never end are failures, and soon cost no more time', async (t) => {
+    let asked = 0;
+    const http = createServer((_request, response) => {
+      response.write('process_resident_memory_bytes 5\n');
+      if (++asked === 1) return response.end();
+      const drip = setInterval(() => response.write('# x\n'), 100);
+      response.once('close', () => clearInterval(drip));
+    });
+    t.after(() => http.close());
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/metrics`;
+    const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
+    const beganMs = performance.now();
+    const readings = await Promise.all(Array.from({ length: 6 }, () => prometheus.readEach()));
+    assert.ok(readings.flat().every(({ failure }) => /no answer within 2 s/.test(failure ?? '')));
+    assert.ok(performance.now() - beganMs < 6000, 'two time-outs, not six');
+    assert.equal(prometheus.failures, 6);
+  });
+
+  it('show a process that has started anew by its counters, where no metric says when', async (t) => {
+    let cpuSeconds = 10;
+    const url = await serve(t, () => `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuSeconds}\n`);
+    const reader = await PrometheusTargets.open([{ url, labels: {} }]);
+    const { identity } = await reader.read();
+    cpuSeconds = 11;
+    assert.equal((await reader.read()).identity, identity);
+    cpuSeconds = 0.5;
+    const { identity: another } = await reader.read();
+    assert.notEqual(another, identity);
+    cpuSeconds = 0.6;
+    assert.equal((await reader.read()).identity, another);
+    assert.equal(reader.alternates, false);
+  });
+
   it('that are old, no numbers, or gone are absent with the reason, and counted', async (t) => {
     let page: ReturnType<Page> = 'process_resident_memory_bytes 5\n';
     const url = await serve(t, () => page);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClient } from 'redis';
-import { RedisReader } from '../../../plugin/samplers/redis.ts';
+import { createClient, createCluster } from 'redis';
+import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis.ts';
 import { eventually } from '../../helpers/poll.ts';
-import { freePort, startRedis, type TestRedis } from '../../helpers/redis.ts';
+import { freePort, startRedis, startRedisCluster, type TestRedis } from '../../helpers/redis.ts';
 
 /** A client that outlives its server, as cleaning up goes in the order of opening. */
 async function connectedTo(redis: TestRedis) {
@@ -42,12 +42,22 @@ test('traffic of a Redis, without that of the reader', async (t) => {
   t.after(() => reader.close());
   await reader.ready();
 
-  const before = await reader.traffic();
+  await publisher.xAdd('é', '*', { a: 'b' });
+  const [before] = (await reader.traffic('é')) ?? [];
   for (let reading = 0; reading < 5; reading++) await reader.read();
-  const idle = await reader.traffic();
-  assert.deepEqual(idle, before, 'five readings of some kilobytes each');
+  const [idle] = (await reader.traffic('é')) ?? [];
+  const ofWire = (traffic?: RedisTraffic) => [traffic?.inBytes, traffic?.outBytes];
+  assert.deepEqual(ofWire(idle), ofWire(before), 'five readings of some kilobytes each');
+  assert.ok(before && idle && idle.cpuUs > before.cpuUs, 'CPU, which the reader cannot tell apart');
+  assert.deepEqual([idle.streamEntries, (await reader.traffic())?.[0]?.streamEntries], [1, null]);
+  assert.ok(idle.usedMemoryBytes > 500_000, JSON.stringify(idle));
+  // Redis adds up its clients' memory in a cron of its own.
+  await eventually('the memory of both clients', async () => {
+    const [now] = (await reader.traffic()) ?? [];
+    return (now?.clientBytes ?? 0) > 10_000;
+  });
   await publisher.publish('a', 'x'.repeat(10_000));
-  const after = await reader.traffic();
+  const [after] = (await reader.traffic()) ?? [];
   assert.ok(before && after);
   const [received, sent] = [after.inBytes - before.inBytes, after.outBytes - before.outBytes];
   assert.ok(received > 10_000 && received < 10_200, `${received} bytes`);
@@ -94,4 +104,52 @@ test('a Redis that does not answer costs one second, not the run', async (t) => 
   assert.equal(await reader.read(), undefined);
   assert.ok(performance.now() - beganMs < 3000);
   assert.match(reader.lastFailure ?? '', /no answer within/);
+});
+
+test('a Redis Cluster: sums of memory, traffic by node, and each node’s own run', async (t) => {
+  const redis = await startRedisCluster();
+  t.after(() => redis.close());
+  const { url, nodes } = redis;
+  const client = await createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }).connect();
+  client.on('error', () => {}).on('node-error', () => {});
+  t.after(() => client.destroy());
+  await client.sSubscribe('a room', () => {});
+  await client.xAdd('entries', '*', { a: 'b' });
+  const reader = new RedisReader(url);
+  t.after(() => reader.close());
+  await reader.ready();
+
+  const reading = await reader.read();
+  assert.ok(reading);
+  const parts = nodes.map(({ port }) => `Redis node 127.0.0.1:${port}`).sort();
+  assert.deepEqual(Object.keys(reading.runIds).sort(), parts);
+  assert.ok(reading.usedMemoryBytes > 3 * 500_000, 'of all three');
+
+  const before = await reader.traffic('entries');
+  for (let request = 0; request < 3; request++) await reader.traffic('entries');
+  await client.sPublish('a room', 'x'.repeat(10_000));
+  const after = await reader.traffic('entries');
+  assert.ok(before && after);
+  const sent = after.map(({ outBytes }, node) => outBytes - (before[node]?.outBytes ?? 0));
+  const busy = sent.findIndex((bytes) => bytes > 10_000);
+  assert.deepEqual(
+    after.map(({ shardChannels }) => shardChannels),
+    [0, 1, 2].map((node) => (node === busy ? 1 : 0)),
+  );
+  assert.ok(
+    sent.every((bytes, node) => node === busy || bytes < 200),
+    `${sent}`,
+  );
+  assert.deepEqual(after.map(({ streamEntries }) => streamEntries).sort(), [1, null, null].sort());
+
+  await redis.stop(1);
+  assert.equal(await reader.read(), undefined);
+  assert.match(reader.lastFailure ?? '', new RegExp(`^node 127.0.0.1:${nodes[1]?.port}: `));
+  await redis.start();
+  let again = await reader.read();
+  await eventually('a reading of all nodes', async () => {
+    again = await reader.read();
+    return again !== undefined;
+  });
+  for (const part of parts) assert.notEqual(again?.runIds[part], reading.runIds[part]);
 });

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { FURTHER_LAYERS, LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler, type SamplerSources } from '../../../plugin/samplers/sampler.ts';
-import type { WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerResources, WorkerStats } from '../../../protocol/events.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
+import { workerResources } from '../../helpers/worker-resources.ts';
 
 const MB = 1024 * 1024;
 const linux = process.platform === 'linux';
@@ -27,7 +28,14 @@ function startSampler(t: TestContext, sources: Partial<SamplerSources>): Sampler
 }
 
 const stats = (figures: Partial<WorkerStats>) =>
-  ({ rssBytes: 0, heapUsedBytes: 0, externalBytes: 0, ...figures }) as WorkerStats;
+  ({ rssBytes: 0, heapUsedBytes: 0, externalBytes: 0, cpuUserUs: 0, cpuSystemUs: 0, ...figures }) as WorkerStats;
+
+/** Workers that tell these statistics; without resources, of a version that does not know that request. */
+const told = (all: WorkerStats[], resources: WorkerResources[] = []) => ({
+  size: all.length,
+  stats: async () => all,
+  resources: async () => resources,
+});
 
 test('rows: memory and CPU of the layers that are there, connections, the machine', async (t) => {
   const burner = await startBurner(t);
@@ -86,11 +94,18 @@ test('a reading names every layer or says why not', async (t) => {
   const redis = {
     failures: 0,
     lastFailure: undefined,
-    read: async () => ({ runId: '1', usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 }),
+    read: async () => ({
+      runIds: { Redis: '1' },
+      usedMemoryBytes: 1,
+      rssBytes: 2,
+      pubSubOutputBytes: 4,
+      pubSubTotalBytes: 5,
+    }),
   };
-  const workers = {
-    stats: async () => [stats({ heapUsedBytes: 10, externalBytes: 1 }), stats({ heapUsedBytes: 20, externalBytes: 2 })],
-  };
+  const workers = told([
+    stats({ heapUsedBytes: 10, externalBytes: 1 }),
+    stats({ heapUsedBytes: 20, externalBytes: 2 }),
+  ]);
   const sampler = startSampler(t, {
     pids: () => ({ worker: [burner.pid], nginx: [burner.pid, 2 ** 30] }),
     redis,
@@ -114,7 +129,7 @@ test('sources that fail leave a reading of the rest', async (t) => {
   const sampler = startSampler(t, {
     pids: () => Promise.reject(new Error('no pids')),
     redis: { failures: 3, lastFailure: 'ECONNREFUSED', read: async () => undefined },
-    workers: { stats: () => Promise.reject(new Error('worker is gone')) },
+    workers: { ...told([]), stats: () => Promise.reject(new Error('worker is gone')) },
   });
   const reading = await sampler.reading();
   const absent = sampler.absent();
@@ -169,28 +184,71 @@ test("a deployment on another machine: this one's kernel is none of its layers",
   if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'how busy the generator is remains of interest');
 });
 
-test('processes elsewhere have the RSS that they report themselves, and no PSS', async (t) => {
-  const redis = { runId: '1', usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+test('processes elsewhere have the RSS and the CPU that they report themselves, and PSS only if all tell', async (t) => {
+  const redis = { runIds: { Redis: '1' }, usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
   const sampler = startSampler(t, {
     notShared: 'the workers run on another machine',
     redis: { failures: 0, lastFailure: undefined, read: async () => redis },
-    workers: { stats: async () => [stats({ rssBytes: 10 }), stats({ rssBytes: 20 })] },
+    workers: told([stats({ rssBytes: 10, cpuUserUs: 5 }), stats({ rssBytes: 20, cpuSystemUs: 7 })]),
   });
   const { workerRss, redisRss, workerPss } = await sampler.reading();
   assert.deepEqual({ workerRss, redisRss, workerPss }, { workerRss: 30, redisRss: 2, workerPss: undefined });
-  assert.match(sampler.absent().workerPss ?? '', /none of its processes is known/);
+  assert.match(sampler.absent().workerPss ?? '', /not all workers tell what they have/);
+  assert.equal((await sampler.cpu()).worker, 12);
 });
 
-test('a row asks Redis once, and the workers not at all', { skip: !linux }, async (t) => {
+test('the machines and containers of workers elsewhere count once each', async (t) => {
+  const own = workerResources();
+  const limit = (max: number, used: number, group: string) => ({ cpu: [], memory: [{ max, used, group }], tasks: [] });
+  const resources = [
+    { ...own, pssBytes: 1000, cgroup: limit(50, 10, '/a') },
+    { ...own, pssBytes: 2000, cgroup: limit(50, 10, '/a') },
+    {
+      ...own,
+      pssBytes: 4000,
+      cgroup: limit(50, 30, '/a'),
+      machine: { ...own.machine, kernel: 'kernel-2', usedBytes: 7 },
+    },
+  ];
+  const sampler = startSampler(t, {
+    notShared: 'the workers run on another machine',
+    layers: [...LAYERS, FURTHER_LAYERS.workerMachines],
+    workers: told([stats({}), stats({}), stats({})], resources),
+  });
+  const { workerPss, workerWorkingSet, workerMachinesUsed, workerMachinesTcp } = await sampler.reading();
+  assert.deepEqual([workerPss, workerWorkingSet], [7000, 40]);
+  assert.deepEqual([workerMachinesUsed, workerMachinesTcp], [2 ** 30 + 7, 8192]);
+});
+
+test('between two readings, PSS of workers elsewhere follows the RSS that they report', async (t) => {
+  let rssBytes = 10_000;
+  const workers = { ...told([], [workerResources({ pssBytes: 8000 })]), size: 1 };
+  const stated = { ...workers, stats: async () => [stats({ rssBytes })] };
+  const sampler = startSampler(t, { notShared: 'the workers run on another machine', workers: stated });
+  await sampler.reading();
+  rssBytes = 15_000;
+  sampler.start();
+  await eventually('a row', () => sampler.samples.length >= 1);
+  assert.deepEqual(sampler.samples[0]?.worker, { rssBytes: 15_000, derivedPssBytes: 13_000 });
+});
+
+test('a row asks Redis once, and workers whose processes are here not at all', { skip: !linux }, async (t) => {
   let asked = 0;
-  const reading = { runId: '1', usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+  const reading = {
+    runIds: { Redis: '1' },
+    usedMemoryBytes: 1,
+    rssBytes: 2,
+    pubSubOutputBytes: 4,
+    pubSubTotalBytes: 5,
+  };
   const read = async () => {
     asked++;
     return reading;
   };
   const sampler = startSampler(t, {
     redis: { failures: 0, lastFailure: undefined, read },
-    workers: { stats: () => assert.fail('a worker was asked') },
+    pids: () => ({ worker: [process.pid] }),
+    workers: { ...told([]), stats: () => assert.fail('a worker was asked') },
   });
   sampler.start();
   await eventually('two rows', () => sampler.samples.length >= 2);

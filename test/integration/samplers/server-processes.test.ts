@@ -98,6 +98,39 @@ describe('the processes of a server', linux, () => {
     assert.ok(processes.pids().includes(parent));
   });
 
+  it('are neither helpers that come and go, nor lost with them', async (t) => {
+    const script = `${PARENT}
+      const helper = require('node:child_process').spawn('sleep', ['0.5']);
+      helper.once('spawn', () => console.log('helps'));
+      helper.once('exit', () => console.log('helped'));`;
+    const shell = spawn('sh', ['-c', '"$0" "$@" &', process.execPath, '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => shell.stdout.destroy());
+    let output = '';
+    shell.stdout.on('data', (data) => {
+      output += data;
+    });
+    await eventually('the server and its helper run', () => /\d+ \d+/.test(output) && output.includes('helps'));
+    const [parent = 0, child = 0] = (output.match(/\d+/g) ?? []).map(Number);
+    started.push(parent, child);
+    const processes = new ServerProcesses({ pids: [parent] });
+    assert.equal(processes.pids().length, 3);
+    const before = processes.identity();
+    assert.deepEqual(before.split(',').map(Number).sort(), [parent, child].sort());
+    await eventually('the helper has ended', () => output.includes('helped'));
+    assert.equal(processes.identity(), before, 'it was none of the workers');
+    assert.deepEqual(processes.pids().sort(), [parent, child].sort());
+    kill(child);
+    await eventually('the worker has ended', () => processes.identity() !== before);
+  });
+
+  it('have files open, which show their connections', async () => {
+    const { parent } = await startServer('with-files');
+    const files = await new ServerProcesses({ pids: [parent] }).openFiles();
+    assert.ok(files !== undefined && files > 6, String(files));
+  });
+
   it('are an error at once where there are none, with what was looked for', () => {
     const refused = (query: object, message: RegExp) =>
       assert.throws(() => new ServerProcesses(query), { code: 'WORKERS_NOT_FOUND', message });

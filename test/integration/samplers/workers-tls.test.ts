@@ -9,7 +9,7 @@ import { execa } from 'execa';
 import { Server } from 'socket.io';
 import { ControlClients } from '../../../plugin/samplers/workers.ts';
 import { instrument } from '../../../server/instrument.ts';
-import { TOKEN } from '../../helpers/app.ts';
+import { startApp, TOKEN } from '../../helpers/app.ts';
 
 const pem = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url));
 
@@ -39,6 +39,27 @@ test('it is measured by a run that trusts the authority', async (t) => {
   const env = { NODE_EXTRA_CA_CERTS: pem('cert') };
   const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', code], { env });
   assert.equal(stdout, 'w7 200');
+});
+
+test('a run that is given the authority measures it, whatever its process trusts', async (t) => {
+  const url = (await startControl(t)).replace('localhost', '127.0.0.1');
+  const tls = { ca: readFileSync(pem('cert'), 'utf8') };
+  for (const options of [{ ...tls, servername: 'localhost' }, { rejectUnauthorized: false }]) {
+    const control = await ControlClients.connect([url], TOKEN, { tls: options });
+    assert.equal((await control.stats())[0]?.worker, 'w7');
+    control.close();
+  }
+});
+
+test('a control port that speaks TLS, asked without, and the other way round', async (t) => {
+  const url = await startControl(t);
+  await assert.rejects(ControlClients.connect([url.replace('https', 'http')], TOKEN), { code: 'CONTROL_UNREACHABLE' });
+  const plain = await startApp();
+  t.after(() => plain.close());
+  await assert.rejects(ControlClients.connect([plain.controlUrl.replace('http', 'https')], TOKEN), {
+    code: 'CONTROL_UNREACHABLE',
+    fix: /write http:\/\//,
+  });
 });
 
 test('a run that does not trust it says how to', async (t) => {

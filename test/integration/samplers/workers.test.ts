@@ -39,6 +39,10 @@ test('statistics, garbage collection, members, broadcast and time of two workers
     (await control.stats()).map((stats) => stats.connections),
     [2, 2],
   );
+  assert.deepEqual(
+    (await control.resources()).map(({ worker }) => worker),
+    (await control.stats()).map(({ worker }) => worker),
+  );
   await control.gc();
 
   const arrived = new Promise<Broadcast>((resolve) => clients[2]?.once('broadcast', resolve));
@@ -114,7 +118,7 @@ test('a refused request keeps its code and names the worker', async (t) => {
 
 test('no answer in time', async (t) => {
   const { url } = await startBare(t, (io) => io.of(CONTROL_NAMESPACE));
-  const control = await ControlClients.connect([url], TOKEN, 200);
+  const control = await ControlClients.connect([url], TOKEN, { timeoutMs: 200 });
   t.after(() => control.close());
   await assert.rejects(control.stats(), { code: 'CONTROL_TIMEOUT', message: new RegExp(`${url}.*stats`) });
 });

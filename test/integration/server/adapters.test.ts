@@ -2,21 +2,24 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { describe, it, type TestContext, test } from 'node:test';
+import { after, describe, it, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { Server } from 'socket.io';
 import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
 import { ADAPTERS, type AdapterName } from '../../../server/adapters/index.ts';
 import { parseConfig } from '../../../server/config.ts';
+import { binaryPayload } from '../../../server/payload.ts';
 import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
-import { startRedis } from '../../helpers/redis.ts';
+import { startRedis, startRedisCluster, type TestRedisCluster } from '../../helpers/redis.ts';
 
 interface Surroundings {
   /** What makes workers a cluster of this test's own. */
   environment: Record<string, string>;
   /** Takes away what the adapter is connected to. */
   breakDown?(): Promise<void>;
+  /** Puts another one, which knows nothing, into its place. */
+  replace?(): Promise<void>;
 }
 
 const onRedis = async (t: TestContext): Promise<Surroundings> => {
@@ -25,6 +28,29 @@ const onRedis = async (t: TestContext): Promise<Surroundings> => {
   return {
     environment: { REDIS_URL: redis.url, CAPACITY_REDIS_PREFIX: randomUUID() },
     breakDown: () => redis.close(),
+    replace: async () => {
+      await redis.close();
+      const other = await startRedis(redis.port);
+      t.after(() => other.close());
+    },
+  };
+};
+
+/** One for all tests, as its start takes seconds. */
+let cluster: Promise<TestRedisCluster> | undefined;
+after(async () => (await cluster)?.close());
+
+const onCluster = async (): Promise<Surroundings> => {
+  cluster ??= startRedisCluster();
+  const redis = await cluster;
+  await redis.start();
+  return {
+    environment: { REDIS_URL: redis.url, CAPACITY_REDIS_PREFIX: randomUUID() },
+    breakDown: () => redis.stop(),
+    replace: async () => {
+      await redis.stop();
+      await redis.start();
+    },
   };
 };
 
@@ -41,12 +67,17 @@ test('every adapter of the table is tested here', () => {
   assert.deepEqual(Object.keys(SURROUNDINGS).sort(), Object.keys(ADAPTERS).sort());
 });
 
-for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
+/** The three modes of the sharded adapter differ in nothing that a cluster changes. */
+const ON_CLUSTER = (['redis', 'redis-sharded-dynamic', 'redis-streams'] as const).map(
+  (name) => [name, onCluster] as const,
+);
+
+for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ...ON_CLUSTER]) {
   const { clustered, recovers, connect } = ADAPTERS[adapterName as AdapterName];
 
-  describe(adapterName, () => {
+  describe(surroundingsOf === onCluster ? `${adapterName} on a Redis Cluster` : adapterName, () => {
     async function setUp(t: TestContext, changes: Record<string, string> = {}) {
-      const { environment, breakDown } = await surroundingsOf(t);
+      const { environment, breakDown, replace } = await surroundingsOf(t);
       const chosen = { CAPACITY_ADAPTER: adapterName, ...environment, ...changes };
       const apps = await Promise.all(['w0', 'w1'].map((id) => startApp({ ...chosen, CAPACITY_WORKER: id })));
       t.after(() => Promise.all(apps.map((app) => app.close())));
@@ -54,7 +85,7 @@ for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
       assert.ok(here && there);
       const control = await connectControl(here.controlPort);
       t.after(() => control.disconnect());
-      return { here, there, control, breakDown };
+      return { here, there, control, breakDown, replace };
     }
 
     it(clustered ? 'joins the workers of a cluster' : 'leaves each worker by itself', async (t) => {
@@ -74,6 +105,16 @@ for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
       assert.equal(strayed, 0);
     });
 
+    it('carries binary payloads as they are', async (t) => {
+      const { here, there, control } = await setUp(t);
+      const receiver = await connectClient((clustered ? there : here).url);
+      await receiver.emitWithAck('join_room', 'blue');
+      const received = onceOf(receiver, 'broadcast');
+      await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 100, binary: true, seq: 1 });
+      const [{ data }] = (await received) as [Broadcast];
+      assert.deepEqual(data, binaryPayload(100));
+    });
+
     it('counts its errors, and has none while all is well', async (t) => {
       const { here, control, breakDown } = await setUp(t);
       const errors = async () => {
@@ -85,6 +126,32 @@ for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
       if (!breakDown) return;
       await breakDown();
       await eventually('the adapter counts its lost connections', async () => (await errors()) > 0);
+    });
+
+    it('joins its workers again when its Redis has been replaced, and drops no client', {
+      skip: !clustered,
+    }, async (t) => {
+      const { here, there, control, replace } = await setUp(t);
+      const receiver = await connectClient(there.url);
+      const { id } = receiver;
+      await receiver.emitWithAck('join_room', 'blue');
+      // A subscription that is under way when Redis goes is lost for good: the dynamic adapters do not repeat it.
+      const subscribed = onceOf(receiver, 'broadcast');
+      await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 });
+      await subscribed;
+      const received = onceOf(receiver, 'broadcast');
+      await replace?.();
+      let isBack = false;
+      received.then(() => (isBack = true));
+      let seq = 1;
+      await eventually('a broadcast crosses the workers', async () => {
+        // Refused until the workers count each other's members again.
+        await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: ++seq }).catch(() => {});
+        return isBack;
+      });
+      assert.equal(receiver.id, id);
+      const own = await connectClient(here.url);
+      assert.ok(await own.emitWithAck('join_room', 'blue'), 'and takes further clients');
     });
 
     it('restores sessions, if it says so', { skip: !recovers }, async (t) => {
@@ -126,6 +193,16 @@ for (const [adapterName, surroundingsOf] of Object.entries(SURROUNDINGS)) {
     });
   });
 }
+
+test('a Redis that knows no sharded channels is named as the reason', async (t) => {
+  const redis = await startRedis(undefined, ['--rename-command', 'SSUBSCRIBE', '']);
+  t.after(() => redis.close());
+  const environment = { REDIS_URL: redis.url, CAPACITY_ADAPTER: 'redis-sharded-static' };
+  await assert.rejects(startApp({ ...environment, CAPACITY_WORKER: 'w0' }), {
+    code: 'REDIS_REFUSES',
+    message: /SSUBSCRIBE/i,
+  });
+});
 
 /** @returns whether this process has no TCP connection */
 function noSocketIsOpen(): boolean {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { monotonicUs } from '../../../protocol/clock.ts';
-import type { WorkerBatches, WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerBatches, WorkerResources, WorkerStats } from '../../../protocol/events.ts';
 import { ask, connectClient, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
 
 async function setUp(t: TestContext) {
@@ -49,6 +49,23 @@ test('batches are those since the previous request, with the time that their han
   assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
+test('resources are those of the worker’s process and machine', { skip: process.platform !== 'linux' }, async (t) => {
+  const { app, control } = await setUp(t);
+  const before = await ask<WorkerResources>(control, 'resources');
+  await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
+  const now = await ask<WorkerResources>(control, 'resources');
+  assert.equal(now.worker, 'w0');
+  // Both ends of the connections are in this process.
+  assert.ok((now.openFiles ?? 0) >= (before.openFiles ?? 0) + 6, `${before.openFiles} and then ${now.openFiles} files`);
+  assert.ok(now.openFilesLimit === null || now.openFilesLimit > (now.openFiles ?? 0));
+  assert.ok((now.pssBytes ?? 0) > 10 * 2 ** 20 && (now.pssBytes ?? 0) <= process.memoryUsage.rss() * 1.1);
+  const { machine, usableCores } = now;
+  assert.ok(usableCores > 0 && usableCores <= machine.cores);
+  assert.ok((machine.usedBytes ?? 0) > 0 && (machine.usedBytes ?? 0) < machine.memoryBytes);
+  assert.ok((machine.tcpSockets ?? 0) >= 6 && machine.cpu && machine.cpu.busyUs > 0);
+  assert.match(machine.networkNamespace, /^net:/);
+});
+
 test('stats report the state of the worker', async (t) => {
   const { app, control } = await setUp(t);
   const members = await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
@@ -57,7 +74,7 @@ test('stats report the state of the worker', async (t) => {
   const stats = await ask<WorkerStats>(control, 'stats');
   assert.equal(stats.worker, 'w0');
   assert.equal(stats.pid, process.pid);
-  assert.equal(stats.connections, 3);
+  assert.deepEqual([stats.connections, stats.accepted], [3, 3]);
   assert.equal(stats.rooms, 1);
   assert.equal(stats.broadcasts, 1);
   assert.ok(stats.rssBytes > stats.heapUsedBytes && stats.heapUsedBytes > 0);
@@ -78,6 +95,14 @@ test('members, gc and time answer', async (t) => {
   const beforeUs = monotonicUs();
   const time = await ask<{ monotonicUs: number }>(control, 'time');
   assert.ok(time.monotonicUs >= beforeUs && time.monotonicUs <= monotonicUs());
+});
+
+test('a recording of the event loop begins and ends on request', async (t) => {
+  const { control } = await setUp(t);
+  const nothing = { worker: 'w0', seconds: [], delayP99Ms: [], delayMaxMs: [] };
+  assert.deepEqual(await ask(control, 'eventLoop', true), nothing);
+  assert.deepEqual(await ask(control, 'eventLoop', false), nothing);
+  await assert.rejects(ask(control, 'eventLoop'), /BAD_REQUEST/);
 });
 
 test('an invalid request is answered with the reason, and the next one is served', async (t) => {
@@ -115,7 +140,7 @@ test('/metrics, /healthz, and nothing else', async (t) => {
     'capacity_handshake_errors_total{reason="Transport unknown",worker="w0"}': /^1$/,
     'capacity_rss_bytes{worker="w0"}': /^\d{8,}$/,
     'capacity_heap_used_bytes{worker="w0"}': /^\d{7,}$/,
-    'capacity_event_loop_delay_seconds{quantile="0.99",worker="w0"}': /^\d/,
+    'capacity_event_loop_delay_p99_seconds{worker="w0"}': /^\d/,
   };
   for (const [name, value] of Object.entries(expected)) {
     const line = metrics.split('\n').find((line) => line.startsWith(`${name} `));

@@ -42,6 +42,7 @@ test('a broadcast reaches the members of its room, and comes back', async (t) =>
   assert.match((await member.emitWithAck('join_room', 7)).error, /expected a room/);
   for (const client of [member, other, stranger]) client.disconnect();
   await eventually('nobody is left', async () => (await stats()).connections === 0);
+  assert.equal((await stats()).accepted, 3);
   assert.deepEqual(await ask(control, 'members', 'blue'), { worker: 'w0', members: 0 });
 });
 

@@ -48,8 +48,11 @@ describe('a first scenario', () => {
     const { script, config, flow } = await checked(t, starterScenario(INSTRUMENTED));
     assert.equal(config.target, INSTRUMENTED.url);
     assert.equal(config.room, 'lobby');
-    assert.match(starterScenario(INSTRUMENTED), /# {3}await instrument\(io, \{ token: .*, rooms: \["lobby"\], control/);
-    assert.deepEqual(config.control, { urls: INSTRUMENTED.controlUrls, token: TOKEN });
+    assert.match(
+      starterScenario(INSTRUMENTED),
+      /# {3}await instrument\(io, \{ token: .*, rooms: \["lobby"\], controlPort: 3200, controlHost: "10\.0\.0\.11"/,
+    );
+    assert.deepEqual(config.control, { urls: INSTRUMENTED.controlUrls, token: TOKEN, tls: {} });
     assert.deepEqual(flow, [{ emit: ['join_room', 'lobby'] }, { hold: true }]);
     assert.ok(script.config.plugins?.ensure);
   });

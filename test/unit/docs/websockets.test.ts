@@ -7,19 +7,11 @@ import { addStudy } from '../../../docs/studies/add.ts';
 import { type MeasuredStudy, readMeasuredStudy } from '../../../docs/studies/measured.ts';
 import { webSockets } from '../../../docs/studies/websockets.data.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { studySchema } from '../../../protocol/study.ts';
-import { summarize } from '../../../report/study/summarize.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { measuredStudy } from '../../helpers/studies.ts';
 
 const KB = 1024;
-const PLAN = {
-  scenario: '10k.yml',
-  vary: { CAPACITY_WEBSOCKETS: ['ws', 'eiows', 'plain-ws'] },
-  servers: {},
-  except: [],
-  repeat: 1,
-  seed: 1,
-};
+const PLAN = { scenario: '10k.yml', vary: { CAPACITY_WEBSOCKETS: ['ws', 'eiows', 'plain-ws'] } };
 
 function resultOn(heapKb: number): Result {
   const result = perfectResult();
@@ -35,28 +27,7 @@ function measured(): MeasuredStudy {
     { levels: { CAPACITY_WEBSOCKETS: 'eiows' }, result: undefined },
     { levels: { CAPACITY_WEBSOCKETS: 'plain-ws' }, result: resultOn(4) },
   ];
-  const study = studySchema.parse({
-    schemaVersion: 1,
-    name: 'websockets',
-    title: 'What does it cost?',
-    plan: PLAN,
-    scenarioHash: 'abc',
-    startedAt: '2026-01-02T03:04:05.000Z',
-    planned: 3,
-    runs: runs.map(({ levels, result }, index) => ({
-      number: index + 1,
-      block: 1,
-      levels,
-      startedAt: '2026-01-02T03:04:05.000Z',
-      exitCode: result ? 0 : 2,
-      seconds: 60,
-      result: result ? `runs/${index + 1}/result.json` : null,
-      status: result ? 'VALID' : null,
-      problem: result ? null : 'PACKAGE_MISSING: eiows is not installed (exit code 2)',
-    })),
-    ...summarize(PLAN, runs),
-  });
-  return { study, runs };
+  return measuredStudy('websockets', PLAN, runs);
 }
 
 it('the page has a row for each server, its hole, the published figures, and what Socket.IO adds', () => {

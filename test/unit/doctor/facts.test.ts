@@ -79,9 +79,11 @@ it('reads the machine', async () => {
 });
 
 it('reads the proxy’s timeout and PM2’s memory limit from what the stack starts with', () => {
-  assert.equal(proxyReadTimeout(textOf('nginx/nginx.conf.template')), 90);
-  assert.equal(proxyReadTimeout('  proxy_read_timeout 2m;\n'), 120);
-  assert.equal(proxyReadTimeout(''), 60);
+  const ping = { intervalMs: 25_000, timeoutMs: 20_000 };
+  assert.equal(proxyReadTimeout(textOf('nginx/nginx.conf.template'), ping), 90);
+  assert.equal(proxyReadTimeout(textOf('nginx/nginx.conf.template'), { ...ping, intervalMs: 120_000 }), 280);
+  assert.equal(proxyReadTimeout('  proxy_read_timeout 2m;\n', ping), 120);
+  assert.equal(proxyReadTimeout('', ping), 60);
   assert.equal(workerRestart(textOf('ecosystem.config.js')), null);
   assert.equal(workerRestart("    max_memory_restart: '300M',\n"), 300 * 2 ** 20);
 });

@@ -66,7 +66,7 @@ describe('files', () => {
   it('of the workers: no limit where their number follows the target, else their sum', () => {
     assert.equal(maxOf('workerFiles', situation()), null);
     assert.equal(maxOf('workerFiles', situation({ deployment: { workers: 2 } })), 2 * (20_000 - 256));
-    const embedded = { profile: 'embedded' as const, workers: 1, starts: { nginx: false, redis: false, pm2: true } };
+    const embedded = { profile: 'embedded' as const, workers: 1, starts: { nginx: false, redis: 0, pm2: true } };
     const from = situation({ deployment: embedded });
     assert.equal(maxOf('workerFiles', from), 19_744);
     assert.equal(limitOf('workerFiles', from)?.raise, 'ulimit -n 32256 (as root)');
@@ -125,6 +125,20 @@ describe('source ports', () => {
     assert.equal(maxOf('generatorPorts', situation({ load })), null);
   });
 
+  it('also take those of virtual users that have come and gone', () => {
+    // 200 at once, and 6,000 in the last minute.
+    const load = { socketsLeft: 2, ratePerSec: 100, connections: 200, turnover: 50 };
+    assert.equal(maxOf('generatorPorts', remote({ load })), 28_232 - 2 * 6000);
+    assert.equal(maxOf('generatorPorts', remote({ load: { ...load, ratePerSec: 200 } })), 28_232 - 2 * 12_000);
+    // 5 in all for each that exists at the same time: too few to fill the minute.
+    assert.equal(
+      maxOf('generatorPorts', remote({ load: { ...load, ratePerSec: 5000, turnover: 5 } })),
+      Math.floor(28_232 / 11),
+    );
+    // At this rate, the ports of a minute do not suffice for any.
+    assert.equal(maxOf('generatorPorts', remote({ load: { ...load, ratePerSec: 300, turnover: 500 } })), 28);
+  });
+
   it('of listed addresses: the light client’s own count, or the kernel’s range', () => {
     const localAddresses = ['10.0.0.1', '10.0.0.2'];
     assert.equal(maxOf('generatorPorts', remote({ load: { localAddresses, connections: 100 } })), 2 * 30_768);
@@ -148,7 +162,7 @@ describe('a stack that is up', () => {
     kind: 'up' as const,
     workers: 2,
     plannedFor: 10_000,
-    starts: { nginx: false, redis: false, pm2: false },
+    starts: { nginx: false, redis: 0, pm2: false },
   };
 
   it('holds what it was planned for, and somewhat more', () => {
@@ -198,7 +212,7 @@ describe('diagnosis', () => {
   it('names programs that are missing and would be started', () => {
     const machine = { missing: ['nginx' as const, 'redis-server' as const, 'pm2' as const] };
     assert.deepEqual(diagnose(situation({ machine })).missing, ['nginx', 'redis-server', 'pm2']);
-    const starts = { nginx: true, redis: false, pm2: true };
+    const starts = { nginx: true, redis: 0, pm2: true };
     assert.deepEqual(diagnose(situation({ machine, deployment: { starts } })).missing, ['nginx', 'pm2']);
     assert.deepEqual(diagnose(remote({ machine })).missing, []);
   });
@@ -212,4 +226,20 @@ describe('diagnosis', () => {
       ['systemFiles', 'generatorFiles'],
     );
   });
+});
+
+it('pings take CPU: less with a longer interval, with fewer parts on this machine, and with more cores', () => {
+  // 87 µs of a worker, 47 of nginx and 42 of the generator for each ping, every 25 s, on two cores.
+  assert.equal(maxOf('pings', situation()), 284_090);
+  assert.equal(maxOf('pings', situation({ machine: { cores: 8 } })), 4 * 284_091 - 1);
+  const embedded = { profile: 'embedded' as const, workers: 1, starts: { nginx: false, redis: 0, pm2: true } };
+  assert.equal(maxOf('pings', situation({ deployment: embedded })), Math.floor(50 / 129e-6));
+  assert.equal(maxOf('pings', remote()), undefined, 'the server elsewhere decides how often it pings');
+  const large = situation({ load: { connections: 500_000 } });
+  assert.equal(limitOf('pings', large)?.raise, 'CAPACITY_PING_INTERVAL_MS=44000, or 4 cores');
+  const longer = situation({
+    load: { connections: 500_000 },
+    deployment: { ping: { intervalMs: 44_000, timeoutMs: 1 } },
+  });
+  assert.equal(maxOf('pings', longer), 500_000);
 });

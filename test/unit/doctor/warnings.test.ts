@@ -6,14 +6,25 @@ import { remote, situation } from '../../helpers/situation.ts';
 const names = (...args: Parameters<typeof situation>) => findWarnings(situation(...args)).map(({ name }) => name);
 const raises = (...args: Parameters<typeof situation>) => findWarnings(situation(...args)).map(({ raise }) => raise);
 
-it('has nothing to say of 32,000 at 500/s, and of 100,000 at 1,000/s', () => {
+it('has nothing to say of 32,000 at 500/s, and of 100,000 at 800/s', () => {
   assert.deepEqual(names(), []);
-  const load = { connections: 100_000, ratePerSec: 1000, broadcasts: { bytes: 1000, intervalSeconds: 6 } };
+  const load = { connections: 100_000, ratePerSec: 800, broadcasts: { bytes: 1000, intervalSeconds: 6 } };
   assert.deepEqual(names({ load }), []);
 });
 
 it('a rate beyond the cores', () => {
-  assert.deepEqual(raises({ load: { ratePerSec: 2500 } }), ['RATE=1052, or 5 cores']);
+  const beside = ', or a longer CAPACITY_PING_INTERVAL_MS';
+  assert.deepEqual(raises({ load: { ratePerSec: 2500 } }), [`RATE=1223, or 4 cores${beside}`]);
+  assert.deepEqual(raises({ load: { ratePerSec: 2500, connections: 10_000 } }), ['RATE=1330, or 4 cores']);
+  const large = { connections: 252_000, ratePerSec: 525, broadcasts: null };
+  assert.deepEqual(raises({ load: large }), [`RATE=155, or 3 cores${beside}`]);
+  assert.deepEqual(
+    names({
+      load: large,
+      deployment: { ping: { intervalMs: 120_000, timeoutMs: 20_000 }, proxyReadTimeoutSeconds: 280 },
+    }),
+    [],
+  );
   assert.deepEqual(findWarnings(remote({ load: { ratePerSec: 2500 } })), []);
 });
 

@@ -52,6 +52,17 @@ test('follows a connection that is tried again, lost, restored and closed', () =
   assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: {}, ended, returned: 1 });
 });
 
+test('a connection that is back and opens another namespace has returned once, whichever is reported first', () => {
+  const accounts = new Accounts();
+  const account = fresh();
+  accounts.begin(account);
+  accounts.opened(account);
+  accounts.ended(account, 'transport close');
+  accounts.opened(account);
+  accounts.returned(account);
+  assert.deepEqual([accounts.read().alive, accounts.read().ended, accounts.read().returned], [1, {}, 1]);
+});
+
 test('one that is closed before it opens has failed; one that never began was not asked for', () => {
   const accounts = new Accounts();
   const [begun, never] = [fresh(), fresh()];

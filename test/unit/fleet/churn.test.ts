@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client.ts';
-import { addOpenings } from '../../../plugin/fleet/merge.ts';
 import { ConnectionTable } from '../../../plugin/fleet/process/connection-table.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
 import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
+import { addSeries } from '../../../protocol/add-series.ts';
 
 const SECOND_US = 1_000_000;
 const DAY_US = 86_400 * SECOND_US;
@@ -67,5 +67,5 @@ it('of processes with intervals of different length, too', () => {
   const long = { startedAtUs: 0, intervalUs: 40_000, counts: [1, 0, 2] };
   const short = { startedAtUs: 20_000, intervalUs: 20_000, counts: [4, 8, 16, 0, 32] };
   // 20 to 40 ms, 40 to 60, 60 to 80, and 100 to 120.
-  assert.deepEqual(addOpenings([long, short]), { startedAtUs: 0, intervalUs: 40_000, counts: [5, 24, 34] });
+  assert.deepEqual(addSeries([long, short]), { startedAtUs: 0, intervalUs: 40_000, counts: [5, 24, 34] });
 });

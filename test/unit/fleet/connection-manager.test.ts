@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type Client, type ClientSink, NO_SESSIONS } from '../../../plugin/fleet/client.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
+import { ConnectSeries } from '../../../plugin/fleet/process/connect-series.ts';
 import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
@@ -46,6 +47,7 @@ function idleConnections() {
     sightings: new Sightings(new Ledger()),
     connectTimes: new ConnectTimes(),
     openSeries: new OpenSeries(0),
+    connectSeries: new ConnectSeries(0),
     messages: new RepeatedMessages({ index: 0, of: 1 }),
     pacer: { add: (leave: () => void) => void leaves.push(leave) } as Pacer,
     answer: (answer) => void answers.push(answer),

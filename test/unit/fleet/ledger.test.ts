@@ -27,6 +27,7 @@ test('a broadcast that reached everybody has no losses, and its latencies are ex
       expected: 4,
       received: 4,
       earlyByUs: 0,
+      receivers: row.receivers,
       firstUs: 100,
       lastUs: 130,
       latencyUs: undefined,
@@ -36,6 +37,20 @@ test('a broadcast that reached everybody has no losses, and its latencies are ex
   assert.equal(decodeHistogram(local).totalCount, 2);
   assert.equal(decodeHistogram(local).maxValue, 120);
   assert.equal(decodeHistogram(cross).maxValue, 130);
+});
+
+test('broadcasts that went to the same connections show it', () => {
+  const ledger = ledgerOf(4);
+  const slots = [
+    [0, 2],
+    [2, 0],
+    [1, 3],
+    [0, 1, 2],
+  ];
+  for (const [index, to] of slots.entries()) for (const slot of to) ledger.receive(slot, index + 1, 'w0', 4100);
+  const [first, second, third, fourth] = slots.map((_, index) => ledger.freeze(order(index + 1)).receivers);
+  assert.equal(first, second);
+  assert.equal(new Set([first, third, fourth]).size, 3);
 });
 
 test('a copy was lost while connected if a later broadcast arrived before the connection ended', () => {

@@ -1,6 +1,7 @@
 /** Every frame with an own event stands in one column: what the light client reads, as a fleet process counts it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ConnectSeries } from '../../../plugin/fleet/process/connect-series.ts';
 import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
@@ -28,6 +29,7 @@ test('one frame of each kind stands in its column, and the columns add up', () =
     sightings,
     connectTimes: new ConnectTimes(),
     openSeries: new OpenSeries(0),
+    connectSeries: new ConnectSeries(0),
     messages: new RepeatedMessages({ index: 0, of: 1 }),
     pacer: { add: () => {}, close: () => {} } as never,
     answer: () => {},

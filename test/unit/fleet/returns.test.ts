@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { type Client, NO_SESSIONS, type RecoverableSession } from '../../../plugin/fleet/client.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
+import { ConnectSeries } from '../../../plugin/fleet/process/connect-series.ts';
 import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
@@ -48,6 +49,7 @@ class Bench {
       sightings: new Sightings(ledger),
       connectTimes: new ConnectTimes(),
       openSeries: new OpenSeries(0),
+      connectSeries: new ConnectSeries(0),
       messages: new RepeatedMessages({ index: 0, of: 1 }),
       pacer: { add: (leave: () => void) => leave() } as Pacer,
       answer: (answer) => void this.answers.push(answer),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
-import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
+import { FINALIZED, Sightings } from '../../../plugin/fleet/process/sightings.ts';
 
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
 const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10 };
@@ -11,10 +11,13 @@ function processWith(members: number) {
   const ledger = new Ledger(PLAN);
   const sightings = new Sightings(ledger);
   for (let slot = 0; slot < members; slot++) ledger.joined(slot, '', '', 0);
-  const receive = (slot: number, id: string, atUs: number) =>
-    ledger.receive(slot, sightings.numberOf(id, atUs, COPY), '', atUs, COPY);
+  const receive = (slot: number, id: string, atUs: number) => {
+    const number = sightings.numberOf(id, atUs, COPY);
+    if (number === FINALIZED) ledger.receiveLate();
+    else ledger.receive(slot, number, '', atUs, COPY);
+  };
   const freeze = (id: string, sentAtUs: number) =>
-    ledger.freeze({ seq: sightings.finalize(id, sentAtUs), room: '', sentAtUs, intendedAtUs: sentAtUs });
+    ledger.finalize({ seq: sightings.finalize(id, sentAtUs), room: '', sentAtUs, intendedAtUs: sentAtUs });
   return { ledger, sightings, receive, freeze };
 }
 
@@ -78,6 +81,33 @@ test('rows have a bound; what comes when it is reached is remembered as not coun
   sightings.finalize('id 0', 0);
   receive(0, 'one more', 100);
   assert.equal(sightings.report().ids.at(-1)?.counted, true);
+});
+
+test('what is given up is outside, with the copies that come later; the id of what is finalized stays known', () => {
+  const { ledger, sightings, receive, freeze } = processWith(2);
+  sightings.watch(true);
+  for (const id of ['ours', 'theirs']) receive(0, id, 10);
+  ledger.discard(sightings.discard('theirs'));
+  assert.equal(freeze('ours', 5).received, 1);
+  assert.deepEqual(sightings.report().ids, []);
+  for (const id of ['ours', 'theirs']) receive(1, id, 20);
+  assert.deepEqual(sightings.report().ids, []);
+  const { late, neverOrdered, open, received } = ledger.totals();
+  assert.deepEqual([late, neverOrdered, open, received], [1, 2, 0, 4]);
+});
+
+test('one that never came is placed among those that were finalized before', () => {
+  const { ledger, sightings, receive, freeze } = processWith(2);
+  sightings.watch(true);
+  receive(0, 'a', 10);
+  receive(1, 'a', 10);
+  receive(1, 'c', 30);
+  for (const slot of [0, 1]) ledger.left(slot, 40);
+  freeze('a', 5);
+  freeze('c', 25);
+  const { lostConnected, lostDisconnected } = freeze('b', 20);
+  // Only the second got a later one.
+  assert.deepEqual([lostConnected, lostDisconnected], [1, 1]);
 });
 
 test('memory stays bounded when ids come all the time', () => {

@@ -4,12 +4,13 @@ import { it } from 'node:test';
 import { METRICS } from '../../../plugin/engine/metrics.ts';
 import { addMetrics, runMetrics } from '../../../plugin/hook/metrics.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
 /** Of a run in which everything was measured. */
 function stats() {
   const added = { counters: {}, rates: {}, summaries: {} as Record<string, Record<string, number>> };
-  const result = resultWithMessages();
+  const result = { ...resultWithMessages(), fault: plannedFault() };
   const { perConnectionBytes } = result.memory;
   Object.assign(perConnectionBytes, {
     kernelTcp: perConnectionBytes.systemUsed,

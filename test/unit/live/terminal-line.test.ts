@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
-import { hasLiveTerminal } from '../../../plugin/hook/terminal.ts';
+import { hasLiveTerminal } from '../../../plugin/conduct/terminal.ts';
 import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/live/terminal-line.ts';
 import { Screen } from '../../helpers/screen.ts';
 

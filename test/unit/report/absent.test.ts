@@ -32,7 +32,7 @@ function outside() {
       plateaus: [{ connections: 0 }, { connections: 5000 }],
       absent: { workerRss: 'none of its processes is known on this machine' },
     },
-    capacity: { seedTheoreticalMax: null, memoryLimited: null, limits: [], lowest: null },
+    capacity: { seedTheoreticalMax: null, memoryLimited: null, pings: null, limits: [], unknown: [], lowest: null },
     stages: [
       { name: 'ramp', t: 1 },
       { name: 'plateau', t: 10 },
@@ -44,7 +44,7 @@ function outside() {
 
 describe('without a control port', () => {
   it('the console claims what was measured, and says what was not', () => {
-    const text = renderConsole(outside(), { color: false, width: 120 });
+    const text = renderConsole(outside(), { color: false, width: 120, verbose: true });
     assert.match(
       text,
       /5,000 connections held for 20 s \(WebSocket-only clients\) · memory, CPU and delivery were not measured: no control port/,

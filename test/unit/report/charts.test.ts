@@ -3,10 +3,14 @@ import { describe, it } from 'node:test';
 import { clock, clockStep, short } from '../../../report/charts/axes.ts';
 import { countBars } from '../../../report/charts/bars.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../../../report/charts/broadcasts.ts';
+import { connectTimeByConnections, connectTimeOverTime } from '../../../report/charts/connecting.ts';
+import type { Readout } from '../../../report/charts/draw.ts';
 import { memoryFit } from '../../../report/charts/memory-fit.ts';
 import { cpuOverTime, memoryOverTime } from '../../../report/charts/over-time.ts';
 import { oneWayPercentiles } from '../../../report/charts/percentiles.ts';
+import { curvesReadout } from '../../../report/charts/readout.ts';
 import { timeline } from '../../../report/charts/timeline.ts';
+import { workersOverTime } from '../../../report/charts/workers.ts';
 import { readResult } from '../../../report/read.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -115,7 +119,99 @@ describe('charts of broadcasts', () => {
     assert.equal(roundTripsByBroadcast(result), null);
     result.latency.roundTripHalfMs.eachMs = { underLoad: [10, 12, 11], single: [0.4, 0.5] };
     const svg = roundTripsByBroadcast(result)?.wide;
-    assert.ok(marks(svg, 'orange') >= 4 && marks(svg, 'blue') >= 3);
+    assert.ok(marks(svg, 'orange') >= 3 && marks(svg, 'blue') >= 2);
+    result.latency.roundTripHalfMs.publishers = { underLoad: ['w0', 'w1', 'w0'], single: ['w0', 'w0'] };
+    const { legend, readout } = roundTripsByBroadcast(result) ?? {};
+    assert.deepEqual(
+      legend?.map(({ name }) => name),
+      ['Under load, by w0', 'Under load, by w1', 'Unloaded'],
+    );
+    assert.deepEqual(readout?.series[1]?.values, [null, 12, null], 'each by its own worker');
+  });
+});
+
+describe('the values of a chart', () => {
+  const text = ({ at, labels, series }: Readout) => ({ at, labels, values: series.map(({ values }) => values) });
+
+  it('are those of the densest curve’s points, with the nearest of the others, and none in a gap', () => {
+    const curve = (points: [number, number][]) => ({ name: '', color: '', unit: '', points });
+    const curves = [
+      curve([
+        [0, 1],
+        [5, Number.NaN],
+        [10, 3.00004],
+      ]),
+      curve([[10.5, 12345.6]]),
+    ];
+    const readout = curvesReadout({ left: 0, right: 0, from: 0, to: 20 }, curves, (x) => `${x} s`);
+    assert.deepEqual(text(readout), {
+      at: [0, 0.5],
+      labels: ['0 s', '10 s'],
+      values: [
+        [1, 3],
+        [null, 12346],
+      ],
+    });
+  });
+
+  it('name the time and the stage, and each broadcast', () => {
+    const { readout } = cpuOverTime(measured) ?? {};
+    assert.ok(readout?.labels.some((label) => /^\d:\d\d, broadcasts$/.test(label)));
+    assert.equal(readout?.series[0]?.values.length, readout?.at.length);
+    assert.equal(broadcastTimes(perfectResult())?.readout?.labels[0], 'broadcast 1, 1:30');
+    assert.equal(broadcastTimes(measured)?.readout?.labels[0], 'broadcast 1');
+  });
+});
+
+describe('connecting over time', () => {
+  const overTime = {
+    intervalSeconds: 1,
+    t: [10, 11, 12, 13],
+    opened: [5, 5, 0, 5],
+    meanMs: [2, 3, null, 4],
+    slowestMs: [4, 6, null, 8],
+    failed: [0, 0, 0, 0],
+    ended: [0, 0, 0, 0],
+  };
+  const resultOf = (changes: object = {}) => {
+    const result = perfectResult();
+    result.connections.overTime = { ...overTime, ...changes };
+    result.samples = [0, 1, 2, 3].map((index) => ({ t: 10 + index, connections: 5 * index }));
+    return result;
+  };
+
+  it('has a panel of errors only where there were some, and is nothing in older results', () => {
+    assert.equal(connectTimeOverTime(perfectResult()), null);
+    assert.equal(marks(connectTimeOverTime(resultOf())?.wide, 'red'), 0);
+    const failing = connectTimeOverTime(resultOf({ failed: [0, 7, 0, 0] }));
+    assert.equal(failing?.title, 'Connect time and errors over time');
+    assert.ok(marks(failing?.wide, 'red') > 0);
+  });
+
+  it('against connections: a point for each second in which some opened', () => {
+    assert.deepEqual(connectTimeByConnections(resultOf())?.readout?.labels, [
+      '0 connections',
+      '5 connections',
+      '15 connections',
+    ]);
+  });
+});
+
+describe('workersOverTime', () => {
+  const worker = (name: string, percent: number) => ({
+    worker: name,
+    process: { t: [0, 1], rssBytes: [1e8, 2e8], cpuPercent: [null, percent] },
+    eventLoop: { t: [1, 2], delayP99Ms: [1, 2], delayMaxMs: [percent, percent] },
+  });
+
+  it('has a curve for each worker, and of many the extremes', () => {
+    const names = (count: number) => {
+      const workers = Array.from({ length: count }, (_, index) => worker(`w${index}`, index));
+      return workersOverTime({ ...perfectResult(), workersOverTime: workers })?.legend.map(({ name }) => name);
+    };
+    assert.deepEqual(names(2), ['w0', 'w1']);
+    assert.deepEqual(names(20), ['Highest of all', 'Median', 'Lowest of all']);
+    assert.equal(names(0), undefined);
   });
 });
 

@@ -4,6 +4,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { type ComparedFigure, compare, type RunSet } from '../../../report/compare/compare.ts';
 import { describeAnswer, headlineOf } from '../../../report/compare/text.ts';
 import { FIGURES, valueAt } from '../../../report/figures.ts';
+import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
 const ONE_WAY = 'latency.oneWayMs.p50';
@@ -20,6 +21,7 @@ const latencyRuns = (name: string, ...p50s: number[]): RunSet => ({
   results: p50s.map((p50) =>
     run(({ latency }) => {
       if (latency.oneWayMs) latency.oneWayMs.p50 = p50;
+      latency.intervals = null;
     }),
   ),
 });
@@ -45,7 +47,7 @@ const answers = (sets: RunSet[], path: string) => figure(sets, path).differences
 
 describe('compare', () => {
   it('every figure is a key of the result document', () => {
-    const [quiet, busy] = [perfectResult(), resultWithMessages()];
+    const [quiet, busy] = [perfectResult(), { ...resultWithMessages(), fault: plannedFault() }];
     for (const { path } of FIGURES) {
       assert.equal(typeof (valueAt(quiet, path) ?? valueAt(busy, path)), 'number', path);
     }
@@ -91,6 +93,19 @@ describe('compare', () => {
       detectable: null,
       noise: null,
     });
+  });
+
+  it('latencies of one run each are known by their broadcasts: only several times as much is a difference', () => {
+    const one = (p50: number): RunSet => {
+      const set = latencyRuns('one', p50);
+      const interval = { p50: { low95: p50 * 0.9, high95: p50 * 1.1 }, p99: null };
+      for (const { latency } of set.results) latency.intervals = { oneWayMs: interval, completionMs: interval };
+      return set;
+    };
+    assert.deepEqual(answers([one(50), one(90)], ONE_WAY), ['no-difference']);
+    assert.deepEqual(answers([one(50), one(400)], ONE_WAY), ['worse']);
+    const compared = figure([one(50), one(90)], ONE_WAY);
+    assert.match(describeAnswer(compared, 1).note, /only 2 times as much would be \(broadcasts of single runs\)/);
   });
 
   it('a difference that the calibration does not vouch for is none, however sure', () => {

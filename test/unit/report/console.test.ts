@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
-import { renderConsole } from '../../../report/console/console.ts';
+import { renderAnswer, renderConsole } from '../../../report/console/console.ts';
 import { perfectBatch, perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
 function render(result: Result, width = 100): string {
-  return renderConsole(resultSchema.parse(result), { color: false, width });
+  return renderConsole(resultSchema.parse(result), { color: false, width, verbose: true });
 }
 
 /** Compares with test/fixtures/console-<name>.txt; `UPDATE_GOLDEN=1` writes it. */
@@ -99,9 +99,11 @@ test('an imperfect run shows every imperfect batch, first', () => {
 test('an interrupted run of a stock engine claims nothing', () => {
   const text = render(earlyResult(), 80);
   assertGolden('early', text);
-  const [first, second] = text.split('\n');
-  assert.match(first ?? '', /^INVALID .*INCOMPLETE.*EMBEDDED PROFILE/);
-  assert.match(second ?? '', /No headline figure/);
+  assert.match(text, /^INCOMPLETE.*\n? *.*EMBEDDED PROFILE/);
+  assert.match(
+    text,
+    /^No result: this measurement cannot be trusted\n {2}Measurement: INVALID, for the reasons above$/m,
+  );
   assert.match(text, /Not measured: this engine does not report which broadcasts arrive/);
   for (const quotable of ['held', 'KB each', 'Capacity', 'Memory per connection', 'NaN', 'null', 'undefined']) {
     assert.ok(!text.includes(quotable), quotable);
@@ -147,7 +149,7 @@ test('a line that may not be quoted is in no headline, gives no capacity, and is
 test('memory in service is quoted only where it has a line of its own', () => {
   const result = perfectResult();
   Object.assign(result.memory.inService?.perConnectionBytes.workerPss as object, { doubt: 'wide' });
-  assert.match(render(result), /14\.6 KB each \(Workers PSS\)/);
+  assert.match(render(result), /16\.6 KB per connection at rest \(workers 14\.6, nginx 2\.0\)/);
 });
 
 test('the whole machine is shown only where it is more than its noise', () => {
@@ -159,10 +161,27 @@ test('the whole machine is shown only where it is more than its noise', () => {
   assert.match(text, /Not to be quoted: Whole machine: no rise beyond its noise\./);
 });
 
+test('the summary is about 20 lines, ends with the answer, and has no tables unless asked for', () => {
+  for (const result of [perfectResult(), imperfectResult(), resultWithMessages()]) {
+    const lines = renderConsole(result, { color: false, width: 100, files: 'Result: result.json' }).split('\n');
+    assert.ok(lines.length <= (result.verdict.reasons.length > 0 ? 29 : 22), String(lines.length));
+    assert.match(lines.at(-1) ?? '', /^ {2}Measurement: /);
+    assert.ok(!lines.some((line) => /^Batch|^Latency \(ms\)/.test(line)));
+  }
+});
+
+test('what failed stands above everything else of the answer', () => {
+  const text = renderAnswer(imperfectResult(), { color: false, width: 100 });
+  assert.match(
+    text,
+    /^Failed: 3 connections failed \(ECONNREFUSED 2, http_502 1\), threshold 0; delivery 99\.99 % of\s+members,\s+threshold\s+100 %;/m,
+  );
+});
+
 test('colour only when asked for, and then the same text', () => {
   const result = imperfectResult();
   const plain = render(result);
-  const colored = renderConsole(result, { color: true, width: 100 });
+  const colored = renderConsole(result, { color: true, width: 100, verbose: true });
   assert.equal(stripVTControlCharacters(plain), plain);
   assert.notEqual(colored, plain);
   assert.equal(stripVTControlCharacters(colored), plain);
@@ -170,7 +189,7 @@ test('colour only when asked for, and then the same text', () => {
 
 test('messages of clients have a table of their own, and their cost is in the place of the idle CPU', () => {
   const text = render(resultWithMessages());
-  assert.match(text, /· all messages of clients acknowledged, p95 8\.75 ms/);
+  assert.match(text, /^ {2}all messages of clients acknowledged, p95 8\.75 ms$/m);
   const section = text.slice(text.indexOf('Messages of clients\n'), text.indexOf('Message performance'));
   assert.match(section, /Due +120,000 {2}on 5,000 connections/);
   assert.match(section, /Rate in the hold +5,000\.0 {2}messages\/s, 750,000 events\/s, over 10 s/);
@@ -208,4 +227,12 @@ test('a whole machine that moved more than all layers together is no check on th
   assert.ok(result.memory.sum);
   result.memory.sum.systemHigh95 = 99_000;
   assert.match(unwrapped(result), /varied too much for a comparison/);
+});
+
+test('several servers are named with their clients; of one, there is nothing to say', () => {
+  const result = perfectResult();
+  result.connections.perServer = { chat: 5001 };
+  assert.doesNotMatch(render(result), /Servers/);
+  result.connections.perServer = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`chat-${n}`, 600 + n]));
+  assert.match(render(result, 200), /Servers +8 +clients by their admin UI: chat-0 600, .*chat-5 605, 2 more\n/);
 });

@@ -5,7 +5,7 @@ import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-const PLAIN = { color: false, width: 100 };
+const PLAIN = { color: false, width: 100, verbose: true };
 
 it('a headline counts those that were alive through the broadcasts', () => {
   const result = perfectResult();

@@ -85,9 +85,11 @@ describe('renderHtml', () => {
     assert.ok(markup.length < 3_000_000, `${markup.length}`);
   });
 
-  it('begins with the verdict, then the figures that get quoted', () => {
+  it('begins with the outcome and the verdict, then the figures that get quoted', () => {
     const text = textOf(renderHtml(perfectResult()));
-    const order = ['VALID', '5,000', '14.6', '95 % interval', '55.5', '100'].map((part) => text.indexOf(part));
+    const order = ['Passed', '5,000', 'VALID', 'Connections held', 'Time to reach', '55.5', 'Coverage'].map((part) =>
+      text.indexOf(part),
+    );
     assert.ok(!order.includes(-1), String(order));
     assert.deepEqual(
       order,
@@ -110,7 +112,10 @@ describe('renderHtml', () => {
   it('quotes memory at rest and in service, and of a line that may not be quoted the reason', () => {
     const result = perfectResult();
     const headline = (text: string) => text.slice(text.indexOf('Memory per connection'), text.indexOf('Time to reach'));
-    assert.match(headline(textOf(renderHtml(result))), /14\.6\s+KB[\s\S]* at rest; 17\.7 KB in service/);
+    assert.match(
+      headline(textOf(renderHtml(result))),
+      /19\.7\s+KB\s+in service: Workers 17\.7, nginx 2\.0; 16\.6 KB at rest/,
+    );
     Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'grows' });
     result.capacity.memoryLimited = null;
     const text = textOf(renderHtml(result));
@@ -140,11 +145,16 @@ describe('renderHtml', () => {
       'CPU by layer over time',
       'One-way latency of every receiver, by percentile',
       'When each broadcast reached its first and its last receiver',
-      'Coverage of each broadcast',
       'Connections of each worker',
     ]) {
       assert.ok(titles.includes(title), `${title} in ${titles.join('; ')}`);
     }
+    const coverage = 'Coverage of each broadcast';
+    assert.ok(!titles.includes(coverage), 'a sentence says that all is 100 %');
+    const lossy = structuredClone(measured);
+    Object.assign(lossy.delivery?.batches[0] as object, { received: 0 });
+    Object.assign(lossy.delivery as object, { received: 1 });
+    assert.ok(renderHtml(lossy).includes(`aria-label="${coverage}"`));
     assert.equal(markup.match(/class="chart narrow"/g)?.length, markup.match(/class="chart wide"/g)?.length);
   });
 

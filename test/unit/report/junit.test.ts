@@ -34,13 +34,13 @@ describe('junit.xml', () => {
     const suite = suiteOf(perfectResult());
     assert.deepEqual(
       [suite['@tests'], suite['@failures'], suite['@errors'], suite['@time']],
-      ['1', '0', '0', '120.000'],
+      ['5', '0', '0', '120.000'],
     );
   });
 
   it('has a case for each threshold: a missed one fails, unless it is not strict', () => {
     const suite = suiteOf({ ...perfectResult(), thresholds });
-    assert.deepEqual([suite['@tests'], suite['@failures'], suite['@skipped']], ['4', '1', '1']);
+    assert.deepEqual([suite['@tests'], suite['@failures'], suite['@skipped']], ['7', '1', '1']);
     const failed = suite.cases.find((one) => 'failure' in one);
     assert.equal(failed?.['@name'], 'socketio.broadcast.latency.p99 < 10');
   });
@@ -57,7 +57,7 @@ describe('junit.xml', () => {
   it('is an error for INVALID, which makes no threshold pass', () => {
     const reasons = [{ code: 'WORKER_RESTARTED', message: 'w0' }];
     const suite = suiteOf({ ...perfectResult(), thresholds, verdict: { status: 'INVALID', reasons } });
-    assert.deepEqual([suite['@tests'], suite['@failures'], suite['@errors'], suite['@skipped']], ['4', '0', '1', '3']);
+    assert.deepEqual([suite['@tests'], suite['@failures'], suite['@errors'], suite['@skipped']], ['2', '0', '1', '1']);
   });
 
   it('takes markup and characters that XML has not for text', () => {
@@ -67,7 +67,7 @@ describe('junit.xml', () => {
     result.verdict = { status: 'SUSPECT', reasons: [{ code: 'X', message: nasty }] };
     const suite = suiteOf({ ...result, thresholds: [{ expression: nasty, met: true, strict: true }] });
     assert.equal(suite['@name'], 'socketio-capacity: "><failure/>&[31m]]>');
-    assert.equal(suite.cases.length, 2);
-    assert.ok(!('failure' in (suite.cases[1] as object)));
+    assert.equal(suite.cases.length, 6);
+    assert.ok(!suite.cases.slice(1).some((one) => 'failure' in one));
   });
 });

@@ -43,7 +43,11 @@ describe('a result of a version that did not describe its layers', () => {
   const older = { ...olderResult(), samples };
 
   it('is shown with its keys as words', () => {
-    for (const text of [renderConsole(older, { color: false, width: 100 }), renderMarkdown(older), renderHtml(older)]) {
+    for (const text of [
+      renderConsole(older, { color: false, width: 100, verbose: true }),
+      renderMarkdown(older),
+      renderHtml(older),
+    ]) {
       assert.match(text, /worker heap used/);
       assert.match(text, /nginx/);
     }

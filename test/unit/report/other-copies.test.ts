@@ -9,7 +9,7 @@ import { perfectResult } from '../../helpers/results.ts';
 it('are named with their count', () => {
   const result = perfectResult();
   Object.assign(result.delivery ?? {}, { wrongSize: 7, neverOrdered: 12_345 });
-  const console = renderConsole(result, { color: false, width: 100 });
+  const console = renderConsole(result, { color: false, width: 100, verbose: true });
   assert.match(console, /Wrong size +7 +payload of another length/);
   assert.match(console, /Never ordered +12,345 /);
   assert.match(renderMarkdown(result), /\| Wrong size\s+\| 7\s+\|/);
@@ -17,7 +17,10 @@ it('are named with their count', () => {
 });
 
 it('are left out of a report without any', () => {
-  for (const text of [renderConsole(perfectResult(), { color: false, width: 100 }), renderHtml(perfectResult())]) {
+  for (const text of [
+    renderConsole(perfectResult(), { color: false, width: 100, verbose: true }),
+    renderHtml(perfectResult()),
+  ]) {
     assert.doesNotMatch(text, /Wrong size|Never ordered|Unreadable/);
   }
 });

@@ -39,7 +39,7 @@ it('a table of readings has a limit, and the newest in it', () => {
 
 describe('a run of waves', () => {
   const forms = {
-    console: (result: Result) => renderConsole(result, { color: false, width: 120 }),
+    console: (result: Result) => renderConsole(result, { color: false, width: 120, verbose: true }),
     Markdown: renderMarkdown,
     HTML: renderHtml,
   };

@@ -25,7 +25,7 @@ test('every report names what was counted, and what its latencies count from', (
     Object.assign(result.delivery, { source: 'own event', event: 'chat message', publisher: null, outside: 7 });
     result.latency.from = from;
     const plain = (text: string) => text.replaceAll(/&#39;|’/g, "'").replaceAll(/\s+/g, ' ');
-    const console = plain(renderConsole(result, { color: false, width: 100 }));
+    const console = plain(renderConsole(result, { color: false, width: 100, verbose: true }));
     for (const text of [console, plain(renderHtml(result)), plain(renderMarkdown(result))]) {
       assert.match(text, SAYS[from], from);
       assert.match(text, /Counted: .{0,2}chat message.{0,2}, published by the server itself/);

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 
-/** Standard normal, from a sequence of its own. */
+/** Standard normal, from a sequence of its own (mulberry32: neighbours in a linear congruential one are not independent). */
 function normals(seed: number): () => number {
   let state = seed;
   const uniform = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return (state + 0.5) / 2 ** 32;
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return (((mixed ^ (mixed >>> 14)) >>> 0) + 0.5) / 2 ** 32;
   };
   return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
 }
@@ -31,7 +33,7 @@ describe('intervals of clusters', () => {
     ];
     for (const { what, clusters, quantile, truth, shift } of cases) {
       const normal = normals(clusters);
-      const repeats = 200;
+      const repeats = 500;
       let covered = 0;
       for (let repeat = 0; repeat < repeats; repeat++) {
         const drawn = Array.from({ length: clusters }, () => copies(shift(normal()), normal));

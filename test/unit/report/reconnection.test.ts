@@ -19,7 +19,11 @@ function reconnecting(): Result {
 
 it('drops, returns and what was missed are in console, Markdown and HTML', () => {
   const result = reconnecting();
-  const texts = [renderConsole(result, { width: 400, color: false }), renderMarkdown(result), renderHtml(result)];
+  const texts = [
+    renderConsole(result, { width: 400, color: false, verbose: true }),
+    renderMarkdown(result),
+    renderHtml(result),
+  ];
   for (const text of texts) {
     assert.match(text, NOTE);
     assert.match(text, /Missed[^\d]*18/);

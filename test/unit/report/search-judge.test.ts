@@ -1,7 +1,7 @@
 /** Whether a level held, and what broke it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseUntil } from '../../../plugin/cli/search/until.ts';
+import { parseConditions } from '../../../plugin/cli/conditions.ts';
 import { type ReasonCode, VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { evidenceOf } from '../../../report/search/evidence.ts';
@@ -20,7 +20,7 @@ function withReasons(codes: ReasonCode[], change: (result: Result) => void = () 
 }
 
 function until(...texts: string[]) {
-  const { conditions, problems } = parseUntil(texts);
+  const { conditions, problems } = parseConditions(texts);
   assert.deepEqual(problems, []);
   return { until: conditions, vary: 'connections' as const };
 }
@@ -131,7 +131,7 @@ describe('a level', () => {
 
 describe('a condition', () => {
   it('is refused with the nearest key when it names none of the result, all together', () => {
-    const { conditions, problems } = parseUntil([
+    const { conditions, problems } = parseConditions([
       'latency.oneWay.p99 > 500',
       'coverage < 1',
       'cpu.worker.idlePercent >= 20',

@@ -2,26 +2,30 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sizingOf } from '../../../report/search/sizing.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { perfectResult, resultWithPings } from '../../helpers/results.ts';
 
 const MB = 1024 ** 2;
 
 it('follows from what was held, from memory and from CPU, each with the headroom, and names what decides', () => {
-  const sizing = sizingOf(perfectResult(), true, 0.3);
+  const sizing = sizingOf(resultWithPings(), true, 0.3);
   assert.ok(sizing);
   assert.equal(sizing.decides, 'held');
   assert.deepEqual([sizing.perMachine, sizing.atMost], [3500, false]);
   assert.equal(sizingOf(perfectResult(), false, 0.3)?.atMost, true);
   const [held, memory, cpu] = sizing.walls;
-  assert.deepEqual([held?.max, held?.assumption], [5000, 'The search held 5,000 connections']);
+  assert.deepEqual([held?.max, held?.assumption], [5000, '5,000 connections were held']);
   // About 110 MB of workers and 9 MB of nginx; 18,140 bytes in service and 2,000 of nginx.
   assert.ok(Math.abs((memory?.max ?? 0) / (((8192 - 119) * MB) / 20_140) - 1) < 0.03, String(memory?.max));
   assert.match(
     memory?.assumption ?? '',
     /^Each connection takes 19\.\d KB in service \(Workers PSS, nginx PSS\), and the processes 1\d\d\.\d MB/,
   );
-  // 2.3 + 0.4 + 0.1 % of a core for 5,000.
-  assert.equal(cpu?.max, Math.floor(2 / (0.028 / 5000)));
+  // 2.1 + 0.4 % of a core for 5,000.
+  assert.ok(Math.abs((cpu?.max ?? 0) - 400_000) <= 1);
+  assert.match(
+    cpu?.assumption ?? '',
+    /^Idle connections take 0\.005 cores per 1,000 with a ping every 25 s, and 1,000 connects/,
+  );
   assert.deepEqual(
     sizing.rows.map(({ users, machines }) => [users, machines]),
     [
@@ -32,21 +36,29 @@ it('follows from what was held, from memory and from CPU, each with the headroom
     ],
   );
   const [first] = sizing.rows;
-  assert.ok(Math.abs((first?.idleCores ?? 0) - (0.028 / 5000) * 3334) < 1e-9);
+  assert.ok(Math.abs((first?.idleCores ?? 0) - 0.000005 * 3334) < 1e-9);
   // 0.74 s per 1,000 connects, with 1.4 cores less those of idle connections.
-  assert.ok(Math.abs((first?.reconnectSeconds ?? 0) - (0.74 * 3.334) / (1.4 - 0.01867)) < 1e-3);
+  assert.ok(Math.abs((first?.reconnectSeconds ?? 0) - (0.74 * 3.334) / (1.4 - 0.01667)) < 1e-3);
 });
 
 it('says that more may be held where nothing broke, and lets memory decide where it is lower', () => {
   const result = perfectResult();
-  assert.match(
-    sizingOf(result, false, 0.3)?.walls[0]?.assumption ?? '',
-    /whether the machine holds more, it does not tell/,
-  );
+  assert.match(sizingOf(result, false, 0.3)?.walls[0]?.assumption ?? '', /whether the machine holds more is not known/);
   result.environment.memoryBytes = 200 * MB;
   const tight = sizingOf(result, true, 0.3);
   assert.equal(tight?.decides, 'memory');
   assert.ok((tight?.rows[0]?.memoryBytes ?? 0) <= 200 * MB * 0.7);
+});
+
+it('counts what a container may use', () => {
+  const result = perfectResult();
+  result.environment.limits.containerMemoryBytes = 200 * MB;
+  assert.equal(sizingOf(result, true, 0.3)?.decides, 'memory');
+  const slow = resultWithPings();
+  const cpu = (one: typeof slow) => sizingOf(one, true, 0.3)?.walls[2]?.max ?? 0;
+  const all = cpu(slow);
+  slow.environment.limits.cpuQuotaCores = 0.5;
+  assert.ok(Math.abs(cpu(slow) - all / 4) <= 1, `${cpu(slow)} of ${all}`);
 });
 
 it('claims nothing of a machine that was not seen, or of figures that are not there', () => {
@@ -61,7 +73,10 @@ it('claims nothing of a machine that was not seen, or of figures that are not th
   const sizing = sizingOf(blind, true, 0.3);
   assert.deepEqual(
     sizing?.walls.slice(1).map(({ assumption }) => assumption),
-    ['Memory was not measured: no control port', 'CPU was not measured: no control port'],
+    [
+      'Memory was not measured: no control port',
+      'The CPU of idle connections is not known: CPU was not measured: no control port',
+    ],
   );
   assert.deepEqual(sizing?.rows[0], {
     users: 10_000,
@@ -70,8 +85,8 @@ it('claims nothing of a machine that was not seen, or of figures that are not th
     idleCores: null,
     reconnectSeconds: null,
   });
-  const noisy = perfectResult();
-  if (noisy.cpu.worker) noisy.cpu.worker.idlePercent = null;
+  const noisy = resultWithPings();
+  if (noisy.cpu.worker) noisy.cpu.worker.idleConnectionsPercent = null;
   assert.equal(sizingOf(noisy, true, 0.3)?.walls[2]?.max, null);
   const empty = perfectResult();
   empty.connections.held = 0;

@@ -13,7 +13,7 @@ function reportsOf(server: Server): Record<string, string> {
   const result = perfectResult();
   result.environment.server = server;
   return {
-    console: renderConsole(result, { color: false, width: 100 }),
+    console: renderConsole(result, { color: false, width: 100, verbose: true }),
     html: renderHtml(result),
     markdown: renderMarkdown(result),
   };
@@ -23,10 +23,10 @@ describe('the server', () => {
   it('is named in each headline, and described in the environment', () => {
     const server: Server = { kind: 'untuned', tunings: { dropRequest: 'off' }, options: { pingInterval: '4321' } };
     const { console: lines, html, markdown } = reportsOf(server);
-    assert.match(lines ?? '', /^5,000 connections held by the untuned server \(WebSocket-only clients\)$/m);
+    assert.match(lines ?? '', /^ {2}5,000 connections held by the untuned server \(WebSocket-only clients\)$/m);
     assert.match(html ?? '', /the full target, made at 499 per second, by the untuned server/);
     assert.match(html ?? '', /pingInterval<\/th><td[^>]*>4321/);
-    assert.match(markdown ?? '', /^\*\*Verdict: VALID\.\*\* The figures are of the untuned server\.$/m);
+    assert.match(markdown ?? '', /^Measurement: \*\*VALID\*\*\. The figures are of the untuned server\.$/m);
     assert.match(markdown ?? '', /the untuned server, tuning dropRequest off, pingInterval 4321/);
   });
 
@@ -44,7 +44,7 @@ describe('collections that nobody counts', () => {
     const result = perfectResult();
     result.memory.collectionsCounted = false;
     for (const text of [
-      renderConsole(result, { color: false, width: 100 }),
+      renderConsole(result, { color: false, width: 100, verbose: true }),
       renderHtml(result),
       renderMarkdown(result),
     ]) {

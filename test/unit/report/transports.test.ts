@@ -52,7 +52,10 @@ describe('the transports', () => {
       assert.match(clientsOf(result) ?? '', text);
       const clients = (clientsOf(result) ?? '').replaceAll(',', '\\,?');
       for (const report of [renderMarkdown(result), renderHtml(result)]) assert.match(report, new RegExp(clients));
-      assert.match(renderConsole(result, { color: false, width: 400 }), new RegExp(`held .*\\(${clients}\\)`));
+      assert.match(
+        renderConsole(result, { color: false, width: 400, verbose: true }),
+        new RegExp(`held .*\\(${clients}\\)`),
+      );
     }
     const partly = perfectResult();
     partly.connections.compression = { asked: true, granted: 4000, byServer: true };

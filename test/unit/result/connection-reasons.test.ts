@@ -13,6 +13,11 @@ const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, faile
 const PROCESS = { pid: 1, index: 0, alive: true, answers: true, connections: 600, rssBytes: 0, cpuUs: 0 };
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
+function openedAtOnce(connections: number): EngineSnapshot['connecting'] {
+  const { connecting } = snapshot();
+  return { ...connecting, opened: { ...connecting.opened, counts: [connections] } };
+}
+
 /** A run of 600 virtual users that stay. */
 function evaluated(
   accounts: Partial<ConnectionAccounts>,
@@ -31,6 +36,7 @@ function evaluated(
     connected: connected ?? all.alive,
     processes,
     transports: { websocket: opened, upgraded: 0, polling: 0 },
+    connecting: openedAtOnce(opened),
     ...carried,
   });
   const measured = measurements({
@@ -44,6 +50,13 @@ function evaluated(
   const reasons = [...connectionProblems(measured, { ...perfectResult(), ...followed, connections })];
   return { connections, codes: reasons.map(({ code }) => code), messages: reasons.map(({ message }) => message) };
 }
+
+it('connections whose time of opening nobody has, or that no host had, are a bug of the generator', () => {
+  assert.deepEqual(evaluated({}, {}, {}, 600, {}, { connecting: openedAtOnce(599) }).codes, ['ACCOUNTS_MISMATCH']);
+  const row = { connections: 300, held: 300 } as Result['generators'][number];
+  assert.deepEqual(evaluated({}, {}, {}, 600, { generators: [row, row] }).codes, []);
+  assert.deepEqual(evaluated({}, {}, {}, 600, { generators: [row] }).codes, ['ACCOUNTS_MISMATCH']);
+});
 
 describe('connections that are lost', () => {
   it('while idle, with a proxy worker, are in the verdict and not held', () => {

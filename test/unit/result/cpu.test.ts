@@ -18,9 +18,12 @@ const STEADY = Array.from({ length: 10 }, () => window(1, 0, 100_000));
 /** The same on average, now nothing, now a fifth. */
 const RESTLESS = STEADY.map((_, index) => window(1, 0, index % 2 === 0 ? 0 : 200_000));
 
+/** Five parts of a second each, with 2,000 messages: beside the tenth of a core, 25 µs for each message. */
+const BROADCASTS = Array.from({ length: 5 }, () => window(1, 2000, 150_000));
+
 function workerOf(cpu: Partial<Measurements['cpu']>) {
   const { worker } = cpuFigures(
-    measurements({ cpu: { ramps: [], idle: [], messages: [], broadcast: undefined, ...cpu } }),
+    measurements({ cpu: { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [], ...cpu } }),
     LAYERS,
   );
   assert.ok(worker);
@@ -33,13 +36,14 @@ function near(actual: { low95: number; high95: number } | null | undefined, low9
 }
 
 describe('CPU per connect, per message and of those who wait', () => {
-  const cpu = { ramps: [window(4, 1000, 500_000)], idle: STEADY, broadcast: window(5, 10_000, 750_000) };
+  const cpu = { ramps: [window(4, 1000, 500_000)], idle: STEADY, broadcasts: BROADCASTS };
   const { intervals, ...figures } = workerOf(cpu);
 
   it('is without the background, in a ramp half of it: so many wait on average', () => {
     assert.deepEqual(figures, {
       rampSecondsPerThousandConnects: 0.3,
       idlePercent: 10,
+      idleConnectionsPercent: null,
       broadcastMicrosecondsPerMessage: 25,
       clientMicrosecondsPerMessage: null,
     });
@@ -48,7 +52,8 @@ describe('CPU per connect, per message and of those who wait', () => {
   it('is sure to a tick of the kernel where the background is steady', () => {
     near(intervals?.rampSecondsPerThousandConnects, 0.29, 0.31);
     near(intervals?.idlePercent, 9.9, 10.1);
-    assert.equal(intervals?.broadcastMicrosecondsPerMessage, null, 'one window shows no spread');
+    // 250,000 µs of 10,000 messages: a tick, twice, since the mean of the background is known to a tick as well.
+    near(intervals?.broadcastMicrosecondsPerMessage, 25 - Math.SQRT2, 25 + Math.SQRT2);
   });
 
   it('takes from later ramps what the connections of earlier ones cost', () => {
@@ -67,7 +72,7 @@ describe('CPU per connect, per message and of those who wait', () => {
 
   it('is absent where the noise is as large', () => {
     const restless = workerOf({ ...cpu, idle: RESTLESS });
-    assert.equal(restless.broadcastMicrosecondsPerMessage, null, '25 µs ± 65');
+    assert.equal(restless.broadcastMicrosecondsPerMessage, null, '25 µs ± 38');
     assert.equal(restless.idlePercent, 10);
     near(restless.intervals?.idlePercent, 10 - 7.541, 10 + 7.541);
     const oneTick = workerOf({ ramps: [window(4, 1000, 10_000)], idle: STEADY.map(() => window(1, 0, 0)) });
@@ -77,14 +82,16 @@ describe('CPU per connect, per message and of those who wait', () => {
   });
 
   it('has no interval where nobody waited, as nothing is known of the background', () => {
-    assert.deepEqual(workerOf({ ramps: [window(4, 250, 500_000)], broadcast: window(4, 250, 500_000) }), {
+    assert.deepEqual(workerOf({ ramps: [window(4, 250, 500_000)], broadcasts: [window(4, 250, 500_000)] }), {
       rampSecondsPerThousandConnects: 2,
       idlePercent: null,
+      idleConnectionsPercent: null,
       broadcastMicrosecondsPerMessage: 2000,
       clientMicrosecondsPerMessage: null,
       intervals: {
         rampSecondsPerThousandConnects: null,
         idlePercent: null,
+        idleConnectionsPercent: null,
         broadcastMicrosecondsPerMessage: null,
         clientMicrosecondsPerMessage: null,
       },
@@ -92,8 +99,94 @@ describe('CPU per connect, per message and of those who wait', () => {
   });
 
   it('is unknown where nothing happened', () => {
-    const { intervals: _, ...unknown } = workerOf({ ramps: [window(4, 0, 1)], broadcast: window(4, 0, 1) });
-    assert.deepEqual(Object.values(unknown), [null, null, null, null]);
+    const { intervals: _, ...unknown } = workerOf({ ramps: [window(4, 0, 1)], broadcasts: [window(4, 0, 1)] });
+    assert.deepEqual(Object.values(unknown), [null, null, null, null, null]);
+  });
+});
+
+describe('CPU that idle connections add', () => {
+  const parts = (us: number) => Array.from({ length: 10 }, () => window(0.5, 0, us));
+
+  it('is what the hold takes above the time before the first connection, with the noise of both', () => {
+    // 10 % less 4 %; a tick in 10 s, and one in 5 s.
+    const { idleConnectionsPercent, intervals } = workerOf({ unloaded: parts(20_000), idle: STEADY });
+    assert.equal(idleConnectionsPercent?.toFixed(6), '6.000000');
+    near(intervals?.idleConnectionsPercent, 6 - Math.hypot(0.1, 0.2), 6 + Math.hypot(0.1, 0.2));
+  });
+
+  it('is absent where the noise is as large, or nobody looked before', () => {
+    assert.equal(workerOf({ unloaded: parts(20_000), idle: RESTLESS }).idleConnectionsPercent, null);
+    assert.equal(workerOf({ unloaded: parts(50_000), idle: STEADY }).idleConnectionsPercent, null);
+    assert.equal(workerOf({ idle: STEADY }).idleConnectionsPercent, null);
+  });
+});
+
+describe('CPU per message, with its interval', () => {
+  /** Of a thousand messages each. */
+  const parts = (...us: number[]) => us.map((workerUs) => window(1, 1000, workerUs));
+  const messageOf = (cpu: Partial<Measurements['cpu']>) => {
+    const { broadcastMicrosecondsPerMessage: value, intervals } = workerOf(cpu);
+    return { value, interval: intervals?.broadcastMicrosecondsPerMessage };
+  };
+
+  it('is as unsure as the parts are different', () => {
+    const { value, interval } = messageOf({ broadcasts: parts(80_000, 90_000, 100_000, 110_000, 120_000) });
+    assert.equal(value, 100);
+    // Student's t of four degrees, 2.776, times the deviation, 15.81 µs, over the root of five; and a tick of 10 ms.
+    near(interval, 100 - 19.734, 100 + 19.734);
+  });
+
+  it('has the background taken off each part for its own length', () => {
+    // The last one has the drain: nine seconds of a tenth of a core.
+    const broadcasts = [...BROADCASTS, window(10, 2000, 1_050_000)];
+    const { value, interval } = messageOf({ idle: STEADY, broadcasts });
+    assert.equal(value, 25);
+    assert.ok(interval && interval.high95 - 25 < 2, `${interval?.high95}`);
+  });
+
+  it('takes no copy for missing that arrives in the next part, with its CPU', () => {
+    const late = [800, 1000, 1200, 1000, 1000].map((units) => window(1, units, units * 100));
+    const { value, interval } = messageOf({ broadcasts: late });
+    assert.equal(value, 100);
+    near(interval, 98, 102);
+  });
+
+  it('includes that the mean of the background is not known exactly', () => {
+    const { interval } = messageOf({ idle: RESTLESS, broadcasts: parts(...Array<number>(5).fill(1_000_000)) });
+    // t(9) = 2.262 times the deviation, 105.4 ms, over the root of ten, for five seconds: 377 ms; and ticks.
+    near(interval, 900 - 75.4583, 900 + 75.4583);
+  });
+
+  it('has none with four broadcasts, and none with five parts of which one got nothing', () => {
+    const four = messageOf({ broadcasts: parts(80_000, 100_000, 100_000, 120_000) });
+    assert.deepEqual(four, { value: 100, interval: null });
+    const empty = [window(1, 0, 0), ...parts(80_000, 100_000, 100_000, 120_000)];
+    assert.deepEqual(messageOf({ broadcasts: empty }), { value: 100, interval: null });
+  });
+
+  it('is absent where the parts differ more than it is large, or, in too few parts, the background alone does', () => {
+    const absent = { value: null, interval: null };
+    assert.deepEqual(messageOf({ broadcasts: parts(0, 0, 10_000, 0, 30_000) }), absent);
+    assert.deepEqual(messageOf({ idle: RESTLESS, broadcasts: parts(120_000, 120_000) }), absent);
+    assert.deepEqual(messageOf({ idle: STEADY, broadcasts: parts(90_000, 90_000) }), absent, 'less than nothing');
+  });
+});
+
+describe('CPU while idle', () => {
+  it('is as unsure as the parts of the hold are different, and at least by a tick in all of it', () => {
+    const idleOf = (...us: number[]) => workerOf({ idle: us.map((workerUs) => window(2, 0, workerUs)) });
+    const { idlePercent, intervals } = idleOf(180_000, 200_000, 220_000, 200_000);
+    assert.equal(idlePercent, 10);
+    // t(3) = 3.182, deviation 0.8165 %, over the root of four; a tick in eight seconds is 0.125 %.
+    near(intervals?.idlePercent, 10 - 1.305, 10 + 1.305);
+    near(idleOf(200_000, 200_000).intervals?.idlePercent, 10 - 0.25, 10 + 0.25);
+  });
+
+  it('has no interval in one piece, and is absent where the parts differ more than it is large', () => {
+    const { idlePercent, intervals } = workerOf({ idle: [window(1, 0, 100_000)] });
+    assert.deepEqual([idlePercent, intervals?.idlePercent], [10, null]);
+    const bursts = workerOf({ idle: [0, 0, 0, 300_000].map((us) => window(1, 0, us)) });
+    assert.deepEqual([bursts.idlePercent, bursts.intervals?.idlePercent], [null, null]);
   });
 });
 
@@ -110,7 +203,7 @@ describe('CPU per message of a client', () => {
   });
 
   it('is subtracted from the broadcasts, during which the messages go on', () => {
-    const cpu = { messages: parts(100_000, 100_000, 100_000), broadcast: window(5, 10_000, 750_000) };
+    const cpu = { messages: parts(100_000, 100_000, 100_000), broadcasts: BROADCASTS };
     assert.equal(workerOf(cpu).broadcastMicrosecondsPerMessage, 25);
   });
 });
@@ -119,7 +212,10 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
   const ramps = [{ seconds: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 }];
   const layers = (sharedHost: boolean) =>
     Object.keys(
-      cpuFigures(measurements({ cpu: { ramps, idle: [], messages: [], broadcast: undefined }, sharedHost }), LAYERS),
+      cpuFigures(
+        measurements({ cpu: { unloaded: [], ramps, idle: [], messages: [], broadcasts: [] }, sharedHost }),
+        LAYERS,
+      ),
     ).toSorted();
   assert.deepEqual(layers(false), ['worker']);
   assert.deepEqual(layers(true), ['system', 'worker']);
@@ -127,7 +223,7 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
 
 it('the machine is as idle as in the ramp that left least, not as in all of them', () => {
   const ramps = [1_200_000, 1_960_000, 1_000_000].map((system) => ({ seconds: 1, cpuUs: { system }, units: 100 }));
-  const cpu = { ramps, idle: [], messages: [], broadcast: undefined };
+  const cpu = { unloaded: [], ramps, idle: [], messages: [], broadcasts: [] };
   const { cpuIdlePercent } = machineFigures(measurements({ cpu }), { swapped: () => undefined }, 2);
   assert.equal(Math.round((cpuIdlePercent.ramp ?? 0) * 10) / 10, 2);
 });

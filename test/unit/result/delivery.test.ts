@@ -21,7 +21,16 @@ describe('a broadcast', () => {
       }),
     );
     const { firstMs, p50Ms, p99Ms, lastMs } = batch ?? {};
-    assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), Math.round(p99Ms ?? 0), lastMs], [0.5, 2, 9, 9]);
+    assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), p99Ms, lastMs], [0.5, 2, null, 9], 'of five, p99 is the last');
+  });
+
+  it('has no percentile above its last receipt, and its time is that of the samples', () => {
+    const latencies = Array.from({ length: 200 }, () => 123_457);
+    const [batch] = batchRows(
+      measurements({ sent: [sent(1, 200)], frozen: [frozenBroadcast(1, latencies)], samplesBeganAtUs: -5_000_000 }),
+    );
+    assert.deepEqual([batch?.p50Ms, batch?.p99Ms, batch?.lastMs], [123.457, 123.457, 123.457]);
+    assert.equal(batch?.t, (sent(1, 200).intendedAtUs + 5_000_000) / 1e6);
   });
 
   it('that nobody got has no times', () => {

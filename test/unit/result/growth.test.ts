@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { growingFigures } from '../../../plugin/result/growth.ts';
+import { growthDoubts } from '../../../plugin/result/growth.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 
@@ -14,8 +14,8 @@ const STAGES = [
   { name: 'disconnect', t: 65 },
 ];
 
-/** Workers that cost 40 MB until the hold. @param mbAt idle memory above that, by seconds; @param leftMb of it after a collection */
-function growing(mbAt: (seconds: number) => number, leftMb: number | undefined) {
+/** Workers that cost `costMb` until the hold. @param mbAt idle memory above that, by seconds; @param leftMb of it after a collection */
+function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, costMb = 40) {
   const samples = Array.from({ length: 65 }, (_, t) => ({
     t,
     connections: 1000,
@@ -27,11 +27,11 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined) 
     stages: STAGES,
     plateaus: [
       { connections: 0, layers: layers(0) },
-      { connections: 1000, layers: layers(40) },
+      { connections: 1000, layers: layers(costMb) },
     ],
-    afterBroadcasts: leftMb === undefined ? undefined : layers(40 + leftMb),
+    afterBroadcasts: leftMb === undefined ? undefined : layers(costMb + leftMb),
   };
-  return [...growingFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] })];
+  return [...growthDoubts(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] })];
 }
 
 describe('memory that grows at unchanged connections', () => {
@@ -39,7 +39,20 @@ describe('memory that grows at unchanged connections', () => {
     // 0.5 MB a second: 20 MB of the 40 until the hold, and 12.5 after it.
     assert.deepEqual(
       growing((seconds) => 0.5 * seconds, 12.5),
-      ['workerPss', 'workerRss'],
+      [
+        ['workerPss', 'grows'],
+        ['workerRss', 'grows'],
+      ],
+    );
+  });
+
+  it('is noise that spoils the line where it is little and the connections cost as little', () => {
+    assert.deepEqual(
+      growing((seconds) => 0.1 * seconds, 0.9, 0.5),
+      [
+        ['workerPss', 'noRise'],
+        ['workerRss', 'noRise'],
+      ],
     );
   });
 

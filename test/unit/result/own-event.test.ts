@@ -20,7 +20,7 @@ function ofOwnEvent(found: Partial<OwnEventMeasured> = {}, receipts: Partial<Rec
     snapshots: [snapshot({ receipts: { ...NO_RECEIPTS, received: 6, ...receipts } })],
   });
   const delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
-  const result = { delivery, latency: latencyFigures(measured) } as Result;
+  const result = { delivery, latency: latencyFigures(measured), generators: [] as Result['generators'] } as Result;
   const reasons = [...ownEventProblems(measured, result), ...copyProblems(measured, result)];
   return { delivery, latency: result.latency, reasons, codes: reasons.map(({ code }) => code) };
 }

@@ -4,11 +4,14 @@ import { describe, it } from 'node:test';
 import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
 import { generatorProblems } from '../../../plugin/result/reasons/generator.ts';
 import { machineProblems } from '../../../plugin/result/reasons/machine.ts';
+import { throttlingProblems } from '../../../plugin/result/reasons/throttling.ts';
+import { workerFigures } from '../../../plugin/result/workers.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult, summaryOf } from '../../helpers/results.ts';
+import { workerResources } from '../../helpers/worker-resources.ts';
 
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
@@ -108,6 +111,56 @@ describe('the generator', () => {
   });
 });
 
+describe('the container', () => {
+  const container = (_: Measurements, result: Result) => throttlingProblems(result);
+  const of = (periods: number, throttledPeriods: number) => ({
+    cores: 0.12,
+    periods,
+    throttledPeriods,
+    throttledMs: 51_200,
+  });
+  const throttle = (windows: object) => (result: Result) =>
+    Object.assign(result.machine ?? {}, { throttled: { ramp: null, messages: null, broadcasts: null, ...windows } });
+
+  it('is named with the window in which its quota stopped it most', () => {
+    const [reason, ...others] = reasonsOf(container, throttle({ ramp: of(1969, 743), broadcasts: of(1000, 100) }));
+    assert.match(
+      reason ?? '',
+      /^CPU_THROTTLED: the generator: 743 of 1,969 periods throttled during the ramp, for 51\.2 s in all: this container may use 0\.12 cores/,
+    );
+    assert.deepEqual(others, []);
+  });
+
+  it('has no problem with a quota that it rarely uses up, or without one', () => {
+    assert.deepEqual(reasonsOf(container, throttle({ ramp: of(1000, 50), broadcasts: of(0, 0) })), []);
+    assert.deepEqual(
+      reasonsOf(container, () => {}),
+      [],
+    );
+  });
+
+  it('of a worker is named with the worker', () => {
+    const windows = { ramp: of(100, 60), messages: null, broadcasts: null };
+    const [reason, ...others] = reasonsOf(container, (result) => {
+      const idle = workerFigures({ ...measurements(), workerResources: [workerResources()] }).workers;
+      result.workers = ['w0', 'w1'].flatMap((worker) =>
+        idle.map((one) => ({ ...one, worker, throttled: worker === 'w1' ? windows : null })),
+      );
+    });
+    assert.match(reason ?? '', /^WORKERS_THROTTLED: w1: 60 of 100 periods throttled during the ramp, .* 0\.12 cores;/);
+    assert.deepEqual(others, []);
+  });
+
+  it('explains what waited in the generator', () => {
+    const [reason] = reasonsOf(generatorProblems, (result) => {
+      result.latency.sentinelMs = summaryOf(200, 20);
+      result.latency.behindSentinelMs = summaryOf(200, 300);
+      throttle({ broadcasts: of(100, 40) })(result);
+    });
+    assert.match(reason ?? '', /^GENERATOR_QUEUES: .* its container had used up its quota of CPU time meanwhile$/);
+  });
+});
+
 describe('the machine', () => {
   const busy = (result: Result, ramp: number | null, broadcasts: number | null) =>
     Object.assign(result.machine ?? {}, { cpuIdlePercent: { ramp, broadcasts } });
@@ -161,5 +214,12 @@ describe('the machine', () => {
           'peaks may have been missed',
       ],
     );
+    const fixOf = (failures: object) => {
+      const result = perfectResult();
+      Object.assign(result.sampling ?? {}, { ...gaps, failures });
+      return [...machineProblems(result)].map(({ fix }) => fix);
+    };
+    assert.match(fixOf({ prometheus: 40 })[0] ?? '', /^see whether prometheus still answers/);
+    assert.deepEqual(fixOf({}), ['give the generator more CPU']);
   });
 });

@@ -1,11 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redisFigures } from '../../../plugin/result/redis.ts';
+import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { redisRows } from '../../../report/redis.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
 
-const redis = { version: '7.0.15', inBytes: 5000, outBytes: 10_000, channels: 4, patterns: 1, shardChannels: 0 };
+const version = '7.0.15';
+const seen = {
+  inBytes: 5000,
+  outBytes: 10_000,
+  usedMemoryBeforeBytes: 1_048_576,
+  usedMemoryBytes: 2_097_152,
+  rssBytes: 9_437_184,
+  clientBytes: 40_960,
+  streamEntries: 60,
+  channels: 4,
+  patterns: 1,
+  shardChannels: 0,
+};
+const redis = { nodes: [{ node: 'a:1', version, ...seen }], cpuUs: 250 };
+const samples = [3, 700, 5].map(
+  (outputBufferBytes, t) => ({ t, connections: 0, redisServer: { outputBufferBytes } }) as unknown as SampleRow,
+);
 const to = (...otherWorkers: (number | undefined)[]) =>
   otherWorkers.map((others, index) => ({
     ...sent(index + 1, 10),
@@ -13,21 +30,63 @@ const to = (...otherWorkers: (number | undefined)[]) =>
   }));
 
 test('bytes for each copy, and broadcasts that no other worker had a member for', () => {
-  const figures = redisFigures(measurements({ redis, sent: to(1, 0, 0) }), 50);
-  assert.deepEqual(figures, { ...redis, inBytesPerCopy: 100, outBytesPerCopy: 200, forNobody: 2 });
+  const measured = measurements({ redis, redisIdleCpuUsPerSec: 9, sent: to(1, 0, 0) });
+  const figures = redisFigures(measured, 50, samples);
+  assert.deepEqual(figures, {
+    version,
+    ...seen,
+    nodes: null,
+    busiestNodeShare: null,
+    outputBufferPeakBytes: 700,
+    inBytesPerCopy: 100,
+    outBytesPerCopy: 200,
+    cpuMicrosecondsPerCopy: 5,
+    forNobody: 2,
+  });
   assert.deepEqual(redisRows({ redis: figures } as Result), [
     ['Redis, received', '100.0', 'bytes per receipt'],
     ['Redis, sent', '200.0', 'bytes per receipt'],
+    ['Redis, CPU', '5.00', 'µs per receipt'],
+    ['Redis, memory', '2,048.0 KB', 'before the broadcasts 1,024.0 KB'],
+    ['Redis, RSS', '9,216.0 KB', ''],
+    ['Redis, connections', '40.0 KB', 'memory of its connections'],
+    ['Redis, output waiting', '700 B', 'at most, read once a second'],
+    ['Redis, stream', '60', 'entries'],
     ['Redis, channels', '5', 'that workers subscribe to'],
     ['Redis, for nobody', '2', 'broadcasts without members on other workers'],
   ]);
 });
 
+test('of a cluster, sums, and which node had how much of them', () => {
+  const quiet = { ...seen, inBytes: 0, outBytes: 0, streamEntries: null, shardChannels: 2 };
+  const nodes = [
+    { node: 'a:1', version, ...seen, shardChannels: 3 },
+    { node: 'b:1', version, ...quiet },
+  ];
+  const figures = redisFigures(measurements({ redis: { nodes, cpuUs: 250 }, sent: to(1) }), 50, samples);
+  assert.ok(figures);
+  const { version: versions, busiestNodeShare, inBytes, outBytes, rssBytes, streamEntries, shardChannels } = figures;
+  assert.deepEqual([versions, busiestNodeShare], [version, 1]);
+  assert.deepEqual([inBytes, outBytes, rssBytes], [5000, 10_000, 2 * seen.rssBytes]);
+  assert.deepEqual([streamEntries, shardChannels], [60, 5]);
+  const { usedMemoryBytes, channels } = seen;
+  assert.deepEqual(figures.nodes?.[1], {
+    ...{ node: 'b:1', inBytes: 0, outBytes: 0, usedMemoryBytes, rssBytes: seen.rssBytes, channels, shardChannels: 2 },
+  });
+  assert.ok(
+    redisRows({ redis: figures } as Result).some(
+      ([title, value]) => `${title} ${value}` === 'Redis, busiest node 100.0 %',
+    ),
+  );
+});
+
 test('what is not known is null', () => {
-  assert.equal(redisFigures(measurements({ sent: to(1) }), 50), null);
+  assert.equal(redisFigures(measurements({ sent: to(1) }), 50, samples), null);
   for (const received of [0, undefined]) {
-    const figures = redisFigures(measurements({ redis, sent: to(1, undefined) }), received);
-    assert.deepEqual([figures?.inBytesPerCopy, figures?.outBytesPerCopy, figures?.forNobody], [null, null, null]);
+    const figures = redisFigures(measurements({ redis, sent: to(1, undefined) }), received, []);
+    const { inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, forNobody } = figures ?? {};
+    const unknown = [inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, forNobody];
+    assert.deepEqual(unknown, [null, null, null, null, null]);
   }
   assert.deepEqual(redisRows({ redis: null }), []);
 });

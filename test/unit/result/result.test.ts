@@ -132,13 +132,15 @@ describe('sentinel', () => {
 describe('machine', () => {
   it("knows what was idle of all its cores, and what it swapped since the sampler's start", () => {
     const cpu = {
+      unloaded: [],
       ramps: [{ seconds: 4, cpuUs: { system: 6_000_000 }, units: 0 }],
       idle: [],
       messages: [],
-      broadcast: { seconds: 1, cpuUs: {}, units: 0 },
+      broadcasts: [{ seconds: 1, cpuUs: {}, units: 0 }],
     };
     assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
       cpuIdlePercent: { ramp: 25, messages: null, broadcasts: null },
+      throttled: null,
       swappedInBytes: 0,
       swappedOutBytes: 4096,
     });

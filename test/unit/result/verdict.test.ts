@@ -51,6 +51,12 @@ function saturate({ machine, generator }: Result, cpuWaitShare: number): void {
   for (const loop of generator) loop.cpuWaitShare = cpuWaitShare;
 }
 
+/** Of 1,000 periods of the broadcasts. */
+function throttle({ machine }: Result, throttledPeriods: number): void {
+  const broadcasts = { cores: 0.5, periods: 1000, throttledPeriods, throttledMs: 10 };
+  Object.assign(machine ?? {}, { throttled: { ramp: null, messages: null, broadcasts } });
+}
+
 /** Receivers behind the sentinel, by four times the median (p99), and a fleet process that stood still meanwhile. */
 function lagBehind({ latency, generator }: Result, medianMs: number, delayMaxMs: number): void {
   latency.behindSentinelMs = summaryOf(6, medianMs);
@@ -93,11 +99,13 @@ describe('verdict', () => {
     ['GENERATOR_LAGS', 'SUSPECT', (r) => Object.assign(r.generator[0] ?? {}, { delayP99Ms: 51 })],
     ['GENERATOR_QUEUES', 'SUSPECT', (r) => lagBehind(r, 20, 50)],
     ['MACHINE_SATURATED', 'SUSPECT', (r) => saturate(r, 0.9)],
+    ['CPU_THROTTLED', 'SUSPECT', (r) => throttle(r, 60)],
     ['SWAPPING', 'SUSPECT', (r) => Object.assign(r.machine ?? {}, { swappedOutBytes: 2 ** 21 })],
     ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { missed: 7 })],
     ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { longestGapMs: 5100 })],
     ['SAMPLER_GAPS', 'SUSPECT', (r) => Object.assign(r.sampling ?? {}, { failures: { redis: 8 } })],
     ['METRICS_GONE', 'SUSPECT', (_, f) => f.warnings.push({ code: 'METRICS_GONE', message: '' })],
+    ['MEMORY_MISSING', 'SUSPECT', (r) => delete r.memory.plateaus.at(-1)?.workerRss],
     [
       'TOO_FEW_PLATEAUS',
       'SUSPECT',
@@ -118,6 +126,49 @@ describe('verdict', () => {
       assert.equal(verdict.status, status);
     });
   }
+
+  it('says in which direction the counts of members differ, and accuses nobody else', () => {
+    const of = (serverMembers: number) => verdictOf((r) => (batch(r).serverMembers = serverMembers)).reasons[0];
+    assert.match(
+      of(4990)?.message ?? '',
+      /the server counted fewer members than the fleet: in broadcast 1, 4990 and 5000$/,
+    );
+    assert.match(of(4990)?.fix ?? '', /one adapter.*or members left/);
+    assert.doesNotMatch(of(4990)?.fix ?? '', /others joined/);
+    assert.match(of(5010)?.message ?? '', /counted more members/);
+    assert.match(of(5010)?.fix ?? '', /^others joined the room/);
+  });
+
+  it('blames a worker that confirms another broadcast, and not itself', () => {
+    const { reasons, status } = verdictOf((_, f) => (f.sent = [sent(1, 5), { ...sent(2, 5), confirmedAs: 1 }]));
+    assert.deepEqual([status, reasons.map(({ code }) => code)], ['INVALID', ['CONFIRMATION_WRONG']]);
+    assert.match(
+      reasons[0]?.message ?? '',
+      /confirmed 1 of 2 broadcasts as another one: w0 confirmed broadcast 2 as 1$/,
+    );
+  });
+
+  it('leaves out what a stop by the user causes, and keeps what came before it', () => {
+    const stop = (lost: Record<string, number>, failures: Record<string, number>) =>
+      verdictOf((r, f) => {
+        f.aborted = { code: 'RUN_INCOMPLETE', message: 'stopped by the user', fix: '' };
+        f.stoppedByUser = true;
+        f.snapshots.push(snapshot({ processes: [deadProcess] }));
+        Object.assign(r.connections, { achievedRatePerSec: 1, configuredRatePerSec: 25 / 3, lost, failures });
+      });
+    const dead = { 'fleet process died': 500 };
+    assert.deepEqual(stop(dead, { fleet_dead: 3 }).codes, ['RUN_INCOMPLETE']);
+    const { codes, reasons } = stop({ ...dead, 'transport close': 3 }, {});
+    assert.deepEqual(codes, ['RUN_INCOMPLETE', 'CONNECTIONS_LOST']);
+    assert.match(reasons[1]?.message ?? '', /^3 of \d+ opened connections were lost: transport close 3;/);
+  });
+
+  it('rounds the rate', () => {
+    const { reasons } = verdictOf((r) =>
+      Object.assign(r.connections, { achievedRatePerSec: 1, configuredRatePerSec: 25 / 3 }),
+    );
+    assert.match(reasons[0]?.message ?? '', /^only 1\.0 of 8\.3 connections/);
+  });
 
   it('forgives a rate within 5 %, and members whose joins were in flight', () => {
     assert.equal(
@@ -233,7 +284,7 @@ describe('verdict', () => {
     assert.deepEqual(codes, ['COUNTS_DISAGREE']);
     assert.match(
       reasons[0]?.message ?? '',
-      /in 12 of 12 broadcasts, the counts differ: in broadcast 1, the server counted 1 members and the fleet 5000/,
+      /in 12 of 12 broadcasts, the server counted fewer members than the fleet: in broadcast 1, 1 and 5000/,
     );
   });
 

@@ -1,6 +1,7 @@
 /** What the conductor does at zero connections: warm-up, baseline, single round trips. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { monotonicUs } from '../../../protocol/clock.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 
 describe('the baseline', () => {
@@ -116,6 +117,41 @@ describe('single round trips', () => {
     await conducted.prepare();
     // The probe is on w0, which answers; w0 publishes the first, w1 the second.
     assert.deepEqual(run.measurements.roundTripsUs.single, [2000, 2300]);
+  });
+
+  for (const roundTripUs of [0, -2000, 400, 4000, Number.NaN]) {
+    it(`that cannot be, such as ${roundTripUs} µs, are no figure but a reason`, async (t) => {
+      const conducted = new ConductedRun(t);
+      const { run } = conducted;
+      run.echo = { roundTripUs };
+      await conducted.prepare();
+      assert.deepEqual(run.measurements.roundTripsUs.single, []);
+      assert.equal(run.measurements.impossibleRoundTrips.length, 2);
+      assert.deepEqual(run.codes, [], 'they are not missing');
+    });
+  }
+
+  it('that differ from what the probe saw by the error of a remote clock are possible', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.context.here = [false, false];
+    run.context.control.time = async () =>
+      [0, 0].map((offsetUs) => ({ atUs: monotonicUs(), offsetUs, uncertaintyUs: 5000 }));
+    run.echo = { roundTripUs: 6000 };
+    await conducted.prepare();
+    assert.deepEqual(run.measurements.roundTripsUs.single, [6000, 6000]);
+  });
+
+  it('are not known where the clocks differ, and the server does not name the worker of the probe', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    Object.assign(run.context.probe, { worker: '' });
+    run.context.here = [false, false];
+    run.context.control.time = async () =>
+      [700, 9000].map((offsetUs) => ({ atUs: monotonicUs(), offsetUs, uncertaintyUs: 1 }));
+    await conducted.prepare();
+    assert.deepEqual(run.measurements.roundTripsUs.single, []);
+    assert.deepEqual(run.codes, ['ROUND_TRIPS_MISSING']);
   });
 
   it('that are not answered in time are a warning', async (t) => {

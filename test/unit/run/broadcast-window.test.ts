@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { wholeWindow } from '../../../plugin/result/cpu-windows.ts';
+import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { evaluate } from '../../../plugin/result/verdict.ts';
 import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
 import { monotonicUs } from '../../../protocol/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 describe('broadcasts', () => {
   it('are sent on schedule, by the workers in turn', async (t) => {
@@ -31,6 +35,17 @@ describe('broadcasts', () => {
     await window.measure();
     assert.equal(aheadMs.length, 4);
     for (const ms of aheadMs) assert.ok(ms > 100 && ms < 1000, `${ms} ms ahead`);
+  });
+
+  it('that a worker confirms as another one keep their number, and the confirmation is noted', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { broadcast } = window.context.control;
+    window.context.control.broadcast = async (order, via) => ({ ...(await broadcast(order, via)), seq: 1 });
+    const { sent } = await window.measure();
+    assert.deepEqual(
+      sent.map(({ seq, confirmedAs }) => [seq, confirmedAs]),
+      [1, 2, 3, 4].map((seq) => [seq, seq === 1 ? undefined : 1]),
+    );
   });
 
   it('are over when the last one is confirmed', async (t) => {
@@ -83,7 +98,10 @@ describe('broadcasts', () => {
       sent.map(({ seq }) => seq),
       [1, 3, 4],
     );
-    assert.deepEqual(unsent, [{ seq: 2, message: 'no worker' }]);
+    assert.deepEqual(
+      unsent.map(({ seq, message }) => [seq, message]),
+      [[2, 'no worker']],
+    );
     assert.ok(window.run.asked.includes('freeze 1,3,4'));
     assert.deepEqual(
       window.run.recorded.filter((type) => /broadcast$|unsent/.test(type)),
@@ -180,17 +198,40 @@ describe('the window', () => {
     const window = new BroadcastWindow(t);
     window.run.status.received = 7;
     const { cpu } = await window.measure();
-    assert.equal(cpu.broadcast?.units, 40);
-    const seconds = cpu.broadcast?.seconds ?? 0;
+    const whole = wholeWindow(cpu.broadcasts);
+    assert.equal(whole?.units, 40);
+    const seconds = whole?.seconds ?? 0;
     assert.ok(seconds >= 3 + 1 && seconds < 5, `${seconds} s`);
-    assert.equal(Math.round(cpu.broadcast?.cpuUs.worker ?? 0), Math.round(seconds * 1e5));
+    assert.equal(Math.round(whole?.cpuUs.worker ?? 0), Math.round(seconds * 1e5));
+  });
+
+  it('is in parts of equally many broadcasts, each from just before its first one to the next part', async (t) => {
+    const window = new BroadcastWindow(t, { broadcasts: { count: 25, interval: 1 } });
+    const { cpu, sent } = await window.measure();
+    assert.equal(sent.length, 25);
+    assert.deepEqual(
+      cpu.broadcasts.map(({ units }) => units),
+      [...Array<number>(11).fill(20), 30],
+    );
+    // The first one has the wait before it, the last one a broadcast more, and the drain.
+    for (const { seconds } of cpu.broadcasts.slice(1, -1)) assert.ok(Math.abs(seconds - 2) < 0.05, `${seconds} s`);
+    for (const { seconds, cpuUs } of cpu.broadcasts) assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
+  });
+
+  it('is in as many parts as there are broadcasts, if they are few, and one part ends between two that are close', async (t) => {
+    const window = new BroadcastWindow(t, { broadcasts: { count: 6, interval: 0.1 } });
+    const { cpu } = await window.measure();
+    assert.deepEqual(
+      cpu.broadcasts.map(({ units }) => units),
+      Array(6).fill(10),
+    );
   });
 
   it('without a ledger has the members that the server counted as units, and freezes nothing', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { cpu, frozen, afterBroadcasts } = await window.measure();
-    assert.equal(cpu.broadcast?.units, 44);
+    assert.equal(wholeWindow(cpu.broadcasts)?.units, 44);
     assert.deepEqual(frozen, []);
     assert.ok(!window.run.asked.some((what) => what.startsWith('freeze')));
     assert.ok(afterBroadcasts);
@@ -199,11 +240,28 @@ describe('the window', () => {
   it('takes the counts of members off what goes through Redis', async (t) => {
     const window = new BroadcastWindow(t);
     const { control } = window.context;
-    const seen = { version: '7.0.15', inBytes: 0, outBytes: 0, channels: 4, patterns: 1, shardChannels: 0 };
-    window.context.redis = { read: async () => undefined, lastFailure: undefined, traffic: async () => ({ ...seen }) };
+    const idle = {
+      node: 'a:1',
+      version: '7.0.15',
+      rssBytes: 9,
+      clientBytes: 8,
+      channels: 4,
+      patterns: 1,
+      shardChannels: 0,
+    };
+    const seen = { ...idle, inBytes: 0, outBytes: 0, cpuUs: 0, usedMemoryBytes: 50, streamEntries: 0 };
+    const traffic = async (stream?: string) => {
+      seen.cpuUs += 70;
+      return [{ ...seen, streamEntries: stream === 'entries' ? seen.streamEntries : null }];
+    };
+    window.context.redis = { read: async () => undefined, lastFailure: undefined, traffic };
+    window.run.measurements.redisStream = 'entries';
     const pass = (bytes: number) => {
       seen.inBytes += bytes;
       seen.outBytes += 2 * bytes;
+      seen.cpuUs += bytes / 10;
+      seen.usedMemoryBytes += bytes;
+      seen.streamEntries++;
     };
     control.members = async () => {
       pass(100);
@@ -215,7 +273,10 @@ describe('the window', () => {
       return broadcast(order, via);
     };
     const { redis } = await window.measure();
-    assert.deepEqual(redis, { ...seen, inBytes: 4000, outBytes: 8000 });
+    const usedMemoryBeforeBytes = seen.usedMemoryBytes - 4400;
+    const { cpuUs: _, ...shown } = seen;
+    const nodes = [{ ...shown, inBytes: 4000, outBytes: 8000, usedMemoryBeforeBytes }];
+    assert.deepEqual(redis, { nodes, cpuUs: 400 });
   });
 
   it('has round trips under load, and the load of the generator', async (t) => {
@@ -238,6 +299,21 @@ describe('the window', () => {
     const { asked } = window.run;
     assert.deepEqual(asked.slice(0, asked.indexOf('broadcast')), ['snapshots']);
     assert.deepEqual(asked.slice(asked.lastIndexOf('broadcast') + 1), ['snapshots', 'freeze 1,2,3,4', 'gc']);
+  });
+
+  it('has no round trip that the server invents, and says so', async (t) => {
+    const window = new BroadcastWindow(t);
+    window.run.echo = { roundTripUs: 0 };
+    const measured = await window.measure();
+    assert.deepEqual(window.run.codes, []);
+    const { roundTripHalfMs } = latencyFigures(measured);
+    assert.deepEqual(roundTripHalfMs, { underLoad: null, single: null, eachMs: { underLoad: [], single: [] } });
+    const [reason] = evaluate(measured, perfectResult()).reasons;
+    assert.equal(reason?.code, 'ROUND_TRIPS_IMPOSSIBLE');
+    assert.match(
+      reason?.message ?? '',
+      /^the server acknowledged 4 of 4 echoes .* with 0\.0 ms, where the probe saw 1\.5 to 2\.5 ms$/,
+    );
   });
 
   it('has round trips on one clock, whoever publishes', async (t) => {

@@ -1,6 +1,7 @@
 /** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
@@ -25,6 +26,26 @@ describe('the workers and the generator', () => {
     assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 13 connections, the generator 10']);
   });
 
+  it('disagree where others came and went between two standstills', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.strangers = 0;
+    await conducted.prepare();
+    await conducted.arriveAll();
+    run.strangers = 30;
+    await conducted.finale();
+    assert.deepEqual(messages(conducted), [
+      'until after the broadcasts, the workers accepted 30 connections that the generator did not make',
+    ]);
+  });
+
+  it('agree where workers count only what the run made', async (t) => {
+    const conducted = new ConductedRun(t);
+    conducted.run.strangers = 0;
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, []);
+  });
+
   it('disagree where a worker is known to nobody', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
@@ -32,6 +53,36 @@ describe('the workers and the generator', () => {
     run.context.control.stats = async () => (await stats()).slice(0, 1);
     await conducted.whole();
     assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 0 connections, the generator 10']);
+  });
+
+  it('disagree where joins name the wrong worker, although their sum is right', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    const { stats } = run.context.control;
+    // The probe and 4 connections on w0, 16 on w1.
+    run.context.control.stats = async () =>
+      (await stats()).map((one, index) => ({
+        ...one,
+        connections: run.status.connected < 20 ? one.connections : index === 0 ? 5 : 16,
+      }));
+    const { snapshots } = run.context.link;
+    const named = async (perWorker: Record<string, number>) => {
+      run.context.link.snapshots = async () => (await snapshots()).map((one) => ({ ...one, perWorker }));
+      const checkpoints = new Checkpoints(run.context);
+      await checkpoints.check('after the broadcasts');
+      checkpoints.checkEachWorker(await run.context.link.snapshots());
+      return run.codes;
+    };
+    run.arrive(20);
+    assert.deepEqual(await conducted.time.until(named({ w0: 4, w1: 16 })), []);
+    assert.deepEqual(await conducted.time.until(named({ w1: 4 })), [], 'most joins name no worker');
+    assert.equal(run.measurements.misnamed, false);
+    assert.deepEqual(await conducted.time.until(named({ w0: 16, w1: 4 })), ['WORKERS_DISAGREE']);
+    assert.deepEqual(messages(conducted), [
+      'after the broadcasts, w0 counts 5 connections, joins name it for 16; w1 counts 16 connections, joins name it for 4',
+    ]);
+    const { localMs, crossWorkerMs } = latencyFigures(run.measurements);
+    assert.deepEqual([run.measurements.misnamed, localMs, crossWorkerMs], [true, null, null]);
   });
 
   it('are not waited for again once they have disagreed', async (t) => {
@@ -56,6 +107,26 @@ describe('the workers and the generator', () => {
     await conducted.phase(1);
     assert.deepEqual([run.codes, run.measurements.plateaus.length], [[], 2]);
     assert.ok(time.nowMs >= 2500);
+  });
+
+  it('disagree where the processes of the server have fewer sockets than there are connections', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.context.openFiles = async () => 30 + run.status.connected / 2;
+    await conducted.whole();
+    assert.deepEqual(run.codes, ['WORKERS_DISAGREE']);
+    assert.match(
+      messages(conducted)[0] ?? '',
+      /^at 20 connections, the processes of the server have 10 sockets and files/,
+    );
+  });
+
+  it('agree where the processes have a socket for each connection, and some more', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.context.openFiles = async () => 30 + run.status.connected * 2;
+    await conducted.whole();
+    assert.deepEqual(run.codes, []);
   });
 
   it('are not compared while connections come and go', async (t) => {
@@ -88,6 +159,19 @@ describe('the workers and the generator', () => {
     run.arrive(10);
     await conducted.phase(1);
     assert.deepEqual(run.codes, []);
+  });
+});
+
+describe('observers', () => {
+  it('that go away are reported once', async (t) => {
+    const conducted = new ConductedRun(t);
+    const gone: { url: string; layer: 'nginx'; reason: string }[] = [];
+    conducted.run.context.observers = { gone: () => gone };
+    await conducted.prepare();
+    assert.deepEqual(conducted.run.codes, []);
+    gone.push({ url: 'http://10.0.0.5:3300', layer: 'nginx', reason: 'ECONNREFUSED' });
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, ['OBSERVER_GONE']);
   });
 });
 
@@ -166,21 +250,27 @@ describe('an admin UI', () => {
       () => 60,
     );
     await conducted.whole();
-    assert.deepEqual(messages(conducted), ['at 20 connections, s0 had sent the admin UI nothing new']);
+    assert.deepEqual(messages(conducted), ['at 10 connections, s0 had sent the admin UI nothing new']);
     assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
   });
 });
 
 describe('metrics of a server', () => {
   /** @param read figures of each target, or undefined where it does not answer */
-  function withMetrics(t: TestContext, read: () => (PrometheusReading['figures'] | undefined)[]): ConductedRun {
+  function withMetrics(
+    t: TestContext,
+    read: () => (PrometheusReading['figures'] | undefined)[],
+    alternates = () => false,
+  ): ConductedRun {
     const conducted = new ConductedRun(t);
     conducted.run.context.metrics = {
       readEach: async () =>
         read().map((figures, index) => {
           const url = `http://w${index}/metrics`;
-          if (figures === undefined) return { url, reading: undefined, failure: `no metrics from ${url}: HTTP 503` };
-          return { url, reading: { figures, identity: '' }, failure: undefined };
+          if (figures === undefined) {
+            return { url, reading: undefined, failure: `no metrics from ${url}: HTTP 503`, alternates: false };
+          }
+          return { url, reading: { figures, identity: '' }, failure: undefined, alternates: alternates() };
         }),
     };
     return conducted;
@@ -212,6 +302,45 @@ describe('metrics of a server', () => {
     await conducted.whole();
     assert.deepEqual(messages(conducted), [
       'at 10 connections, the metrics of http://w1/metrics were the same as at 0',
+    ]);
+  });
+
+  it('of one process by two names are one page too many', async (t) => {
+    const page = () => ({ rssBytes: 5e6 + Math.floor(count / 9), cpuSeconds: next() });
+    const conducted = withMetrics(t, () => [page(), page()]);
+    await conducted.whole();
+    assert.deepEqual(conducted.run.codes, ['WORKER_REPEATED']);
+    const urls = 'http://w0/metrics and http://w1/metrics';
+    assert.deepEqual(messages(conducted), [
+      `two pages of metrics were of the same process at each standstill: ${urls}`,
+    ]);
+  });
+
+  it('of two processes that are alike once, or have used as much CPU time, are not', async (t) => {
+    let reads = 0;
+    const page = (index: number) => {
+      reads++;
+      return { rssBytes: 5e6 + (reads > 6 ? index * 4096 : 0), cpuSeconds: reads / 10 };
+    };
+    const conducted = withMetrics(t, () => [page(0), page(1)]);
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), []);
+  });
+
+  it('of processes that answer in turn are of nobody', async (t) => {
+    let connected = false;
+    const conducted = withMetrics(
+      t,
+      () => [{ rssBytes: next() }],
+      () => connected,
+    );
+    await conducted.prepare();
+    connected = true;
+    await conducted.arriveAll();
+    await conducted.finale();
+    assert.deepEqual(conducted.run.codes, ['METRICS_ALTERNATE']);
+    assert.deepEqual(messages(conducted), [
+      'at 10 connections, several processes had answered in turn at http://w0/metrics',
     ]);
   });
 

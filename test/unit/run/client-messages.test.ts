@@ -23,7 +23,10 @@ test('the hold is measured in ten parts, from which everything else is kept out'
   assert.deepEqual(cpu.idle, []);
   assert.ok(measured.seconds >= 0.2, `${measured.seconds}`);
   const asked = run.asked.filter((one) => one !== 'messages measure');
-  assert.deepEqual(asked, ['batches', 'snapshots', 'messages rest', 'batches', 'snapshots']);
+  assert.deepEqual(asked, [
+    ...['messages rest', 'batches', 'snapshots', 'messages rest'],
+    ...['batches', 'messages rest', 'snapshots'],
+  ]);
   assert.deepEqual([...new Set(generator.map(({ window }) => window))], ['messages']);
 });
 
@@ -46,3 +49,36 @@ test('a server that never answers is waited for until the deadline, or until the
   await endMessages(stopped.context);
   assert.equal(stopped.asked.length, 1);
 });
+
+for (const [what, handled, codes] of [
+  ['all', 50, []],
+  ['those around the hold, too', 70, []],
+  ['each twice', 100, ['MESSAGES_DISAGREE']],
+  ['none, as a middleware acknowledges them', 0, ['MESSAGES_DISAGREE']],
+] as const) {
+  test(`the workers' handlers got ${what}: ${codes.join() || 'no doubt'}`, async () => {
+    const run = new FakeRun({ hold: 0.05 });
+    let sent = 0;
+    run.messages = () => {
+      sent += 5;
+      return { sent, unanswered: 5 };
+    };
+    const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
+    const of = (worker: string, batches: number, ownHandler: number | undefined) => ({
+      ...{ worker, batches, events: batches, handlerMs: null, eventLoop },
+      ...(ownHandler !== undefined && { ownHandler }),
+    });
+    const measured = (): MessagesMeasured => ({ steps: [{ ...STEP, event: 'event_batch' }], seconds: 0, workers: [] });
+    run.context.control.batches = async () => [of('w0', handled, 0), of('w1', 0, 0)];
+    await measureMessages(run.context, measured());
+    assert.deepEqual(run.codes, codes);
+    run.context.control.batches = async () => [of('w0', 0, handled), of('w1', 0, 0)];
+    run.measurements.warnings = [];
+    await measureMessages(run.context, measured());
+    assert.deepEqual(run.codes, codes, "the server's own handler");
+    run.context.control.batches = async () => [of('w0', handled, undefined), of('w1', 0, undefined)];
+    run.measurements.warnings = [];
+    await measureMessages(run.context, measured());
+    assert.deepEqual(run.codes, [], 'a version that does not count them');
+  });
+}

@@ -124,6 +124,7 @@ it('makes a result in which everything foots', async (t) => {
   assert.equal(result.memory.perConnectionBytes.workerPss?.slope, 1000);
   assert.deepEqual(result.memory.residualBytes, { workerPss: 0 });
   assert.equal(Math.round(result.cpu.worker?.idlePercent ?? 0), 10);
+  assert.equal(measurements.cpu.unloaded.length, 10);
 });
 
 describe('phases', () => {
@@ -264,8 +265,8 @@ describe('the finale', () => {
     const { measurements } = conducted.run;
     assert.deepEqual(conducted.stages.slice(2), ['plateau', 'disconnect', 'end of the run', 'done']);
     assert.deepEqual(
-      [measurements.cpu.idle, measurements.cpu.broadcast, measurements.afterBroadcasts],
-      [[], undefined, undefined],
+      [measurements.cpu.idle, measurements.cpu.broadcasts, measurements.afterBroadcasts],
+      [[], [], undefined],
     );
     assert.deepEqual([measurements.sent, measurements.frozen], [[], []]);
   });

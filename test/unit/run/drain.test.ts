@@ -1,6 +1,7 @@
 /** What ends with the last broadcast: the wait for its receipts, and the sentinel's membership. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { wholeWindow } from '../../../plugin/result/cpu-windows.ts';
 import type { SentinelReceipts } from '../../../plugin/run/receivers/sentinel.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 
@@ -17,7 +18,7 @@ describe('the drain', () => {
     const { status } = window.run;
     const { cpu } = await window.measure(trickle(800, 3, () => status.received++));
     assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
-    assert.equal(cpu.broadcast?.units, 43);
+    assert.equal(wholeWindow(cpu.broadcasts)?.units, 43);
   });
 
   it('ends at its deadline while receipts still come', async (t) => {
@@ -65,7 +66,8 @@ describe('the drain', () => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { probe } = window.context;
-    await window.measure(trickle(800, 3, () => probe.onRoundTrip(1, 5)));
+    const echo = { seq: 1, roundTripUs: 5, sentAtUs: 0, receivedAtUs: 2, acknowledgedAtUs: 9 };
+    await window.measure(trickle(800, 3, () => probe.onRoundTrip(echo)));
     assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
   });
 });
@@ -110,6 +112,15 @@ describe('the sentinel', () => {
     await window.measure();
     assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
     assert.match(window.run.measurements.warnings[0]?.message ?? '', /ended during the broadcasts/);
+  });
+
+  it('that gets none of the broadcasts is missing, too', async (t) => {
+    const window = new BroadcastWindow(t);
+    const none = { ...seen(), receivedAtUs: new Map<number, number>() };
+    window.context.sentinel = { connected: true, join: async () => none };
+    await window.measure();
+    assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
+    assert.match(window.run.measurements.warnings[0]?.message ?? '', /received none of 4 broadcasts/);
   });
 
   it('is missed by nobody in a run that is stopped', async (t) => {

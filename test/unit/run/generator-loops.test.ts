@@ -26,7 +26,8 @@ async function noted(...rounds: EngineSnapshot[][]) {
   const measured = measurements();
   for (const snapshots of rounds) {
     const link = { snapshots: async () => snapshots } as RunContext['link'];
-    await noteGenerator({ link, ledger: true, measurements: measured } as RunContext, 'ramp');
+    const context = { ...new FakeRun().context, link, measurements: measured };
+    await noteGenerator(context, 'ramp');
   }
   return generatorFigures(measured).map(({ part, index, engine: id, delayP99Ms }) => [part, index, id, delayP99Ms]);
 }

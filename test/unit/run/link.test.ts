@@ -80,7 +80,7 @@ test('all engines are asked, and their answers and statuses add up', async (t) =
 
 test('an engine that does not answer is given up and counted; the others’ answers stay', async (t) => {
   const runId = randomUUID();
-  const link = new EngineLink(openThreadCarrier(runId), 100);
+  const link = new EngineLink(openThreadCarrier(runId), { replyTimeoutMs: 100 });
   new FakeEngine(t, runId, 'dead', () => undefined).ready();
   const living = new FakeEngine(t, runId, 'living', answering);
   living.ready();
@@ -94,7 +94,7 @@ test('an engine that does not answer is given up and counted; the others’ answ
 
 test('engines share in the warm-up; a failure of one, or its silence, is a failure', async (t) => {
   const runId = randomUUID();
-  const link = new EngineLink(openThreadCarrier(runId), 100);
+  const link = new EngineLink(openThreadCarrier(runId), { replyTimeoutMs: 100 });
   t.after(() => link.close());
   const outcomes: Record<string, string | undefined> = {};
   const warming = (engineId: string) => (message: RunMessage) =>

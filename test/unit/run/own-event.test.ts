@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { instantOf } from '../../../plugin/run/own-event/instant.ts';
-import { ordersOfPublished, ordersOfSeen } from '../../../plugin/run/own-event/orders.ts';
-import { allSeen, seenBetween } from '../../../plugin/run/own-event/seen.ts';
-import { sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
+import { LatencyBasis } from '../../../plugin/run/own-event/orders.ts';
+import { allSeen } from '../../../plugin/run/own-event/seen.ts';
+import { measureEpochOffsetUs, sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
 
 test('times by their magnitude and notation', () => {
   const at = Date.UTC(2026, 10, 22, 12, 0, 0) * 1000;
@@ -54,6 +55,7 @@ test('times that tell nothing are named', () => {
     [[{ firstAtUs: 1, sentAt: 'soon' }], /"soon" is no time/],
     [[{ firstAtUs: 1, sentAt: 1_700_000_000 }], /1700000000 is in whole seconds/],
     [[stamped(3e6, 1000)], /is 3\.0 s after its receipt/],
+    [[{ ...stamped(1e6, 6.1e6), emittedAtUs: 6e6 }], /is 5\.0 s before a publisher of the run emitted it/],
     [[stamped(1000, 3 * day)], /is 3\.0 days before its first receipt/],
     [[stamped(1000, 7200e6)], /is 2\.0 hours before/],
   ];
@@ -64,14 +66,14 @@ test('times that tell nothing are named', () => {
 });
 
 const sighting = (id: string, firstAtUs: number, changes = {}) => ({
-  ...{ id, firstAtUs, sentAt: undefined, bytes: 10, reached: 1, counted: true },
+  ...{ id, firstAtUs, sentAt: undefined, bytes: 10, reached: 1, copies: 1, counted: true },
   ...changes,
 });
 
 test('what several processes have seen is one list, by the first receipt anywhere', () => {
   const seen = allSeen([
-    { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], unmatched: 0, example: undefined },
-    { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], unmatched: 0, example: undefined },
+    { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], filled: 0, unmatched: 0, example: undefined },
+    { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], filled: 0, unmatched: 0, example: undefined },
   ]);
   assert.deepEqual(
     seen.map(({ id, firstAtUs, reached, counted }) => [id, firstAtUs, reached, counted]),
@@ -81,39 +83,60 @@ test('what several processes have seen is one list, by the first receipt anywher
       ['b', 30, 1, true],
     ],
   );
-  assert.deepEqual(
-    seenBetween(seen, 20, 25).map(({ id }) => id),
-    ['c'],
-  );
 });
 
-const published = [1, 2].map((seq) => ({
-  ...{ seq, id: `p${seq}`, emittedAtUs: seq * 1000 + 5 },
-  ...{ intendedAtUs: seq * 1000, sentAt: 1.7e12 + seq },
-}));
+/** Two broadcasts; of the run's own ids if the payload has the time that it wrote. */
+function broadcasts(sentAt: (seq: number) => string | number | undefined, own?: number) {
+  return [1, 2].map((seq) => ({
+    ...{ seq, id: `p${seq}`, cutUs: seq * 1000 + 5, intendedAtUs: seq * 1000 },
+    seen: { ...sighting(`p${seq}`, monotonicUs()), sentAt: sentAt(seq) },
+    ...(own === undefined ? {} : { own: own + seq }),
+  }));
+}
+const [first] = broadcasts(() => undefined);
 
 test('a published broadcast is finalized even if nobody got it', () => {
-  const [first] = published;
-  const { broadcasts, latencyFrom } = ordersOfPublished(published, [], true);
-  assert.deepEqual(broadcasts[0], { seq: 1, id: 'p1', room: '', sentAtUs: first?.emittedAtUs, intendedAtUs: 1000 });
-  assert.deepEqual([broadcasts.length, latencyFrom], [2, 'publisher']);
+  const basis = new LatencyBasis(true, 'publisher');
+  const orders = basis.orders(broadcasts(() => undefined).map((one) => ({ ...one, seen: undefined })));
+  assert.deepEqual(orders[0], { seq: 1, id: 'p1', room: '', sentAtUs: first?.cutUs, intendedAtUs: 1000 });
+  assert.deepEqual([orders.length, basis.from, basis.unusable], [2, 'publisher', undefined]);
 });
 
 test('the time that a publisher wrote is that of its emit, however the server writes it', () => {
-  const seen = published.map(({ id, sentAt }) => sighting(id, 5000, { sentAt: String(sentAt) }));
-  assert.equal(ordersOfPublished(published, seen, true).latencyFrom, 'publisher');
+  const basis = new LatencyBasis(true, 'publisher');
+  basis.orders(broadcasts((seq) => String(1.7e12 + seq), 1.7e12));
+  assert.deepEqual([basis.from, basis.unusable], ['publisher', undefined]);
+});
+
+test('a time that the server sets before the emit is by a wrong clock, and one after it is used', () => {
+  const nowUs = monotonicUs();
+  const basisOf = (setAtUs: number) => {
+    const basis = new LatencyBasis(true, 'publisher');
+    const sentAt = (measureEpochOffsetUs() + setAtUs) / 1000;
+    basis.orders(broadcasts(() => sentAt, 1).map((one) => ({ ...one, cutUs: nowUs - 30_000 })));
+    return basis;
+  };
+  const early = basisOf(nowUs - 5e6);
+  assert.equal(early.from, 'publisher');
+  assert.match(early.unusable ?? '', /is 5\.0 s before a publisher of the run emitted it/);
+  const late = basisOf(nowUs - 10_000);
+  assert.deepEqual([late.from, late.unusable], ['payload', undefined]);
 });
 
 test('without a usable time, the first receipt is where the spread begins', () => {
-  const seen = [sighting('a', 10, { sentAt: 5 }), sighting('b', 30, { sentAt: 6 })];
-  const { broadcasts, latencyFrom, sentAtUnusable } = ordersOfSeen(seen, true);
-  assert.deepEqual(
-    broadcasts.map(({ id, sentAtUs, latencyFromAtUs }) => [id, sentAtUs, latencyFromAtUs]),
-    [
-      ['a', 10, undefined],
-      ['b', 30, undefined],
-    ],
-  );
-  assert.equal(latencyFrom, 'first receipt');
-  assert.match(sentAtUnusable ?? '', /5 is no time/);
+  const basis = new LatencyBasis(true, 'first receipt');
+  const [order] = basis.orders(broadcasts((seq) => 4 + seq));
+  assert.deepEqual([order?.sentAtUs, order && 'latencyFromAtUs' in order], [1005, false]);
+  assert.equal(basis.from, 'first receipt');
+  assert.match(basis.unusable ?? '', /5 is no time/);
+});
+
+test('what latency counts from stays: a later broadcast without a usable time has none', () => {
+  const basis = new LatencyBasis(true, 'first receipt');
+  const [timed] = basis.orders(broadcasts(() => Date.now()));
+  assert.equal(typeof timed?.latencyFromAtUs, 'number');
+  const [untimed] = basis.orders(broadcasts((seq) => (seq === 1 ? 'soon' : Date.now())));
+  assert.equal(untimed?.latencyFromAtUs, null);
+  assert.deepEqual([basis.from, basis.untimed], ['payload', 1]);
+  assert.match(basis.unusable ?? '', /"soon" is no time/);
 });

@@ -1,7 +1,7 @@
 /** What people script against: adding a layer adds a line here, and nothing here ever changes or goes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { LAYERS, layersFor } from '../../../plugin/samplers/layers/index.ts';
 import { describeLayers } from '../../../plugin/samplers/layers/layer.ts';
 import { familyOf } from '../../../report/layers.ts';
 
@@ -15,14 +15,19 @@ describe('the table of layers', () => {
       'artilleryRss',
       'fleetPss',
       'fleetRss',
+      'haproxyHostUsed',
+      'haproxyPss',
+      'haproxyRss',
       'kernelPageTables',
       'kernelSlab',
       'kernelTcp',
+      'nginxHostUsed',
       'nginxPss',
       'nginxRss',
       'pm2Pss',
       'pm2Rss',
       'redisClientBuffers',
+      'redisHostUsed',
       'redisPss',
       'redisRss',
       'redisUsedMemory',
@@ -42,6 +47,7 @@ describe('the table of layers', () => {
       [
         ['worker', 'deployment'],
         ['nginx', 'deployment'],
+        ['haproxy', 'deployment'],
         ['redis', 'deployment'],
         ['pm2', 'deployment'],
         ['fleet', 'generator'],
@@ -57,6 +63,7 @@ describe('the table of layers', () => {
       [
         'workerPss',
         'nginxPss',
+        'haproxyPss',
         'redisPss',
         'pm2Pss',
         'kernelSlab',
@@ -86,6 +93,19 @@ describe('the table of layers', () => {
       'memory.kernel_tcp.bytes_per_connection': 'kernelTcp',
       'memory.system.bytes_per_connection': 'systemUsed',
     });
+  });
+
+  it('leaves out what only an observer tells, where there is none', () => {
+    const idsOf = (observed: string[]) => layersFor(observed).flatMap(({ figures }) => figures.map(({ id }) => id));
+    assert.deepEqual(
+      idsOf([]).filter((id) => /haproxy|Host/.test(id)),
+      [],
+    );
+    assert.ok(idsOf([]).includes('nginxPss'));
+    assert.deepEqual(
+      idsOf(['haproxy']).filter((id) => !idsOf([]).includes(id)),
+      ['haproxyPss', 'haproxyRss', 'haproxyHostUsed'],
+    );
   });
 
   it('has no id twice, and figures that show by their id which layer they are of', () => {

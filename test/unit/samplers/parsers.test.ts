@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../../plugin/samplers/auxv.ts';
-import { parseCpu, parseMeminfo, parseSlabinfo, parseSockstat, parseVmstat } from '../../../plugin/samplers/kernel.ts';
-import { parseSmapsRollup, parseStat } from '../../../plugin/samplers/proc.ts';
-import { parseInfo } from '../../../plugin/samplers/redis.ts';
+import { parseStat } from '../../../plugin/samplers/proc.ts';
+import { parseInfo } from '../../../plugin/samplers/redis-node.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/auxv.ts';
+import {
+  parseCpu,
+  parseMeminfo,
+  parseSlabinfo,
+  parseSmapsRollup,
+  parseSockstat,
+  parseVmstat,
+} from '../../../protocol/kernel.ts';
 
 const STAT_TAIL =
   '1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0';
@@ -28,6 +35,12 @@ test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is
   const text = '5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:     1688 kB\nPss:      411 kB\nPss_Dirty:   116 kB\n';
   assert.deepEqual(parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
   assert.equal(parseSmapsRollup(''), undefined);
+});
+
+test('stat of the machine: all CPUs, or one', () => {
+  const text = 'cpu  30 0 0 70 0 0 0 0 0 0\ncpu0 10 0 0 60 0 0 0 0 0 0\ncpu1 20 0 0 10 0 0 0 0 0 0\ncpu10 1 0 0 1\n';
+  assert.deepEqual(parseCpu(text), { busyUs: 30 * TICK_US, idleUs: 70 * TICK_US });
+  assert.deepEqual(parseCpu(text, 'cpu1'), { busyUs: 20 * TICK_US, idleUs: 10 * TICK_US });
 });
 
 test('sockstat: pages as bytes', () => {

@@ -67,10 +67,12 @@ it('expects all arrivals of a flow that holds, and only the standing ones of a s
 });
 
 it('takes as many processes as the file limit asks for', () => {
-  assert.equal(fleetProcesses(0, 1024), 1);
-  assert.equal(fleetProcesses(19_000, 20_000), 1);
-  assert.equal(fleetProcesses(100_000, 20_000), 6);
-  assert.equal(fleetProcesses(100_000, Number.POSITIVE_INFINITY), 1);
+  assert.equal(fleetProcesses(0, 1024, 'light'), 1);
+  assert.equal(fleetProcesses(19_000, 20_000, 'light'), 1);
+  assert.equal(fleetProcesses(100_000, 20_000, 'light'), 6);
+  assert.equal(fleetProcesses(100_000, Number.POSITIVE_INFINITY, 'light'), 1);
+  assert.equal(fleetProcesses(100_000, 1_048_576, 'official'), 2, 'one heap would not hold them');
+  assert.equal(fleetProcesses(100_000, 1024, 'official'), 64, 'files are the lower limit');
 });
 
 it('takes the query as a map or text, and adds it to that of the target; gives a path its slashes', () => {

@@ -12,7 +12,7 @@ describe('settings of the hook', () => {
   it('have defaults', () => {
     const config = hookConfig();
     assert.equal(config.target, 'http://127.0.0.1:8080');
-    assert.deepEqual(config.broadcasts, { count: 20, interval: 1, bytes: 1000 });
+    assert.deepEqual(config.broadcasts, { count: 20, interval: 1, bytes: 1000, binary: false });
     assert.equal(config.engine, 'socketio-capacity');
     assert.equal(config.external, false);
     assert.equal(config.control, undefined);
@@ -23,7 +23,7 @@ describe('settings of the hook', () => {
     const config = hookConfig({ hold: 5, broadcasts: { bytes: 10 } }, {}, env);
     assert.equal(config.target, 'ws://10.0.0.1:81');
     assert.equal(config.hold, 0);
-    assert.deepEqual(config.broadcasts, { count: 3, interval: 1, bytes: 10 });
+    assert.deepEqual(config.broadcasts, { count: 3, interval: 1, bytes: 10, binary: false });
     assert.equal(config.profile, 'embedded');
     assert.deepEqual(config.phases, [{ duration: 2, arrivalRate: 5, rampTo: 5 }]);
   });
@@ -41,6 +41,57 @@ describe('settings of the hook', () => {
     ];
     for (const read of elsewhere) assert.throws(read, /environment variable\.TLS: only for the nginx of the stack/);
     assert.throws(() => hookConfig({}, {}, { TLS: 'yse' }), /environment variable\.TLS: must be on or off/);
+  });
+
+  it('ask for a Redis Cluster of the run’s own stack only, and of a size that one can have', () => {
+    assert.deepEqual([hookConfig().redisNodes, hookConfig({}, {}, { REDIS_NODES: '3' }).redisNodes], [undefined, 3]);
+    assert.equal(hookConfig({}, {}, { REDIS_NODES: '1', PROFILE: 'embedded' }).redisNodes, 1);
+    for (const REDIS_NODES of ['0', '2', '17', 'three']) {
+      assert.throws(() => hookConfig({}, {}, { REDIS_NODES }), /environment variable\.REDIS_NODES: /);
+    }
+    const env = { REDIS_NODES: '3' };
+    const elsewhere = [
+      { ...env, PROFILE: 'embedded' },
+      { ...env, TARGET: 'http://10.0.0.1' },
+    ];
+    for (const one of elsewhere)
+      assert.throws(() => hookConfig({}, {}, one), /REDIS_NODES: only for the Redis of the stack/);
+    assert.throws(
+      () => hookConfig({}, {}, { ...env, REDIS_URL: 'redis://10.0.0.1:1' }),
+      /REDIS_NODES: not beside REDIS_URL/,
+    );
+  });
+
+  it('speak TLS with control ports as with the target, except for its name and what `control` has of its own', () => {
+    const urls = ['https://10.0.0.1:3200'];
+    const tls = { rejectUnauthorized: false, servername: 'staging.example.com', ca: '-----BEGIN A' };
+    const control = (own: object = {}) =>
+      hookConfig({ control: { urls, token: 'a'.repeat(16), ...own } }, { target: 'https://10.0.0.1', tls }).control
+        ?.tls;
+    assert.deepEqual(control(), { rejectUnauthorized: false, ca: '-----BEGIN A' });
+    const own = { ca: '-----BEGIN B', servername: 'workers.internal' };
+    assert.deepEqual(control({ tls: own }), { rejectUnauthorized: false, ...own });
+    assert.throws(() => control({ tls: { ca: 'missing.pem' } }), /control\.tls\.ca: expected PEM text, or a file/);
+    assert.throws(() => control({ tls: { caa: '' } }), /control\.tls\.caa: unknown option, did you mean "ca"/);
+  });
+
+  it('take observers from the option or the environment, with the token of control or of the environment', () => {
+    const each = [{ url: 'http://10.0.0.5:3300', layer: 'nginx' }];
+    const token = 'a'.repeat(16);
+    assert.equal(hookConfig().observers, undefined);
+    assert.deepEqual(hookConfig({ observers: each }, {}, { CAPACITY_TOKEN: token }).observers, {
+      each,
+      token,
+      tls: {},
+    });
+    const CAPACITY_OBSERVERS = 'nginx=http://10.0.0.5:3300,redis=http://10.0.0.6:3300';
+    const control = { urls: ['http://10.0.0.1:1'], token };
+    const both = hookConfig({ observers: each, control }, {}, { CAPACITY_OBSERVERS }).observers;
+    assert.deepEqual(both?.each[1], { url: 'http://10.0.0.6:3300', layer: 'redis' });
+    assert.equal(both?.token, token);
+    assert.throws(() => hookConfig({ observers: each }), /CAPACITY_TOKEN: required for observers/);
+    assert.throws(() => hookConfig({ observers: [{ url: 'http://a', layer: 'apache' }] }), /observers\[0\]\.layer/);
+    assert.throws(() => hookConfig({}, {}, { CAPACITY_OBSERVERS: '10.0.0.5' }), /CAPACITY_OBSERVERS/);
   });
 
   it('spread connections over rooms, where the generator can', () => {
@@ -93,9 +144,13 @@ describe('settings of the hook', () => {
   it('take the token from the environment, with the addresses of either', () => {
     const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
     const token = 'b'.repeat(16);
-    assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_TOKEN: token }).control, { ...control, token });
+    assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_TOKEN: token }).control, { ...control, token, tls: {} });
     const urls = ['http://10.0.0.2:1', 'http://10.0.0.2:2'];
-    assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_CONTROL: urls.join() }).control, { ...control, urls });
+    assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_CONTROL: urls.join() }).control, {
+      ...control,
+      urls,
+      tls: {},
+    });
   });
 
   it('choose the transports: those of the option, or of the environment', () => {
@@ -157,6 +212,25 @@ describe('settings of the hook', () => {
       }
       return true;
     });
+  });
+
+  it('report those of the plugin, the engine, the flow and the environment together', () => {
+    const config = {
+      target: 'http://127.0.0.1:1',
+      phases: [{ puase: 1 }],
+      engines: { 'socketio-capacity': { transport: 'websocket' } },
+      plugins: { 'socketio-capacity': { hodl: 1 } },
+    };
+    const scenarios = [{ engine: 'socketio-capacity', flow: [{ emitt: ['a'] }] }];
+    assert.throws(
+      () => readSettings({ config, scenarios } as never, STEPS, { RATE: 'fast' }),
+      ({ message }: CapacityError) => {
+        for (const part of ['hodl', 'transport:', 'flow[0]: unknown step', 'phases[0]', 'variable.RATE']) {
+          assert.ok(message.includes(part), `${part} in ${message}`);
+        }
+        return true;
+      },
+    );
   });
 });
 

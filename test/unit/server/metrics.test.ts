@@ -14,3 +14,13 @@ it('every series of the table is served, as the table has it', async (t) => {
     Object.values(SERIES).map(({ name, kind, help }) => ({ name, kind, help })),
   );
 });
+
+it('the names follow the conventions of Prometheus', () => {
+  for (const { name, kind, unit, labels } of Object.values(SERIES)) {
+    assert.match(name, /^capacity_[a-z\d_]+$/);
+    assert.equal(name.endsWith('_total'), kind === 'counter', name);
+    if (unit === 'seconds' || unit === 'bytes') assert.ok(name.endsWith(`_${unit}`), name);
+    // Reserved for summaries and histograms.
+    for (const label of labels) assert.ok(!['quantile', 'le'].includes(label), name);
+  }
+});

@@ -82,6 +82,7 @@ function options(dir: string, port: number, statusPort: number): NginxOptions {
     port,
     statusPort,
     tls: false,
+    timeoutSeconds: 90,
     plan: { workers: 1, connectionsPerWorker: 64, openFilesPerWorker: 128, sourceAddresses: 2 },
     workers: [
       { id: 'w0', port: 4001 },

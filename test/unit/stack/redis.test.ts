@@ -7,8 +7,10 @@ import { suite, type TestContext, test } from 'node:test';
 import { createClient } from 'redis';
 import { freePorts } from '../../../server/stack/ports.ts';
 import { terminate } from '../../../server/stack/processes.ts';
-import { newRedisUrl, startRedis } from '../../../server/stack/redis.ts';
+import { askRedis, newRedisUrl, startRedis } from '../../../server/stack/redis.ts';
+import { slotsOf } from '../../../server/stack/redis-cluster.ts';
 import { findTool } from '../../../server/stack/tools.ts';
+import { startRedisCluster } from '../../helpers/redis.ts';
 
 const redisServer = findTool('redis-server') ?? 'redis-server';
 
@@ -17,7 +19,7 @@ async function started(t: TestContext) {
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const [port = 0] = await freePorts(1);
   const url = newRedisUrl(port);
-  const redis = await startRedis(redisServer, url, dir, dir);
+  const redis = await startRedis(redisServer, { url, dir, logFile: join(dir, 'redis.log') });
   t.after(() => terminate([redis], 2_000));
   return { redis, dir, url, port };
 }
@@ -52,9 +54,39 @@ suite('Redis', { skip: findTool('redis-server') ? false : 'redis-server is not i
 
   test('reports in its own words why it did not start', async (t) => {
     const { dir, url } = await started(t);
-    await assert.rejects(startRedis(redisServer, url.replace(/:[^:@]+@/, ':other@'), dir, dir), {
+    const other = url.replace(/:[^:@]+@/, ':other@');
+    await assert.rejects(startRedis(redisServer, { url: other, dir, logFile: join(dir, 'redis.log') }), {
       code: 'REDIS_FAILED',
       message: /Address already in use/,
     });
   });
+
+  test('as a cluster of three: every slot on a node that all know, also after a restart', async (t) => {
+    const cluster = await startRedisCluster();
+    t.after(() => cluster.close());
+    const { password } = new URL(cluster.url);
+    const urls = cluster.nodes.map(({ port }) => `redis://:${password}@127.0.0.1:${port}`);
+    const slots = () => Promise.all(urls.map((url) => askRedis(url, ['CLUSTER', 'SLOTS'])));
+    const [first = '', ...others] = await slots();
+    for (const { port } of cluster.nodes) assert.ok(first.includes(`127.0.0.1,${port}`), first);
+    for (const other of others) assert.deepEqual(other.split(',').sort(), first.split(',').sort());
+    await assert.rejects(ping(`redis://127.0.0.1:${cluster.nodes[1]?.port}`), /NOAUTH/);
+
+    const before = cluster.nodes.map(({ pid }) => pid);
+    await cluster.stop();
+    await cluster.start();
+    assert.equal(cluster.nodes.filter(({ pid }) => before.includes(pid)).length, 0);
+    assert.deepEqual(
+      (await slots()).map((one) => one.split(',').sort()),
+      Array(3).fill(first.split(',').sort()),
+    );
+  });
+});
+
+test('each slot has one node', () => {
+  for (const nodes of [1, 3, 7, 16]) {
+    const ranges = Array.from({ length: nodes }, (_, node) => slotsOf(node, nodes));
+    assert.deepEqual([ranges[0]?.[0], ranges.at(-1)?.[1]], [0, 16_383]);
+    for (const [node, [from]] of ranges.slice(1).entries()) assert.equal(from, (ranges[node]?.[1] ?? 0) + 1);
+  }
 });

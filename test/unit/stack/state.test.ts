@@ -21,6 +21,7 @@ function someState(token: string): StackState {
     connections: 10,
     workers: [{ id: 'w0', port: 8080, controlUrl: 'http://127.0.0.1:8081', pid: 1, restarts: 0 }],
     pm2Home: '/tmp/x/pm2',
+    redisNodes: [],
     nginxWorkerPids: [],
     logDir: '/tmp/x/logs',
     startedAt: '2026-01-01T00:00:00.000Z',

@@ -1,7 +1,8 @@
 /** Compresses and inflates the messages of one connection, as its server has granted it (RFC 7692). */
 import { webSocketError } from '../protocol-error.ts';
 import type { DeflateGrant } from './grant.ts';
-import { ZlibContext } from './zlib-context.ts';
+import { PublicDeflater, PublicInflater } from './public-context.ts';
+import { type DeflateContext, hasHandle, ZlibContext } from './zlib-context.ts';
 
 /** Smaller messages are sent as they are: the default of socket.io-client. */
 export const THRESHOLD_BYTES = 1024;
@@ -9,18 +10,35 @@ export const THRESHOLD_BYTES = 1024;
 /** The end of every compressed message, which does not travel. */
 const TAIL = Uint8Array.of(0, 0, 0xff, 0xff);
 
-/** For messages that are compressed by themselves, and have nothing to keep: by the bits of their window. */
-const inflaters = new Map<number, ZlibContext>();
-const deflaters = new Map<number, ZlibContext>();
+/** Makes the contexts of both directions, by the bits of their window. */
+export interface Contexts {
+  inflater(windowBits: number): DeflateContext;
+  deflater(windowBits: number): DeflateContext;
+  /** For messages that are compressed by themselves, and have nothing to keep. */
+  shared: { inflaters: Map<number, DeflateContext>; deflaters: Map<number, DeflateContext> };
+}
+
+const ON_HANDLES: Contexts = {
+  inflater: ZlibContext.inflater,
+  deflater: ZlibContext.deflater,
+  shared: { inflaters: new Map(), deflaters: new Map() },
+};
+export const ON_PUBLIC_API: Contexts = {
+  inflater: (windowBits) => new PublicInflater(windowBits),
+  deflater: (windowBits) => new PublicDeflater(windowBits),
+  shared: { inflaters: new Map(), deflaters: new Map() },
+};
 
 export class PerMessageDeflate {
   readonly #grant: DeflateGrant;
+  readonly #contexts: Contexts;
   /** From the first compressed message on, if that helps to inflate later ones. */
-  #inflater: ZlibContext | undefined = undefined;
-  #deflater: ZlibContext | undefined = undefined;
+  #inflater: DeflateContext | undefined = undefined;
+  #deflater: DeflateContext | undefined = undefined;
 
-  constructor(grant: DeflateGrant) {
+  constructor(grant: DeflateGrant, contexts = hasHandle() ? ON_HANDLES : ON_PUBLIC_API) {
     this.#grant = grant;
+    this.#contexts = contexts;
   }
 
   /**
@@ -56,22 +74,26 @@ export class PerMessageDeflate {
     this.#deflater = undefined;
   }
 
-  #inflating(): ZlibContext {
+  #inflating(): DeflateContext {
     const { serverNoContextTakeover, serverMaxWindowBits: bits } = this.#grant;
-    if (serverNoContextTakeover) return sharedContext(inflaters, bits, ZlibContext.inflater);
-    this.#inflater ??= ZlibContext.inflater(bits);
+    if (serverNoContextTakeover) return sharedContext(this.#contexts.shared.inflaters, bits, this.#contexts.inflater);
+    this.#inflater ??= this.#contexts.inflater(bits);
     return this.#inflater;
   }
 
-  #deflating(): ZlibContext {
+  #deflating(): DeflateContext {
     const { clientNoContextTakeover, clientMaxWindowBits: bits } = this.#grant;
-    if (clientNoContextTakeover) return sharedContext(deflaters, bits, ZlibContext.deflater);
-    this.#deflater ??= ZlibContext.deflater(bits);
+    if (clientNoContextTakeover) return sharedContext(this.#contexts.shared.deflaters, bits, this.#contexts.deflater);
+    this.#deflater ??= this.#contexts.deflater(bits);
     return this.#deflater;
   }
 }
 
-function sharedContext(contexts: Map<number, ZlibContext>, bits: number, create: (bits: number) => ZlibContext) {
+function sharedContext(
+  contexts: Map<number, DeflateContext>,
+  bits: number,
+  create: (bits: number) => DeflateContext,
+): DeflateContext {
   let context = contexts.get(bits);
   if (context === undefined) {
     context = create(bits);

@@ -32,11 +32,59 @@ interface Stream {
 const UNUSED_CHUNK_BYTES = 64;
 const OUTPUT_BYTES = 64 * 1024;
 
+/** Whether this version of Node has the handle, and it does what this client needs; loaded once. */
+let isUsable: boolean | undefined;
+
+export function hasHandle(): boolean {
+  isUsable ??= works();
+  return isUsable;
+}
+
+/** One byte there and back. */
+function works(): boolean {
+  try {
+    const deflater = ZlibContext.deflater(15);
+    const inflater = ZlibContext.inflater(15);
+    try {
+      deflater.begin();
+      deflater.add(Uint8Array.of(7), 0, 1, 100);
+      const compressed = Uint8Array.from(deflater.end());
+      deflater.reset();
+      inflater.begin();
+      inflater.add(compressed, 0, compressed.length, 100);
+      return inflater.end().equals(Uint8Array.of(7));
+    } finally {
+      deflater.close();
+      inflater.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
 /** One message's output, for all contexts of the process: only one of them works at a time. */
 let output = Buffer.allocUnsafeSlow(OUTPUT_BYTES);
 let outputLength = 0;
 
-export class ZlibContext {
+/** Of one direction. */
+export interface DeflateContext {
+  /** Begins the output of another message. */
+  begin(): void;
+  /**
+   * Adds to the output what `bytes[start, end)` becomes, up to its last byte. The bytes stay unchanged until `end`.
+   * @param maxBytes of the output
+   * @returns bytes that are left of the input: the compressed stream has ended before
+   * @throws ProtocolError for input that is not compressed, or too much output
+   */
+  add(bytes: Uint8Array, start: number, end: number, maxBytes: number): number;
+  /** @returns the message's output, valid until another one begins @throws ProtocolError as `add` */
+  end(): Buffer;
+  /** Forgets the messages before. */
+  reset(): void;
+  close(): void;
+}
+
+export class ZlibContext implements DeflateContext {
   readonly #stream: Stream;
   #failure: string | undefined = undefined;
 
@@ -56,18 +104,11 @@ export class ZlibContext {
     return new ZlibContext(createDeflateRaw({ chunkSize: UNUSED_CHUNK_BYTES, windowBits }));
   }
 
-  /** Begins the output of another message. */
   begin(): void {
     if (output.length > OUTPUT_BYTES) output = Buffer.allocUnsafeSlow(OUTPUT_BYTES);
     outputLength = 0;
   }
 
-  /**
-   * Adds to the output what `bytes[start, end)` becomes, up to its last byte.
-   * @param maxBytes of the output
-   * @returns bytes that are left of the input: the compressed stream has ended before
-   * @throws ProtocolError for input that is not compressed, or too much output
-   */
   add(bytes: Uint8Array, start: number, end: number, maxBytes: number): number {
     const { _handle: handle, _writeState: state } = this.#stream;
     let at = start;
@@ -84,12 +125,10 @@ export class ZlibContext {
     }
   }
 
-  /** @returns the message's output, valid until another one begins */
   end(): Buffer {
     return output.subarray(0, outputLength);
   }
 
-  /** Forgets the messages before. */
   reset(): void {
     this.#stream._handle.reset();
   }

@@ -1,5 +1,5 @@
 /** Node's own handle for TLS, which is not public API: what this client uses of it, and whether it is there. */
-import type { PeerCertificate } from 'node:tls';
+import type { EphemeralKeyInfo, PeerCertificate } from 'node:tls';
 import { bindings, type ErrorNumber, type Request } from './tcp-handle.ts';
 
 /** The encrypted side: what TLS writes goes to the wire below, and what that receives is put in. */
@@ -22,6 +22,8 @@ export interface TlsStream {
   isSessionReused(): boolean;
   verifyError(): NodeJS.ErrnoException | null;
   getPeerCertificate(withIssuers: boolean): PeerCertificate;
+  /** Of the key exchange; its type and size depend on the group. */
+  getEphemeralKeyInfo(): Partial<EphemeralKeyInfo> | null;
   writeBuffer(request: Request, bytes: Uint8Array): ErrorNumber;
   shutdown(request: Request): ErrorNumber;
   destroySSL(): void;

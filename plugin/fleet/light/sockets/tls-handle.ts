@@ -101,6 +101,7 @@ class TlsHandle implements Wire, WireListener {
       return;
     }
     this.#isSecure = true;
+    this.#context.serverChose(stream.getEphemeralKeyInfo()?.name);
     if (this.#earlySession) this.keepSession(this.#earlySession);
     this.listener.onWireOpen(stream.isSessionReused());
   }

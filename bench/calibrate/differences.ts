@@ -1,0 +1,128 @@
+/**
+ * What `compare` sees: runs of a known server in turns, as `repeat A B` makes them, one side of which is slower and larger by a
+ * known share; and equal runs, divided in two at random again and again, between which it must see nothing.
+ */
+import type { Result } from '../../protocol/result/result.ts';
+import { type ComparedFigure, compare } from '../../report/compare/compare.ts';
+import { type ArtilleryRunSize, artilleryRun } from './artillery-run.ts';
+import { atMost, type Comparison, exactly, known, type Section, shown } from './comparison.ts';
+import type { KnownServerConfig } from './known-server.ts';
+
+interface DifferencesSize extends ArtilleryRunSize {
+  /** Runs of each side. */
+  runs: number;
+  /** Comparisons of equal runs. */
+  alike: number;
+}
+
+type Server = Omit<KnownServerConfig, 'token'>;
+
+const KEEP_BYTES = 16 * 1024;
+const DELAY_MS = 100;
+const SLOWER = 0.2;
+const LARGER = 0.1;
+const BUSIER = 0.25;
+const REFERENCE: Server = { keep: { kind: 'buffer', bytes: KEEP_BYTES }, delaysMs: [[0, DELAY_MS]] };
+
+const P99 = 'latency.oneWayMs.p99';
+const MEMORY = ['memory.perConnectionBytes.workerPss.slope', 'memory.perConnectionBytes.workerRss.slope'];
+const CPU_CONNECT = 'cpu.worker.rampSecondsPerThousandConnects';
+const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
+/** Of 20 comparisons that each hold with 95 %. */
+const MOST_FALSE = 1;
+const SEED = 17;
+
+/** Takes a minute for each of 3 × `runs` + 1 runs. */
+export async function differences(size: DifferencesSize): Promise<Section> {
+  const { result: pilot } = await artilleryRun(size, REFERENCE);
+  const changed = changedBy(pilot);
+  const sides: Record<'reference' | 'twin' | 'changed', Result[]> = { reference: [], twin: [], changed: [] };
+  for (let round = 0; round < size.runs; round++) {
+    const order = (['reference', 'changed', 'twin'] as const).slice();
+    if (round % 2 === 1) order.reverse();
+    for (const side of order) {
+      sides[side].push((await artilleryRun(size, side === 'changed' ? changed : REFERENCE)).result);
+    }
+  }
+  const { reference, twin } = sides;
+  return {
+    title: 'Differences that a comparison sees',
+    text:
+      `${size.runs} runs of ${size.connections} connections on each side, in turns. The changed server delays copies by ` +
+      `${100 * SLOWER} % more, keeps ${100 * LARGER} % more memory per connection, and takes ${100 * BUSIER} % more CPU per ` +
+      `connect and per message, of what a pilot run of the other took. Below, the ${2 * size.runs} equal runs are divided in two at ` +
+      `random ${size.alike} times; these comparisons share their runs. “Detectable” is what the comparison says that it would see.`,
+    rows: [...seen(sides.reference, sides.changed), ...falseDifferences([...reference, ...twin], size)],
+  };
+}
+
+function changedBy({ memory, cpu }: Result): Server {
+  const slope = known(
+    MEMORY.map((path) => memory.perConnectionBytes[path.split('.')[2] as string]?.slope).find(Boolean),
+  );
+  const worker = cpu.worker;
+  return {
+    keep: { kind: 'buffer', bytes: Math.round(KEEP_BYTES + LARGER * slope) },
+    delaysMs: [[0, DELAY_MS * (1 + SLOWER)]],
+    // Seconds per thousand connects are milliseconds per connect.
+    connectCpuUs: BUSIER * 1000 * known(worker?.rampSecondsPerThousandConnects),
+    copyCpuUs: BUSIER * known(worker?.broadcastMicrosecondsPerMessage),
+  };
+}
+
+function seen(reference: Result[], changed: Result[]): Comparison[] {
+  const { figures } = compare([
+    { name: 'reference', results: reference },
+    { name: 'changed', results: changed },
+  ]);
+  const row = (what: string, paths: string[]) => {
+    const figure = figures.find(({ path }) => paths.includes(path));
+    return [
+      exactly(`${what}: worse`, 1, figure?.differences[0]?.answer === 'worse' ? 1 : 0),
+      ...detectable(what, figure),
+    ];
+  };
+  return [
+    ...row(`one way p99, ${100 * SLOWER} % slower`, [P99]),
+    ...row(`memory per connection, ${100 * LARGER} % more`, MEMORY),
+    ...row(`CPU per connect, ${100 * BUSIER} % more`, [CPU_CONNECT]),
+    ...row(`CPU per message, ${100 * BUSIER} % more`, [CPU_MESSAGE]),
+  ];
+}
+
+function detectable(what: string, figure: ComparedFigure | undefined): Comparison[] {
+  const [mean, difference] = [figure?.spreads[0]?.mean, figure?.differences[0]];
+  if (!mean || !difference || difference.detectable === null || difference.share === null) return [];
+  return [shown(`${what}: detectable, measured`, '%', (100 * difference.detectable) / mean, 100 * difference.share)];
+}
+
+function falseDifferences(equal: Result[], { runs, alike }: DifferencesSize): Comparison[] {
+  const random = generator(SEED);
+  const wrong = Array.from({ length: alike }, () => {
+    const shuffled = equal
+      .map((result) => ({ result, lot: random() }))
+      .sort((a, b) => a.lot - b.lot)
+      .map(({ result }) => result);
+    const { figures } = compare([
+      { name: 'some', results: shuffled.slice(0, runs) },
+      { name: 'others', results: shuffled.slice(runs) },
+    ]);
+    return figures.some(({ differences: [difference] }) => isDifferent(difference?.answer));
+  }).filter(Boolean).length;
+  return [atMost(`${alike} comparisons of equal runs: with a difference`, 'count', MOST_FALSE, wrong)];
+}
+
+function isDifferent(answer: string | undefined): boolean {
+  return answer === 'better' || answer === 'worse';
+}
+
+/** The same lots each time (mulberry32), so that a division that errs can be looked at. */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,67 @@
+{{- define "capacity.labels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{/* What selects the pods of one part: a list of the root and the part. */}}
+{{- define "capacity.selector" -}}
+app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "capacity.conductorHost" -}}
+{{ .Release.Name }}-conductor.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}
+{{- end }}
+
+{{/* What conductor and agents must agree on. */}}
+{{- define "capacity.env" -}}
+{{- with .Values.target }}
+- { name: TARGET, value: {{ . | quote }} }
+{{- end }}
+{{- range $name, $value := .Values.env }}
+- { name: {{ $name }}, value: {{ $value | quote }} }
+{{- end }}
+{{- end }}
+
+{{/* What only the conductor needs. */}}
+{{- define "capacity.conductorEnv" -}}
+{{- with .Values.control }}
+- { name: CAPACITY_CONTROL, value: {{ join "," . | quote }} }
+- name: CAPACITY_TOKEN
+  valueFrom: { secretKeyRef: { name: {{ required "control needs tokenSecret" $.Values.tokenSecret }}, key: token } }
+{{- end }}
+{{- with .Values.redisUrl }}
+- { name: REDIS_URL, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+
+{{- define "capacity.pod" -}}
+restartPolicy: Never
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "capacity.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "capacity.container" -}}
+image: {{ .Values.image.repository }}:{{ .Values.image.tag }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end }}

@@ -1,0 +1,20 @@
+/**
+ * What a conductor and its agents have to agree on where no orchestrator tells them, as files in a folder: token and
+ * certificate for the conductor, and the line for the agents.
+ *
+ *   node make-join.mjs <folder> <host:port>
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  fingerprintOf,
+  formatJoinLine,
+} from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/hosts/join-line.js';
+import { newSecret } from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/hosts/secret.js';
+
+const [folder = '', address = ''] = process.argv.slice(2);
+const [host, port] = address.split(':');
+const { token, certificate, key } = await newSecret();
+const line = formatJoinLine({ host, port: Number(port), token, fingerprint: fingerprintOf(certificate) });
+const files = { token, 'tls.crt': certificate, 'tls.key': key, line };
+for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });

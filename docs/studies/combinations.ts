@@ -1,0 +1,91 @@
+/** A study's table: a row for each combination of levels, and in each column the figure of its runs. */
+
+import type { Result } from '../../protocol/result/result.ts';
+import { dataTable } from '../../report/html/section.ts';
+import { isUsable } from '../../report/measured-figures.ts';
+import { combinationsOf, questionsOf } from '../../report/study/summarize.ts';
+import { doubtsOf, holesOf } from '../../report/study/text.ts';
+import { type Column, cell, circumstances, spreadIn } from './columns.ts';
+import { fullStudy, type MeasuredStudy } from './measured.ts';
+
+/** What a page shows of one study. */
+export interface StudySection {
+  /** HTML; a sentence without a run. */
+  table: string;
+  /** On what it was measured; empty without a run. */
+  circumstances: string[];
+  /** Combinations that lack runs, and what casts doubt on the comparison. */
+  holes: string[];
+  doubts: string[];
+  /** Address of its study.html; null without a run. */
+  full: string | null;
+}
+
+interface Combination {
+  /** A cell for each name that varies. */
+  levels: string[];
+  /** Usable runs. */
+  results: Result[];
+}
+
+/** Short names for the head of a table. */
+const TITLES: Record<string, string> = {
+  CAPACITY_ADAPTER: 'Adapter',
+  CAPACITY_RECOVERY_SECONDS: 'Recovery, s',
+  workers: 'Workers',
+  ROOMS: 'Rooms',
+  REDIS_NODES: 'Redis nodes',
+  TRANSPORTS: 'Transports',
+  COMPRESSION: 'Compression',
+  'broadcasts.bytes': 'Bytes',
+  'broadcasts.binary': 'Binary',
+  'fault.kind': 'Fault',
+  'engine.reconnection.jitter': 'Jitter',
+};
+
+/** @param more sentences about the circumstances, from the usable runs */
+export function studySection(
+  name: string,
+  measured: MeasuredStudy | undefined,
+  columns: Column[],
+  more: (results: Result[]) => string[] = () => [],
+): StudySection {
+  if (!measured) {
+    return { table: '<p>The study has not been run yet.</p>', circumstances: [], holes: [], doubts: [], full: null };
+  }
+  const combinations = combinationsIn(measured);
+  const results = combinations.flatMap((one) => one.results);
+  // What nobody measured is no column.
+  const shown = columns.filter((column) => spreadIn(column, results) !== null);
+  const head = [...variedIn(measured).map((key) => TITLES[key] ?? key), 'Runs', ...shown.map(({ title }) => title)];
+  const rows = combinations.map(({ levels, results: own }) => [
+    ...levels,
+    own.map(({ verdict }) => verdict.status).join(', ') || 'no run',
+    ...shown.map((column) => cell(column, own)),
+  ]);
+  return {
+    table: dataTable(measured.study.title, head, rows).markup,
+    circumstances: results.length > 0 ? [...circumstances(results), ...more(results)] : [],
+    holes: holesOf(measured.study),
+    doubts: doubtsOf(measured.runs, questionsOf(measured.study.plan, measured.runs)),
+    full: fullStudy(name),
+  };
+}
+
+/** @returns the names of the study that vary */
+function variedIn({ study }: MeasuredStudy): string[] {
+  return Object.entries(study.plan.vary).flatMap(([name, levels]) => (levels.length > 1 ? [name] : []));
+}
+
+/** @returns the study's combinations in its order, also those without a run that can be used */
+function combinationsIn(measured: MeasuredStudy): Combination[] {
+  const varied = variedIn(measured);
+  return combinationsOf(measured.study.plan).map((levels) => ({
+    levels: varied.map((name) => String(levels[name])),
+    results: measured.runs.flatMap((run) =>
+      run.result && isUsable(run.result) && varied.every((name) => run.levels[name] === levels[name])
+        ? [run.result]
+        : [],
+    ),
+  }));
+}

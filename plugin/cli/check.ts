@@ -1,0 +1,61 @@
+/** `check <run> [conditions...]`: whether a result meets thresholds, without Artillery's `ensure`. */
+import type { Command } from 'commander';
+import { CapacityError } from '../../protocol/errors.ts';
+import { formatProblems } from '../../protocol/problems.ts';
+import type { Condition } from '../../protocol/search.ts';
+import { outcomeBy } from '../../report/answer/checked.ts';
+import { exitCodeOf, outcomeOf } from '../../report/answer/outcome.ts';
+import { outcomeTitle } from '../../report/answer/sentence.ts';
+import { readResult } from '../../report/read.ts';
+import { addHelp, printJson, withJson } from './command.ts';
+import { parseConditions } from './conditions.ts';
+
+export function addCheck(program: Command): void {
+  const command = program
+    .command('check')
+    .description('Checks a result against thresholds that you give, or against its own.')
+    .argument('<run>', 'a result.json, or the folder of a run')
+    .argument('[conditions...]', 'what has to be so: "latency.oneWayMs.p99 <= 500"')
+    .action(check);
+  addHelp(withJson(command), {
+    examples: {
+      'check results/latest "latency.oneWayMs.p99 <= 500" "delivery.coverage = 1"': 'in CI, after the run',
+      'check results/latest': 'the outcome of the run itself, with its exit code',
+    },
+    exitCodes: {
+      0: 'every threshold is met, and the measurement is VALID',
+      1: 'a threshold is missed, or its figure was not measured',
+      2: 'the result cannot be read, or a condition is wrong',
+      3: 'every threshold is met, and the measurement is SUSPECT',
+      4: 'the measurement is INVALID, so nothing was checked',
+    },
+  });
+}
+
+function check(run: string, texts: string[], { json }: { json?: boolean }): void {
+  const conditions = readConditions(texts);
+  const result = readResult(run);
+  const outcome = conditions.length > 0 ? outcomeBy(conditions, result) : outcomeOf(result);
+  const { status, reasons } = result.verdict;
+  process.exitCode = exitCodeOf(result, outcome);
+  if (json) {
+    printJson({ run: result.run.id, ...outcome, verdict: result.verdict });
+    return;
+  }
+  for (const { met, text } of outcome.thresholds) console.log(`  ${met ? 'met   ' : 'missed'}  ${text}`);
+  console.log(`\n${outcomeTitle(result, outcome)}`);
+  const doubts = reasons.map(({ code }) => code).join(', ');
+  console.log(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`);
+}
+
+/** @throws CapacityError BAD_OPTION with all mistakes */
+function readConditions(texts: string[]): Condition[] {
+  const { conditions, problems } = parseConditions(texts);
+  if (problems.length === 0) return conditions;
+  const message = `some conditions are wrong\n${formatProblems(problems)}`;
+  throw new CapacityError(
+    'BAD_OPTION',
+    message,
+    'name a number of result.json; see npx socketio-capacity check --help',
+  );
+}

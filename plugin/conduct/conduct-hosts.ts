@@ -1,0 +1,178 @@
+/** A measured run in a process of its own, with the load of several hosts: owns listener, hosts, run and launch command. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
+import { endChild } from '../../protocol/end-child.ts';
+import { CapacityError } from '../../protocol/errors.ts';
+import { Hub } from '../hosts/hub.ts';
+import { Listener } from '../hosts/listener.ts';
+import { scriptHash } from '../hosts/script-hash.ts';
+import { newSecret, readSecret } from '../hosts/secret.ts';
+import { EngineLink } from '../run/link.ts';
+import { within } from '../run/wait.ts';
+import { arrivalsOf } from '../script/phases.ts';
+import { ENGINE, type Script } from '../script/script.ts';
+import type { Settings } from '../script/settings.ts';
+import { GeneratorHosts } from './generator-hosts.ts';
+import { MeasuredRun } from './measured-run.ts';
+import type { Terminal } from './terminal.ts';
+
+const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
+/** Containers of a cloud can take minutes to start. */
+const JOIN_TIMEOUT_MS = 600_000;
+/** For Artillery to end on all hosts, when the run is over; then each ends by itself. */
+const END_TIMEOUT_MS = 20_000;
+const LAUNCH_GRACE_MS = 10_000;
+/** Exit code of Artillery on the hosts after Ctrl-C here. */
+const STOPPED = 130;
+
+interface ConductOptions {
+  script: Script;
+  /** Of the whole scenario. */
+  config: Settings;
+  /** Of the scenario. */
+  path: string;
+  artilleryVersion: string;
+  hosts: number;
+  listen: { host: string; port: number };
+  /** By which the hosts reach this one. */
+  address: string;
+  /** Folder; undefined for a new token and certificate. */
+  secret: string | undefined;
+  /** Starts the hosts; may be empty. */
+  launch: string[];
+  /** Ctrl-C. */
+  signal: AbortSignal;
+}
+
+/**
+ * Resolves when the run is over and nothing of it is left.
+ * @returns the exit code of the run
+ * @throws CapacityError that refuses the run before anything was opened
+ */
+export async function conductHosts(options: ConductOptions): Promise<number> {
+  const { script, config, path, artilleryVersion, hosts, listen, address, launch, signal } = options;
+  if (config.engine !== ENGINE) throw otherEngine(config.engine);
+  const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
+  const listener = await Listener.open(listen.host, listen.port, secret);
+  const terminal = ownTerminal();
+  const over = Promise.withResolvers<number | undefined>();
+  const completed = config.phases.length - 1;
+  let launched: ChildProcess | undefined;
+  const arrivals = config.phases.map(arrivalsOf);
+  const hub = new Hub(
+    listener,
+    { hosts, version, scriptHash: scriptHash(config, script), arrivals },
+    {
+      onNote: (text) => terminal.print(text),
+      onRefused: (error) => run.end(error),
+      onPhase: (index, stage) => {
+        if (stage === 'started') run.phaseStarted(index);
+        else if (index === completed) run.phasesCompleted();
+      },
+      onLost: (host, why) => {
+        terminal.print(`Host ${host} is lost: ${why}.`);
+        run.warn(agentLost(host, why));
+      },
+      onMachine: (host, row) => generators.add(host, row, run.stages),
+      onSkipped: (users) => {
+        run.skippedUsers = users;
+      },
+    },
+  );
+  const generators = new GeneratorHosts(() => hub.hosts);
+  const admit = async () => {
+    const line = listener.joinLine(address);
+    terminal.print(joinText(line, hosts));
+    if (launch.length > 0) launched = start(launch, { CAPACITY_CONDUCTOR: line, CAPACITY_HOSTS: String(hosts) });
+    const joined = hub.joined(JOIN_TIMEOUT_MS, signal);
+    await (launched ? Promise.race([joined, launchFailed(launched, launch)]) : joined);
+  };
+  const run = new MeasuredRun({
+    script,
+    config,
+    scriptPath: path,
+    link: new EngineLink(hub, { hosts }),
+    hosts: () => generators.measured(),
+    surroundings: { terminal, artilleryVersion, admit, end: async (code) => over.resolve(code) },
+  });
+  signal.addEventListener('abort', () => over.resolve(undefined), { once: true });
+  void hub.left().then(() => over.resolve(0));
+  const asked = await over.promise;
+  const endsEarly = asked !== 0;
+  // The virtual users have left when the residual is still being measured.
+  await run.report(endsEarly);
+  const why = endsEarly ? 'The conductor has ended the run; see its output.' : 'The run is over.';
+  // Before the engines close: without their connections, Artillery would end on the hosts as if all were well.
+  hub.end(asked ?? STOPPED, why);
+  await run.close();
+  await within(hub.left(), END_TIMEOUT_MS);
+  hub.stop();
+  await listener.close();
+  if (launched) await endLaunched(launched);
+  return run.exitCode || asked || 0;
+}
+
+function ownTerminal(): Terminal {
+  const listeners: (() => void)[] = [];
+  return {
+    quiet: false,
+    print: (text) => {
+      for (const listener of listeners) listener();
+      console.log(text);
+    },
+    beforeLine: (listener) => listeners.push(listener),
+  };
+}
+
+function joinText(line: string, hosts: number): string {
+  const variables = `CAPACITY_HOSTS=${hosts} CAPACITY_CONDUCTOR='${line}'`;
+  return [
+    `On each of ${hosts} host${hosts === 1 ? '' : 's'}, with the same scenario:`,
+    `  ${variables} npx artillery run …`,
+    'Whoever has this line can take part in the run: treat it like a password.',
+  ].join('\n');
+}
+
+/** @throws CapacityError LAUNCH_FAILED */
+function start([command = '', ...args]: string[], env: Record<string, string>): ChildProcess {
+  const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  // Reported by `launchFailed`.
+  child.on('error', () => {});
+  return child;
+}
+
+/** A command that only starts the hosts may end at once, without an error. @throws CapacityError LAUNCH_FAILED */
+function launchFailed(child: ChildProcess, launch: string[]): Promise<never> {
+  return new Promise((_, reject) => {
+    const failed = (how: string) => {
+      const message = `the command that starts the hosts (${launch.join(' ')}) ${how}`;
+      reject(new CapacityError('LAUNCH_FAILED', message, 'see its output above'));
+    };
+    child.once('error', (error) => failed(`could not be started: ${error.message}`));
+    child.once('exit', (code, signal) => {
+      if (code !== 0) failed(`ended with ${signal ?? `exit code ${code}`}`);
+    });
+  });
+}
+
+/** It ends with its hosts, or is ended. */
+async function endLaunched(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined) return;
+  if (child.exitCode === null && child.signalCode === null) await within(once(child, 'exit'), LAUNCH_GRACE_MS);
+  await endChild(child, () => child.kill('SIGINT'), LAUNCH_GRACE_MS);
+}
+
+function agentLost(host: string, why: string): Reason {
+  return {
+    code: 'AGENT_LOST',
+    message: `generator host ${host} was gone before the end: ${why}. All of its connections count as lost`,
+    fix: 'see the output of Artillery there, and `dmesg`; then repeat the run',
+  };
+}
+
+function otherEngine(engine: string): CapacityError {
+  const message = `engine ${engine} reports nothing to a run, so several hosts cannot be conducted with it`;
+  return new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
+}

@@ -1,0 +1,63 @@
+/** What the hosts that bring the load tell of themselves, added up by the windows of the run. */
+import type { HostEntry } from '../hosts/hub.ts';
+import type { MachineRow } from '../hosts/messages.ts';
+import type { GeneratorHost, GeneratorWindow } from '../run/measurements.ts';
+
+interface Known {
+  /** By the number of the stage in the run. */
+  idle: Map<number, { window: GeneratorWindow; sum: number; rows: number }>;
+  peakBytes: GeneratorHost['peakBytes'];
+}
+
+const WINDOWS: Partial<Record<string, GeneratorWindow>> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
+
+export class GeneratorHosts {
+  readonly #known = new Map<string, Known>();
+  readonly #hosts: () => readonly HostEntry[];
+
+  constructor(hosts: () => readonly HostEntry[]) {
+    this.#hosts = hosts;
+  }
+
+  /** @param stages of the run so far */
+  add(
+    host: string,
+    { cpuIdlePercent, memoryUsedBytes, fleet, artillery }: MachineRow,
+    stages: { name: string }[],
+  ): void {
+    const known = this.#of(host);
+    const { peakBytes } = known;
+    peakBytes.fleet = Math.max(peakBytes.fleet, fleet.rssBytes);
+    peakBytes.artillery = Math.max(peakBytes.artillery, artillery.rssBytes);
+    if (memoryUsedBytes !== null) peakBytes.used = Math.max(peakBytes.used ?? 0, memoryUsedBytes);
+    const window = WINDOWS[stages.at(-1)?.name ?? ''];
+    if (window === undefined || cpuIdlePercent === null) return;
+    const idle = known.idle.get(stages.length) ?? { window, sum: 0, rows: 0 };
+    known.idle.set(stages.length, { window, sum: idle.sum + cpuIdlePercent, rows: idle.rows + 1 });
+  }
+
+  measured(): GeneratorHost[] {
+    return this.#hosts().map(({ name, hello, beganAtUs, lost, clock }) => ({
+      ...{ host: name, cores: hello.cores, beganAtUs, lost, clock },
+      arrivals: hello.arrivals.reduce((sum, count) => sum + count, 0),
+      cpuIdlePercent: leastIdle(this.#of(name)),
+      peakBytes: { ...this.#of(name).peakBytes },
+    }));
+  }
+
+  #of(host: string): Known {
+    let known = this.#known.get(host);
+    if (!known) {
+      known = { idle: new Map(), peakBytes: { fleet: 0, artillery: 0, used: null } };
+      this.#known.set(host, known);
+    }
+    return known;
+  }
+}
+
+/** An average over all ramps would hide the last one, in which most is connected. */
+function leastIdle({ idle }: Known): GeneratorHost['cpuIdlePercent'] {
+  const least: GeneratorHost['cpuIdlePercent'] = {};
+  for (const { window, sum, rows } of idle.values()) least[window] = Math.min(least[window] ?? 100, sum / rows);
+  return least;
+}

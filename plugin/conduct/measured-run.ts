@@ -1,0 +1,329 @@
+/** One measured run, from its settings to its result, files and exit code: owns everything that it opens. */
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { exitCodeOf } from '../../report/answer/outcome.ts';
+import { liveFacts } from '../live/live-facts.ts';
+import type { LiveView } from '../live/server.ts';
+import type { LiveLine } from '../live/terminal-line.ts';
+import { assembleResult } from '../result/assemble.ts';
+import { describeEnvironment, settingsOf } from '../result/environment.ts';
+import { Closers } from '../run/closers.ts';
+import { Conductor } from '../run/conductor.ts';
+import type { RunContext } from '../run/context.ts';
+import type { EngineLink } from '../run/link.ts';
+import {
+  type GeneratorHost,
+  identityOf,
+  type Measurements,
+  newMeasurements,
+  scenarioName,
+} from '../run/measurements.ts';
+import { RunRecord } from '../run/record/record.ts';
+import { openResources } from '../run/resources.ts';
+import { succeed, within } from '../run/wait.ts';
+import type { Script } from '../script/script.ts';
+import type { Settings } from '../script/settings.ts';
+import { log, logResult, openLiveLine, type Terminal } from './terminal.ts';
+
+/** What conducts the run: Artillery's main thread, or the command `conduct`. */
+export interface Surroundings {
+  terminal: Terminal;
+  artilleryVersion: string;
+  /** Before anything is opened. @throws CapacityError that ends the run */
+  admit(): Promise<void>;
+  /** Ends the process in an orderly way, which calls `report` and `close`; to be called at most once. */
+  end(exitCode: number): Promise<void>;
+}
+
+export interface MeasuredRunOptions {
+  script: Script;
+  /** Of `script`. */
+  config: Settings;
+  /** Path of the scenario. */
+  scriptPath: string | undefined;
+  /** To the engines; the run closes it. */
+  link: EngineLink;
+  /** What is known now of the hosts that bring the load; undefined if this one does. */
+  hosts?: () => GeneratorHost[];
+  surroundings: Surroundings;
+}
+
+/** For the current measurement to notice that the run has been stopped. */
+const STOP_TIMEOUT_MS = 5000;
+const RESIDUAL_TIMEOUT_MS = 60_000;
+/** For a worker that died to be restarted, so that the result can name it. */
+const RESTART_TIMEOUT_MS = 5000;
+
+/** What exists once the target has answered. */
+interface PreparedRun {
+  context: RunContext;
+  conductor: Conductor;
+  environment: Result['environment'];
+  live: LiveLine | undefined;
+  view: LiveView | undefined;
+}
+
+export class MeasuredRun {
+  readonly #options: MeasuredRunOptions;
+  readonly #measurements: Measurements;
+  readonly #record: RunRecord;
+  readonly #closers = new Closers((error) => console.error(describeError(error)));
+  readonly #abort = new AbortController();
+  #prepared: PreparedRun | undefined;
+  #refused = false;
+  #started = false;
+  #exitCode = 0;
+  /** Phase events can arrive faster than they are handled, so they wait in a queue. */
+  #queue: Promise<void> = Promise.resolve();
+
+  /** @throws CapacityError RESULTS_UNWRITABLE, with nothing left open */
+  constructor(options: MeasuredRunOptions) {
+    const { config, scriptPath, link } = options;
+    this.#options = options;
+    this.#measurements = newMeasurements(scenarioName(scriptPath ?? 'scenario'), config);
+    this.#record = new RunRecord(config.results, this.#measurements.id);
+    this.#measurements.id = this.#record.id;
+    this.#measurements.hosts = options.hosts?.();
+    this.#closers.add(() => link.close());
+    link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
+    // Artillery creates the plugins before it is ready for a shutdown.
+    void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
+  }
+
+  /** Of the result document; 0 until `report` has written it. */
+  get exitCode(): number {
+    return this.#exitCode;
+  }
+
+  /** The result as it is now; undefined before the target has answered. */
+  get result(): Result | undefined {
+    return this.#prepared && this.#result(this.#prepared);
+  }
+
+  /** Stages so far, the last of which is going on. */
+  get stages(): Measurements['stages'] {
+    return this.#measurements.stages;
+  }
+
+  /** What somebody else than the conductor has noticed. */
+  warn(reason: Reason): void {
+    this.#measurements.warnings.push(reason);
+    this.#record.append('warning', { code: reason.code, message: reason.message });
+  }
+
+  /** Before the load: the run cannot take place. After it has begun: it ends with what was measured. */
+  end(error: CapacityError): void {
+    if (this.#started) this.#fail(error);
+    else void this.#refuse(error);
+  }
+
+  /** Outcomes of Artillery's `ensure` checks. */
+  set thresholds(thresholds: Result['thresholds']) {
+    this.#measurements.thresholds = thresholds;
+  }
+
+  /** Arrivals that Artillery did not start, so far. */
+  get skippedUsers(): number {
+    return this.#measurements.skippedUsers;
+  }
+
+  set skippedUsers(users: number) {
+    this.#measurements.skippedUsers = users;
+  }
+
+  phaseStarted(index: number): void {
+    this.#then(({ conductor }) => conductor.phaseStarted(index));
+  }
+
+  /** The last phase is over. */
+  phasesCompleted(): void {
+    this.#then((prepared) => this.#finale(prepared));
+  }
+
+  /**
+   * Writes the result and prints it, after Artillery's own summary or in its place. Never rejects.
+   * @param earlyStop after Ctrl-C, or if this run has requested the end
+   */
+  async report(earlyStop: boolean): Promise<void> {
+    const prepared = this.#prepared;
+    if (this.#refused) return;
+    if (!prepared) {
+      log(this.#options.surroundings.terminal, 'Stopped before anything was measured.');
+      this.#record.discard();
+      return;
+    }
+    try {
+      // Artillery ends with its last virtual user, even if the residual is still being measured.
+      if (!earlyStop && prepared.conductor.released) await within(this.#queue, RESIDUAL_TIMEOUT_MS);
+      if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
+      prepared.live?.close();
+      // Artillery calls `beforeExit` of all plugins at once; after this turn `ensure` has evaluated its thresholds.
+      await setImmediate();
+      await this.#publish(prepared, this.#result(prepared));
+    } catch (error) {
+      console.error(describeError(error));
+      this.#exitCode = EXIT_CODES.invalid;
+    }
+  }
+
+  /** Closes everything, even if some of it fails to close. Idempotent. */
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await this.#closers.close();
+  }
+
+  async #prepare(): Promise<void> {
+    const { script, config, link, surroundings } = this.#options;
+    const [measurements, record] = [this.#measurements, this.#record];
+    await surroundings.admit();
+    const { context, target, workers } = await openResources({
+      config,
+      measurements,
+      record,
+      link,
+      closers: this.#closers,
+      signal: this.#abort.signal,
+      log: (text) => log(surroundings.terminal, text),
+    });
+    const settings = settingsOf(script, config, target);
+    const environment = describeEnvironment(settings, workers, surroundings.artilleryVersion);
+    const conductor = new Conductor(context);
+    const view = await this.#openView(conductor, context);
+    const live = openLiveLine(surroundings.terminal, liveFacts(conductor, context));
+    this.#prepared = { context, conductor, environment, live, view };
+    conductor.onStage = () => this.#save();
+    this.#closers.add(() => live?.close());
+    this.#save();
+    await conductor.prepare();
+    this.#save();
+    this.#started = true;
+    link.start();
+  }
+
+  async #openView(conductor: Conductor, context: RunContext): Promise<LiveView | undefined> {
+    const { livePort } = this.#options.config;
+    if (livePort === undefined) return undefined;
+    const { openLiveView } = await import('../live/open.ts');
+    const view = await openLiveView(livePort, conductor, context);
+    this.#closers.add(() => view.close());
+    log(this.#options.surroundings.terminal, `Live view: ${view.url}`);
+    return view;
+  }
+
+  /** Writes the result in all its forms, and prints it. */
+  async #publish({ view }: PreparedRun, result: Result): Promise<void> {
+    const path = this.#record.write(result);
+    const { directory } = this.#record;
+    // Imported late: the chart library is large, and would take memory in every Artillery thread.
+    const { writeReportFiles } = await import('../result/report-files.ts');
+    const { written, failed } = writeReportFiles(result, directory);
+    logResult(this.#options.surroundings.terminal, result, path, written);
+    for (const error of failed) console.error(describeError(error));
+    this.#exitCode = exitCodeOf(result);
+    await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
+  }
+
+  async #finale({ conductor, live }: PreparedRun): Promise<void> {
+    await conductor.finale();
+    live?.close();
+    this.#options.link.tell({ type: 'finish' });
+  }
+
+  /** Handles the events of the phases one after the other; an error ends the run. */
+  #then(handle: (prepared: PreparedRun) => Promise<void>): void {
+    this.#queue = this.#queue
+      .then(async () => {
+        if (this.#prepared && !this.#abort.signal.aborted) await handle(this.#prepared);
+      })
+      .catch((error) => this.#fail(error));
+  }
+
+  /** After the load has begun: keeps the measurements so far, and ends the run. */
+  #fail(error: unknown): void {
+    if (this.#abort.signal.aborted) return;
+    const message = `${this.#prepared?.conductor.stage}: ${error instanceof Error ? error.message : String(error)}`;
+    this.#measurements.aborted = {
+      code: 'RUN_INCOMPLETE',
+      message,
+      fix: error instanceof CapacityError ? error.fix : 'please report it with the folder of the run',
+    };
+    try {
+      this.#record.append('aborted', this.#measurements.aborted);
+    } catch {
+      // The disk may be the very reason for the abort; the report shows it.
+    }
+    // Not awaited: the shutdown waits for the queue that this is part of.
+    void this.#options.surroundings.end(EXIT_CODES.invalid);
+  }
+
+  /** Before the load: prints the error, and ends the process. Leaves no files. */
+  async #refuse(error: unknown): Promise<void> {
+    if (this.#refused || this.#abort.signal.aborted) return;
+    this.#refused = true;
+    await this.close();
+    this.#record.discard();
+    console.error(`\n${describeError(withCode(error))}\n`);
+    await this.#options.surroundings.end(EXIT_CODES.refused);
+  }
+
+  /** Ends the current measurement, and collects what is known so far. */
+  async #stop({ conductor, context }: PreparedRun, earlyStop: boolean): Promise<void> {
+    const { measurements, control, link, population } = context;
+    measurements.stoppedByUser = earlyStop && measurements.aborted === undefined;
+    measurements.aborted ??= earlyStop
+      ? {
+          code: 'RUN_INCOMPLETE',
+          message: `stopped by the user (stage: ${conductor.stage})`,
+          fix: 'let it run to its end, or shorten its phases',
+        }
+      : {
+          code: 'RUN_INCOMPLETE',
+          message: `the virtual users left before the end of the measurement (stage: ${conductor.stage})`,
+          fix: 'keep them connected until then: end the flow with `hold: true`',
+        };
+    measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
+    this.#abort.abort();
+    await within(this.#queue, STOP_TIMEOUT_MS);
+    await succeed(() => conductor.stopped(), STOP_TIMEOUT_MS);
+    if (measurements.snapshots.length === 0)
+      measurements.snapshots = (await within(link.snapshots(), STOP_TIMEOUT_MS)) ?? [];
+    if (measurements.eventLoops.length === 0)
+      measurements.eventLoops = (await within(control.eventLoops(false), STOP_TIMEOUT_MS)) ?? [];
+    if (measurements.workersAtEnd.length === 0) {
+      const workers = await succeed(() => control.stats(), RESTART_TIMEOUT_MS);
+      measurements.workersAtEnd = workers?.map(identityOf) ?? [];
+    }
+  }
+
+  /** Writes a result as if the run ended here, so that the measurements survive if the process is killed. */
+  #save(): void {
+    if (!this.#prepared || this.#prepared.conductor.stage === 'done') return;
+    const { conductor } = this.#prepared;
+    const killed: Reason = {
+      code: 'RUN_INCOMPLETE',
+      message: `the run was killed, or is still in progress (stage: ${conductor.stage})`,
+      fix: 'wait for its end, or repeat it; `dmesg` shows whether the kernel killed it for its memory',
+    };
+    this.#record.write(
+      this.#result(this.#prepared, { ...this.#measurements, aborted: this.#measurements.aborted ?? killed }),
+    );
+  }
+
+  #result({ environment, context }: PreparedRun, measurements = this.#measurements): Result {
+    measurements.hosts = this.#options.hosts?.();
+    return assembleResult(measurements, this.#options.config, environment, context.sampler);
+  }
+}
+
+/** Whatever ends a run before its load has a code to look up. */
+function withCode(error: unknown): CapacityError {
+  if (error instanceof CapacityError) return error;
+  const message = `the run could not begin: ${error instanceof Error ? error.message : String(error)}`;
+  return new CapacityError('UNEXPECTED', message, 'please report it, with the lines above and the scenario', {
+    cause: error instanceof Error ? error.cause : undefined,
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * One connection that sends nothing but answers to pings, held for longer than the ping cycle: what idle time-outs in
+ * between leave of the connections that a run holds.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CapacityError } from '../../../protocol/errors.ts';
+import { connectOfficial, type PingCycle } from '../../run/receivers/official-client.ts';
+import type { Subject, TargetCheck } from './target-check.ts';
+
+/** Longer cycles are not waited for. */
+const MAX_HOLD_MS = 120_000;
+const MARGIN_MS = 3000;
+
+const LONGER =
+  'nginx: proxy_read_timeout and proxy_send_timeout; HAProxy: timeout tunnel, and for polling timeout client and server; cloud load balancers: the idle timeout';
+
+/** How a connection ended before it was to. Times in ms. */
+export interface Cut {
+  /** Of the client. */
+  reason: string;
+  ageMs: number;
+  /** Since the last packet in either direction. */
+  silentMs: number;
+}
+
+/** @param onHold told how long it will take */
+export async function checkIdle(
+  { connection, signal }: Subject,
+  onHold: (seconds: number) => void,
+): Promise<TargetCheck> {
+  const check = { name: 'idle' as const };
+  let cycle: PingCycle = { pingInterval: 0, pingTimeout: 0 };
+  try {
+    const socket = await connectOfficial(connection, signal, { onOpen: (open) => (cycle = open) });
+    const openedAtMs = performance.now();
+    let lastAtMs = openedAtMs;
+    let pings = 0;
+    socket.io.engine.on('packet', () => (lastAtMs = performance.now()));
+    socket.io.on('ping', () => pings++);
+    const ended = Promise.withResolvers<Cut>();
+    socket.once('disconnect', (reason) => {
+      const nowMs = performance.now();
+      ended.resolve({ reason, ageMs: nowMs - openedAtMs, silentMs: nowMs - lastAtMs });
+    });
+    const holdMs = Math.min(cycle.pingInterval + cycle.pingTimeout + MARGIN_MS, MAX_HOLD_MS);
+    onHold(holdMs / 1000);
+    const over = new AbortController();
+    const held = delay(holdMs, undefined, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => undefined);
+    const cut = await Promise.race([ended.promise, held]);
+    over.abort();
+    socket.disconnect();
+    const tried = `one silent connection, held for ${(holdMs / 1000).toFixed(0)} s`;
+    if (cut) return { ...check, status: 'failed', tried, ...explain(cut, cycle) };
+    return { ...check, tried, ...survived(holdMs, pings, cycle) };
+  } catch (error) {
+    const { message } = error as CapacityError;
+    return { ...check, status: 'skipped', tried: 'one silent connection', found: `it could not be opened: ${message}` };
+  }
+}
+
+function survived(holdMs: number, pings: number, cycle: PingCycle): Pick<TargetCheck, 'status' | 'found' | 'fix'> {
+  const wholeMs = cycle.pingInterval + cycle.pingTimeout;
+  const kept = `it stayed open, with ${pings} ${pings === 1 ? 'ping' : 'pings'}`;
+  if (holdMs > wholeMs) return { status: 'ok', found: `${kept}; the ping cycle is ${seconds(wholeMs)} s` };
+  const found = `${kept}; the ping cycle is ${seconds(wholeMs)} s, so a longer time-out was not seen`;
+  return {
+    status: 'warning',
+    found,
+    fix: `see that idle time-outs in between are longer than ${seconds(cycle.pingInterval)} s: ${LONGER}`,
+  };
+}
+
+/** A time-out of something in between ends a connection after silence; everything else, whenever it likes. */
+export function explain({ reason, ageMs, silentMs }: Cut, { pingInterval, pingTimeout }: PingCycle) {
+  const [age, silence, cycleSeconds] = [ageMs, silentMs, pingInterval + pingTimeout].map(seconds);
+  if (reason === 'ping timeout') {
+    return {
+      found: `no ping came for ${silence} s, where the server sends one every ${seconds(pingInterval)} s: something in between has forgotten the connection without ending it`,
+      fix: `give firewalls and NAT an idle time-out longer than ${cycleSeconds} s, or let the server ping more often (pingInterval)`,
+    };
+  }
+  if (reason === 'io server disconnect') {
+    return {
+      found: `the server itself disconnected it after ${age} s`,
+      fix: 'let it keep clients that only listen; does it wait for a message, such as an authentication?',
+    };
+  }
+  // Up to the interval, nothing but its own time-out tells a proxy to end it.
+  if (silentMs < pingInterval + MARGIN_MS && silentMs > 1000) {
+    return {
+      found: `cut after ${age} s, ${silence} s of them silent (${reason}): an idle time-out in between of about ${Math.round(silentMs / 1000)} s is shorter than the ping cycle of ${cycleSeconds} s`,
+      fix: `raise it above ${cycleSeconds} s (${LONGER}); or let the server ping more often (pingInterval)`,
+    };
+  }
+  return {
+    found: `cut after ${age} s, ${silence} s after the last packet (${reason}): that is no idle time-out`,
+    fix: 'see the logs of the proxy and of the server at that time',
+  };
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(ms < 10_000 ? 1 : 0);
+}

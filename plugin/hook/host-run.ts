@@ -1,0 +1,120 @@
+/** Artillery as one of several generator hosts: brings its share of the phases, and is conducted from elsewhere. */
+import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { availableParallelism, hostname } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
+import { openThreadCarrier } from '../../protocol/carrier.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { thisHost } from '../../protocol/host.ts';
+import { requireFit } from '../doctor/diagnosis.ts';
+import { requireOpenFiles } from '../doctor/preflight.ts';
+import { STEPS } from '../engine/steps/index.ts';
+import { Agent } from '../hosts/agent.ts';
+import { parseJoinLine } from '../hosts/join-line.ts';
+import { scriptHash } from '../hosts/script-hash.ts';
+import { arrivalsOf } from '../script/phases.ts';
+import { ENGINE, type Script } from '../script/script.ts';
+import { readSettings, settingsOfShare } from '../script/settings.ts';
+import type { Share } from '../script/shares.ts';
+import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
+
+const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
+/** Only the conductor speaks with the workers' control ports. */
+const NO_TOKEN = 'only-the-conductor-needs-it';
+
+export class HostRun {
+  readonly #agent: Agent;
+  /** The conductor wants the end, and needs no farewell. */
+  #ended = false;
+  #exitCode: number | undefined;
+
+  /** @throws CapacityError for invalid settings, with nothing left open */
+  constructor(script: Script, events: ArtilleryEvents, { conductor, share }: { conductor: string; share: Share }) {
+    requireOpenFiles();
+    const join = parseJoinLine(conductor);
+    if (!join) throw noJoinLine();
+    const whole = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env });
+    if (whole.engine !== ENGINE) throw otherEngine(whole.engine);
+    const config = settingsOfShare(whole, script, STEPS, share);
+    replacePhases(config.phases);
+    tuneWorkerHeaps();
+    this.#agent = new Agent({
+      join,
+      hello: {
+        host: hostname(),
+        instance: randomUUID(),
+        kernel: thisHost().kernel,
+        version,
+        hosts: share.hosts,
+        index: share.index,
+        scriptHash: scriptHash(whole, script),
+        arrivals: config.phases.map(arrivalsOf),
+        cores: availableParallelism(),
+      },
+      carrier: openThreadCarrier(artillery().testRunId),
+      admit: () => requireFit(config, log),
+      onEnd: (exitCode, why) => this.#end(exitCode, why),
+    });
+    this.#listen(events);
+    const { host, port } = join;
+    log(
+      `This host brings ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`,
+    );
+    // Artillery creates the plugins before it is ready for a shutdown.
+    void setImmediate().then(() => this.#agent.join().catch((error) => this.#end(EXIT_CODES.refused, error as Error)));
+  }
+
+  /** @param earlyStop after Ctrl-C, or if the conductor has requested the end */
+  async report(earlyStop: boolean): Promise<void> {
+    if (!this.#ended) await this.#agent.bye(earlyStop);
+  }
+
+  setExitCode(): void {
+    if (this.#exitCode) artillery().suggestedExitCode = this.#exitCode;
+  }
+
+  /** Idempotent. */
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  #listen(events: ArtilleryEvents): void {
+    const agent = this.#agent;
+    events.on('phaseStarted', ({ index }) => agent.phase(index, 'started', monotonicUs()));
+    events.on('phaseCompleted', ({ index }) => agent.phase(index, 'completed', monotonicUs()));
+    events.on('stats', ({ counters }) => {
+      agent.skippedUsers += counters['vusers.skipped'] ?? 0;
+    });
+    events.on('done', ({ counters }) => {
+      agent.skippedUsers = counters['vusers.skipped'] ?? 0;
+    });
+  }
+
+  #end(exitCode: number | undefined, why: Error | string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#exitCode = exitCode ?? EXIT_CODES.invalid;
+    if (typeof why === 'string') log(why);
+    else console.error(`\n${describeError(why)}\n`);
+    void artillery().shutdown({ earlyStop: true, exitCode: this.#exitCode });
+  }
+}
+
+function log(text: string): void {
+  if (artillery().testInfo.flags.quiet !== true) artillery().log(text);
+}
+
+function noJoinLine(): CapacityError {
+  return new CapacityError(
+    'CONFIG_INVALID',
+    'environment variable CAPACITY_CONDUCTOR: expected https://host:port#token.fingerprint',
+    'copy the line that `npx socketio-capacity conduct` prints; in a shell, put it in quotes',
+  );
+}
+
+function otherEngine(engine: string): CapacityError {
+  const message = `engine ${engine} reports nothing to a run, so several hosts cannot be conducted with it`;
+  return new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
+}

@@ -1,0 +1,65 @@
+/** Which hosts a run takes: as many as it was told, of one version and scenario, whose shares add up to the whole load. */
+import { CapacityError } from '../../protocol/errors.ts';
+import type { Hello, Refusal } from './messages.ts';
+
+export interface Expected {
+  hosts: number;
+  version: string;
+  scriptHash: string;
+  /** Of the whole scenario, phase by phase. */
+  arrivals: number[];
+}
+
+/** `endsRun`: the host was to take part, and the run cannot be without it. */
+type Refused = Refusal & { endsRun: boolean };
+
+interface Known {
+  name: string;
+  hello: Hello;
+}
+
+/** @param others hosts that are here already */
+export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[]): Refused | undefined {
+  const refused = (message: string, fix: string, endsRun = true): Refused => {
+    return { code: 'HOSTS_DISAGREE', message, fix, endsRun };
+  };
+  if (others.length >= expected.hosts) {
+    const names = others.map(({ name }) => name).join(', ');
+    const message = `the run has its ${expected.hosts} hosts: ${names}`;
+    return refused(message, 'start Artillery on as many hosts as `conduct --hosts` says, once on each', false);
+  }
+  if (hello.version !== expected.version) {
+    const message = `it has version ${hello.version} of the plugin, the conductor has ${expected.version}`;
+    return refused(message, 'install the same version on all hosts');
+  }
+  if (hello.scriptHash !== expected.scriptHash) {
+    return refused(
+      'it reads another scenario, or other options, than the conductor',
+      'give all hosts the same file, the same --environment, and the same variables (RATE, TARGET, …)',
+    );
+  }
+  if (hello.hosts !== expected.hosts) {
+    const message = `it takes its share as one of ${hello.hosts} host${hello.hosts === 1 ? '' : 's'}, the conductor expects ${expected.hosts}`;
+    return refused(message, `set CAPACITY_HOSTS=${expected.hosts} on every host`);
+  }
+  const twin = others.find(({ hello: { index } }) => index !== undefined && index === hello.index);
+  if (twin) {
+    const message = `it has the same index as ${twin.name}: CAPACITY_HOST=${hello.index}`;
+    return refused(message, `number the hosts: CAPACITY_HOST=0 to ${expected.hosts - 1}`);
+  }
+  return undefined;
+}
+
+/** @returns why the shares of all hosts are not the scenario; undefined while some are missing */
+export function whyNotTogether(hosts: Known[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
+  if (hosts.length < count) return undefined;
+  const sums = arrivals.map((_, phase) => hosts.reduce((sum, { hello }) => sum + (hello.arrivals[phase] ?? 0), 0));
+  const wrong = sums.findIndex((sum, phase) => sum !== arrivals[phase]);
+  if (wrong < 0) return undefined;
+  const each = hosts.map(({ name, hello }) => `${name} ${hello.arrivals[wrong] ?? 0}`).join(', ');
+  return new CapacityError(
+    'HOSTS_DISAGREE',
+    `the shares of phase ${wrong + 1} bring ${sums[wrong]} arrivals, the scenario ${arrivals[wrong]}: ${each}`,
+    'set CAPACITY_HOST on all hosts, or on none',
+  );
+}

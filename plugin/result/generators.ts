@@ -1,0 +1,68 @@
+/** The hosts that brought the load, one row each; empty if the run's own host did. */
+import { summaryMs } from '../../protocol/histogram.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import type { GeneratorHost, Measurements } from '../run/measurements.ts';
+import { merged, sum } from './sums.ts';
+
+export function generatorHosts(measurements: Measurements): Result['generators'] {
+  const { hosts = [], snapshots } = measurements;
+  const arrivals = sum(hosts.map((host) => host.arrivals));
+  const firstUs = Math.min(...hosts.map(({ beganAtUs }) => beganAtUs ?? Number.POSITIVE_INFINITY));
+  return hosts.map((one) => {
+    const own = snapshots.filter(({ from }) => from.host === one.host).map(({ accounts }) => accounts);
+    return {
+      host: one.host,
+      cores: one.cores,
+      share: arrivals > 0 ? one.arrivals / arrivals : 0,
+      arrivals: one.arrivals,
+      connections: sum(own.map(({ alive, ended }) => alive + sum(Object.values(ended)))),
+      held: sum(own.map(({ alive }) => alive)),
+      failed: sum(own.map(({ failed }) => sum(Object.values(failed)))),
+      cpu: { idlePercent: idleOf(one) },
+      memory: {
+        fleetPeakBytes: one.peakBytes.fleet,
+        artilleryPeakBytes: one.peakBytes.artillery,
+        usedPeakBytes: one.peakBytes.used,
+      },
+      loops: slowestLoop(measurements, one),
+      startSkewMs: one.beganAtUs === undefined ? null : (one.beganAtUs - firstUs) / 1000,
+      oneWayMs: oneWay(measurements, one),
+      clock: one.clock ? { offsetMs: one.clock.offsetUs / 1000, boundMs: one.clock.boundUs / 1000 } : null,
+      lost: one.lost ?? null,
+    };
+  });
+}
+
+function idleOf({ cpuIdlePercent }: GeneratorHost): Result['generators'][number]['cpu']['idlePercent'] {
+  const { ramp = null, messages = null, broadcasts = null } = cpuIdlePercent;
+  return { ramp, messages, broadcasts };
+}
+
+function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Result['generators'][number]['loops'] {
+  const own = generator.filter(({ from }) => from.host === host);
+  if (own.length === 0) return null;
+  return {
+    delayP99Ms: Math.max(...own.map(({ delayP99Ms }) => delayP99Ms)),
+    delayMaxMs: Math.max(...own.map(({ delayMaxMs }) => delayMaxMs)),
+    utilization: Math.max(...own.map(({ utilization }) => utilization)),
+  };
+}
+
+/** Of the receivers on this host. */
+function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['generators'][number]['oneWayMs'] {
+  const own = frozen.filter((row) => row.host === host);
+  const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+  const broadcasts = new Set(own.filter(({ received }) => received > 0).map(({ seq }) => seq));
+  return summaryMs(latency, broadcasts.size);
+}
+
+type Generators = Result['generators'];
+
+/** @returns the host whose clock is known least; undefined without several hosts */
+export function leastKnownClock(generators: Generators): Generators[number] | undefined {
+  return generators.toSorted((a, b) => clockBoundUs(b) - clockBoundUs(a))[0];
+}
+
+export function clockBoundUs(host: Generators[number] | undefined): number {
+  return (host?.clock?.boundMs ?? 0) * 1000;
+}

@@ -1,0 +1,61 @@
+/** Quotas of CPU time that stopped a container: the cause of what is late, or slow, in it. */
+
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { decimals, integer } from '../../../report/format.ts';
+
+type Windows = NonNullable<Result['machine']>['throttled'];
+type Window = keyof NonNullable<Windows>;
+
+/** Of its periods. A group that is stopped once in twenty waits up to a tenth of a second then, and its p99 is of that. */
+const MAX_THROTTLED_SHARE = 0.05;
+
+const RAISE = 'raise the CPU limit of the container (docker: --cpus, Kubernetes: resources.limits.cpu)';
+
+export function* throttlingProblems({ machine, workers }: Pick<Result, 'machine' | 'workers'>): Generator<Reason> {
+  const own = worst(machine?.throttled ?? null);
+  if (own !== undefined) {
+    yield {
+      code: 'CPU_THROTTLED',
+      message: `the generator: ${own}; times and rates are limited by that quota`,
+      fix: `${RAISE}, or lower the load`,
+    };
+  }
+  const found = workers.flatMap(({ worker, throttled }) => {
+    const said = worst(throttled);
+    return said === undefined ? [] : [`${worker}: ${said}`];
+  });
+  if (found.length > 0) {
+    yield {
+      code: 'WORKERS_THROTTLED',
+      message: `${found.join('; ')}; times and rates are limited by that quota`,
+      fix: `${RAISE}, or take the figures as those of this limit`,
+    };
+  }
+}
+
+/** @returns whether the generator's container was stopped in the window more often than can be neglected */
+export function isThrottled({ machine }: Pick<Result, 'machine'>, window: Window): boolean {
+  return shareIn(machine?.throttled ?? null, window) > MAX_THROTTLED_SHARE;
+}
+
+/** @returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if that is rare */
+function worst(windows: Windows): string | undefined {
+  const [window] = (['ramp', 'messages', 'broadcasts'] as const).toSorted(
+    (a, b) => shareIn(windows, b) - shareIn(windows, a),
+  );
+  const throttled = window && windows?.[window];
+  if (!throttled || shareIn(windows, window) <= MAX_THROTTLED_SHARE) return undefined;
+  const { cores, periods, throttledPeriods, throttledMs } = throttled;
+  const stopped = `${integer(throttledPeriods)} of ${integer(periods)} periods throttled during the ${window}`;
+  return `${stopped}, for ${decimals(throttledMs / 1000, 1)} s in all: this container may use ${coresOf(cores)}`;
+}
+
+function shareIn(windows: Windows, window: Window): number {
+  const { periods = 0, throttledPeriods = 0 } = windows?.[window] ?? {};
+  return periods === 0 ? 0 : throttledPeriods / periods;
+}
+
+function coresOf(cores: number): string {
+  return `${decimals(cores, 2)} core${cores === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,51 @@
+/** The workers' limits, and the machines that they run on. */
+import { thisHost } from '../../protocol/host.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { lowestLimit } from '../../protocol/usable.ts';
+import type { Measurements } from '../run/measurements.ts';
+import { tcpSocketsOf, workerMachines } from '../samplers/index.ts';
+import { throttledFigures } from './machine.ts';
+
+type Noted = Pick<Measurements, 'workerResources' | 'throttled' | 'machineIdle'>;
+
+export function workerFigures({
+  workerResources,
+  throttled,
+  machineIdle,
+}: Noted): Pick<Result, 'workers' | 'workerMachines'> {
+  const machines = workerMachines(workerResources);
+  const containers: string[] = [];
+  const workers = workerResources.map(({ worker, usableCores, openFiles, openFilesLimit, cgroup, machine }) => {
+    const memory = lowestLimit(cgroup.memory, machine.memoryBytes);
+    const container = memory && `${machine.kernel} ${memory.group}`;
+    if (container !== undefined && !containers.includes(container)) containers.push(container);
+    return {
+      worker,
+      machine: machines.findIndex((one) => one.machine.kernel === machine.kernel),
+      usableCores,
+      openFiles: openFiles ?? null,
+      openFilesLimit,
+      memoryLimitBytes: memory?.max ?? null,
+      container: container === undefined ? null : containers.indexOf(container),
+      tasksLimit: lowestLimit(cgroup.tasks, Number.POSITIVE_INFINITY)?.max ?? null,
+      throttled: throttledFigures(throttled.get(worker)),
+    };
+  });
+  return {
+    workers,
+    workerMachines: machines.map(({ machine, workers }) => ({
+      hostname: machine.hostname,
+      isGenerators: machine.kernel === thisHost().kernel,
+      cores: machine.cores,
+      memoryBytes: machine.memoryBytes,
+      usedBytes: maxOf(workers.map((one) => one.machine.usedBytes)),
+      tcpSockets: tcpSocketsOf(workers) ?? null,
+      cpuIdlePercent: { ramp: null, messages: null, broadcasts: null, ...machineIdle.get(machine.kernel) },
+    })),
+  };
+}
+
+function maxOf(values: (number | undefined)[]): number | null {
+  const known = values.filter((value) => value !== undefined);
+  return known.length > 0 ? Math.max(...known) : null;
+}

@@ -1,0 +1,152 @@
+/** A planned fault, from before it until everything is as it should be again. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import { isStackFault } from '../../../protocol/fault.ts';
+import { sumCounts } from '../../../protocol/sum-counts.ts';
+import type { FaultOptions } from '../../script/fault-options.ts';
+import type { Checkpoints } from '../checkpoints.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import { noteGenerator } from '../generator-loops.ts';
+import {
+  type FaultMeasured,
+  type GeneratorWindow,
+  identityOf,
+  isSameProcess,
+  type WorkerIdentity,
+} from '../measurements.ts';
+import { pause, until } from '../wait.ts';
+import { cause } from './cause.ts';
+
+/** Clients back off for some seconds at most, and a worker starts within some. */
+const BACK_TIMEOUT_MS = 120_000;
+/** Longer than the fleet's and the engine's status intervals together. */
+const QUIET_MS = 1000;
+const POLL_MS = 250;
+
+/**
+ * Waits until the fault is due, causes it, and waits until the connections are back.
+ * @param when `leadMs` is how far ahead the begin is from which the fault is due; `window`, that of the generator's loops
+ */
+export async function measureFault(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  fault: FaultOptions,
+  { leadMs, window }: { leadMs: number; window: GeneratorWindow },
+): Promise<void> {
+  const { measurements, link, sampler, record, stack, signal } = context;
+  const dueMs = performance.now() + leadMs + fault.at * 1000;
+  const restartsBefore = await stack?.restarts();
+  await pause(dueMs - performance.now(), signal);
+  if (signal.aborted) return;
+  await checkpoints.checkDeployment('just before the planned fault');
+  const before = { workers: await identities(context), perWorker: await perWorker(context, window) };
+  const measured: FaultMeasured = {
+    kind: fault.kind,
+    command: fault.command,
+    atUs: monotonicUs(),
+    t: sampler.seconds(),
+    ...{ tookMs: undefined, over: undefined, replaced: [], restarted: [] },
+    workers: { before: before.workers, after: [] },
+    perWorker: { before: before.perWorker, after: {} },
+  };
+  measurements.fault = measured;
+  record.append('fault', { kind: fault.kind, t: measured.t });
+  await link.fault({ stage: 'begin', atUs: measured.atUs, drop: fault.kind === 'drop-connections' });
+  try {
+    await cause(fault, context);
+    measured.tookMs = (monotonicUs() - measured.atUs) / 1000;
+  } catch (error) {
+    if (!signal.aborted) didNotHappen(context, (error as Error).message);
+  }
+  await connectionsBack(context);
+  await workersBack(context);
+  if (signal.aborted) return;
+  await link.fault({ stage: 'end' });
+  measured.over = { atUs: monotonicUs(), t: sampler.seconds() };
+  measured.workers.after = await identities(context);
+  measured.perWorker.after = await perWorker(context, window);
+  await whatWasReplaced(context, checkpoints, fault, measured, restartsBefore);
+  record.append('fault-over', { ...measured.over, replaced: measured.replaced, restarted: measured.restarted });
+}
+
+/** Whatever happens to the fleet's counts now is the fault's doing, and not yet over. */
+export function isOn(fault: FaultMeasured | undefined): boolean {
+  return fault !== undefined && fault.over === undefined;
+}
+
+/** @returns whether it was sent while the fault was on */
+export function isDuring(fault: FaultMeasured | undefined, atUs: number): boolean {
+  return fault !== undefined && atUs >= fault.atUs && (fault.over === undefined || atUs <= fault.over.atUs);
+}
+
+async function connectionsBack({ link, measurements, signal }: RunContext): Promise<void> {
+  let busyAtMs = performance.now();
+  const isQuiet = () => {
+    const { away, connecting, upgrading, joining } = link.status;
+    // A server without a control port need not acknowledge joins.
+    if (away + connecting + upgrading + (measurements.control ? joining : 0) > 0) busyAtMs = performance.now();
+    return performance.now() - busyAtMs >= QUIET_MS;
+  };
+  await until(isQuiet, BACK_TIMEOUT_MS, signal);
+}
+
+/** Also for each other: adapters can wait some seconds for the answer of a worker that was killed. */
+async function workersBack({ control, measurements, signal }: RunContext): Promise<void> {
+  const deadline = performance.now() + BACK_TIMEOUT_MS;
+  while (!signal.aborted && performance.now() < deadline) {
+    try {
+      await control.stats();
+      for (let via = 0; via < control.size; via++) await control.members(measurements.receiversRoom, via);
+      return;
+    } catch {
+      await delay(POLL_MS);
+    }
+  }
+}
+
+async function whatWasReplaced(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  { kind }: FaultOptions,
+  measured: FaultMeasured,
+  restartsBefore: Record<string, number> | undefined,
+): Promise<void> {
+  const { stack } = context;
+  const planned = isStackFault(kind) ? (stack?.partsReplacedBy(kind) ?? []) : [];
+  // What a command of the user's is to replace is the user's affair.
+  const isPlanned = (part: string) => kind === 'command' || planned.includes(part);
+  const { before, after } = measured.workers;
+  const changed = after.filter((worker, index) => !isSameProcess(before[index], worker)).map(({ worker }) => worker);
+  const parts = await checkpoints.settle(isPlanned, 'after the planned fault');
+  measured.replaced = [...changed.filter(isPlanned), ...parts];
+  const missing = planned.filter((part) => !measured.replaced.includes(part));
+  if (missing.length > 0 && measured.tookMs !== undefined) {
+    didNotHappen(context, `${missing.join(', ')} should have been replaced, and was not`);
+  }
+  const restarts = kind === 'command' ? undefined : await stack?.restarts();
+  const again = Object.entries(restarts ?? {}).filter(
+    ([worker, count]) => count - (restartsBefore?.[worker] ?? 0) > (planned.includes(worker) ? 1 : 0),
+  );
+  measured.restarted = [...new Set([...changed.filter((one) => !isPlanned(one)), ...again.map(([worker]) => worker)])];
+}
+
+function didNotHappen(context: RunContext, why: string): void {
+  const fix = 'see the message, and the log of what should have been hit';
+  addWarning(context, 'FAULT_FAILED', `the planned fault did not happen as planned: ${why}`, fix);
+}
+
+async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
+  return (await control.stats()).map(identityOf);
+}
+
+/** Reading them begins a new window of the generator's loops, so what they were like until now is noted. */
+async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
+  const snapshots = await noteGenerator(context, window);
+  const isWorker = ([name]: [string, number]) =>
+    context.measurements.workersAtStart.some(({ worker }) => worker === name);
+  // A restored session has no new join that would name its worker.
+  const named = snapshots.map(({ perSessionPrefix }) =>
+    Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker)),
+  );
+  return sumCounts([...snapshots.map((snapshot) => snapshot.perWorker), ...named]);
+}

@@ -1,0 +1,170 @@
+/**
+ * Finalizes broadcasts of an own event. In a short run that is done at the end, as finalizing a row of 10,000 connections
+ * takes its process some milliseconds. When a quarter of the room for rows is taken, the oldest broadcasts that are
+ * complete, or that have had all the time of the drain, are finalized at once, so that a run of hours has room for all.
+ */
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { RunContext } from '../context.ts';
+import type { Published } from '../receivers/publishers.ts';
+import { type Broadcast, LatencyBasis } from './orders.ts';
+import { Rows } from './rows.ts';
+import { allSeen, type Seen } from './seen.ts';
+
+/** Share of the room for rows that broadcasts take which could be finalized. */
+const KEPT_SHARE = 0.25;
+
+/** Broadcasts that are not finalized. */
+export interface Open {
+  broadcasts: number;
+  /** First copies of them. */
+  reached: number;
+}
+
+type Needs = Pick<RunContext, 'config' | 'link' | 'measurements' | 'population' | 'publishers' | 'record'>;
+
+export class Finalizer {
+  readonly rows = new Rows();
+  readonly basis: LatencyBasis;
+  /** Of the run, that arrived. */
+  seen = 0;
+  /** Of these, without a row. */
+  skipped = 0;
+  readonly #context: Needs;
+  readonly #nowUs: () => number;
+  readonly #beganAtUs: number;
+  /** The ids of those that appear later are none of the run's. */
+  #endedAtUs = Number.POSITIVE_INFINITY;
+  /** By their ids, if these are the run's own. */
+  readonly #published = new Map<string, Published>();
+  /** Of broadcasts with ids of the server's. */
+  #lastNumber = 0;
+  /** Since when the run has seen so many copies. */
+  #copies = new Map<string, { reached: number; sinceUs: number }>();
+  #bytes = 0;
+  #outside: string[] = [];
+  #example: string | undefined;
+
+  /** To be made when the ledgers begin to count. */
+  constructor(context: Needs, hasSentAt: boolean, nowUs = monotonicUs) {
+    this.#context = context;
+    this.#nowUs = nowUs;
+    this.#beganAtUs = nowUs();
+    this.basis = new LatencyBasis(hasSentAt, this.#givesIds ? 'publisher' : 'first receipt');
+  }
+
+  /** Of the JSON of one copy: the mean. */
+  get bytes(): number {
+    return Math.round(this.#bytes / Math.max(1, this.seen - this.skipped));
+  }
+
+  /** A copy without an id. */
+  get example(): string | undefined {
+    return this.#example;
+  }
+
+  published(one: Published): void {
+    if (this.#givesIds) this.#published.set(one.id, one);
+  }
+
+  /** Broadcasts that begin later are none of the run's. */
+  end(atUs: number): void {
+    this.#endedAtUs = atUs;
+  }
+
+  /** Asks what has arrived, and makes room if there is little. */
+  async look(): Promise<Open> {
+    const { seen, filled } = await this.#ask(true);
+    const ofRun = seen.filter((one) => this.#isOfRun(one));
+    this.#noteCopies(ofRun);
+    if (filled > KEPT_SHARE) await this.#makeRoom(seen, filled);
+    const reached = ofRun.reduce((sum, one) => sum + one.reached, 0);
+    return { broadcasts: Math.max(ofRun.length, this.#published.size), reached };
+  }
+
+  /** All that are left. */
+  async finish(): Promise<void> {
+    const { seen } = await this.#ask(false);
+    const counted = this.#countedOf(seen.filter((one) => this.#isOfRun(one)));
+    const unseen = [...this.#published.values()].map((one) => broadcastOf(one, undefined));
+    await this.#finalize([...counted, ...unseen]);
+  }
+
+  get #givesIds(): boolean {
+    return this.#context.publishers?.givesIds ?? false;
+  }
+
+  async #ask(watch: boolean): Promise<{ seen: Seen[]; filled: number }> {
+    const sightings = await this.#context.link.sight(watch, this.#outside.splice(0));
+    this.#example ??= sightings.find(({ example }) => example !== undefined)?.example;
+    return { seen: allSeen(sightings), filled: Math.max(0, ...sightings.map((one) => one.filled)) };
+  }
+
+  #isOfRun({ id, firstAtUs }: Seen): boolean {
+    if (this.#givesIds) return this.#published.has(id);
+    return firstAtUs >= this.#beganAtUs && firstAtUs <= this.#endedAtUs;
+  }
+
+  #noteCopies(ofRun: Seen[]): void {
+    const nowUs = this.#nowUs();
+    const before = this.#copies;
+    this.#copies = new Map(
+      ofRun.map(({ id, reached }) => {
+        const known = before.get(id);
+        return [id, known?.reached === reached ? known : { reached, sinceUs: nowUs }];
+      }),
+    );
+  }
+
+  /** Of the oldest that need no more time: as many as take too much of the room. */
+  async #makeRoom(seen: Seen[], filled: number): Promise<void> {
+    const tooMany = Math.ceil(seen.length * (1 - KEPT_SHARE / filled));
+    const ripe = seen.filter((one) => this.#isRipe(one)).slice(0, tooMany);
+    this.#outside.push(...ripe.filter((one) => !this.#isOfRun(one)).map(({ id }) => id));
+    await this.#finalize(this.#countedOf(ripe.filter((one) => this.#isOfRun(one))));
+  }
+
+  #isRipe({ id, firstAtUs }: Seen): boolean {
+    const { config, population } = this.#context;
+    const nowUs = this.#nowUs();
+    if (nowUs - (this.#published.get(id)?.emittedAtUs ?? firstAtUs) >= config.drain.deadline * 1e6) return true;
+    const copies = this.#copies.get(id);
+    const isComplete = copies !== undefined && copies.reached >= population.connections();
+    return isComplete && nowUs - copies.sinceUs >= config.drain.quiet * 1e6;
+  }
+
+  /** Those that have a row in every process that has seen them; the others are outside. */
+  #countedOf(ofRun: Seen[]): Broadcast[] {
+    const broadcasts: Broadcast[] = [];
+    for (const one of ofRun) {
+      this.seen++;
+      const published = this.#published.get(one.id);
+      this.#published.delete(one.id);
+      if (one.counted) {
+        this.#bytes += one.bytes;
+        broadcasts.push(published ? broadcastOf(published, one) : this.#numbered(one));
+      } else {
+        this.skipped++;
+        this.#outside.push(one.id);
+      }
+    }
+    return broadcasts;
+  }
+
+  /** Who is a member at the first receipt anywhere is to receive it. */
+  #numbered(one: Seen): Broadcast {
+    return { seq: ++this.#lastNumber, id: one.id, cutUs: one.firstAtUs, intendedAtUs: one.firstAtUs, seen: one };
+  }
+
+  async #finalize(broadcasts: Broadcast[]): Promise<void> {
+    if (broadcasts.length === 0) return;
+    const { link, record } = this.#context;
+    const orders = this.basis.orders(broadcasts);
+    record.append('finalized', { broadcasts: orders });
+    this.rows.add(orders, await link.freeze(orders));
+  }
+}
+
+/** Who is a member at the emit is to receive it. */
+function broadcastOf({ seq, id, emittedAtUs, intendedAtUs, sentAt }: Published, seen: Seen | undefined): Broadcast {
+  return { seq, id, cutUs: emittedAtUs, intendedAtUs, seen, own: sentAt };
+}

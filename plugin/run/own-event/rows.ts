@@ -1,0 +1,150 @@
+/**
+ * The finalized broadcasts of an own event, in limited memory however many there are: in a long run, a row stands for
+ * several broadcasts that follow each other. Sums, histograms and times of completion lose nothing by that.
+ */
+import {
+  createHistogram,
+  decodeHistogram,
+  encodeHistogram,
+  type Histogram,
+  recordUs,
+} from '../../../protocol/histogram.ts';
+import { AUDIENCE, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link.ts';
+import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
+import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
+import type { SentBroadcast } from '../broadcasts.ts';
+import type { HostedRow } from '../link.ts';
+
+const MAX_ROWS = 2000;
+const EMPTY = encodeHistogram(createHistogram());
+
+interface Row {
+  sent: SentBroadcast;
+  frozen: FrozenBroadcast;
+}
+
+/** Of each broadcast once. */
+export interface EachBroadcast {
+  completionUs: Histogram;
+  sendDelayUs: Histogram;
+}
+
+export class Rows {
+  readonly each: EachBroadcast = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
+  readonly #maxRows: number;
+  #rows: Row[] = [];
+  /** Broadcasts per row. */
+  #width = 1;
+  /** Of the last row. */
+  #filled = 1;
+
+  constructor(maxRows = MAX_ROWS) {
+    this.#maxRows = maxRows;
+  }
+
+  get sent(): SentBroadcast[] {
+    return this.#rows.map(({ sent }) => sent);
+  }
+
+  get frozen(): FrozenBroadcast[] {
+    return this.#rows.map(({ frozen }) => frozen);
+  }
+
+  /** @param pages of all fleet processes */
+  add(orders: FreezeOrder[], pages: HostedRow[]): void {
+    const bySeq = Map.groupBy(pages, ({ seq }) => seq);
+    for (const order of orders.toSorted((a, b) => a.seq - b.seq)) {
+      const [first = emptyPage(order.seq), ...others] = (bySeq.get(order.seq) ?? []).map(withoutHost);
+      recordUs(this.each.sendDelayUs, order.sentAtUs - order.intendedAtUs);
+      const frozen = others.map(ofProcess).reduce(merged, { ...first, process: 0 });
+      if (frozen.received > 0 && !frozen.untimed) recordUs(this.each.completionUs, frozen.lastUs);
+      this.#add({ sent: asSent(order), frozen });
+    }
+  }
+
+  #add(row: Row): void {
+    const last = this.#rows.at(-1);
+    if (last && this.#filled < this.#width) {
+      this.#rows[this.#rows.length - 1] = joined(last, row);
+      this.#filled++;
+      return;
+    }
+    if (this.#rows.length >= this.#maxRows) this.#halve();
+    this.#rows.push(row);
+    this.#filled = 1;
+  }
+
+  #halve(): void {
+    const pairs: Row[] = [];
+    for (let index = 0; index + 1 < this.#rows.length; index += 2)
+      pairs.push(joined(this.#rows[index] as Row, this.#rows[index + 1] as Row));
+    this.#rows = pairs;
+    this.#width *= 2;
+  }
+}
+
+/** The processes number their connections alike, so each one's checksum is made its own. */
+function ofProcess(page: FrozenBroadcast, index: number): FrozenBroadcast {
+  return { ...page, receivers: Math.imul(page.receivers, 2 * index + 3) >>> 0 };
+}
+
+/** No process has answered. */
+function emptyPage(seq: number): FrozenBroadcast {
+  return {
+    process: 0,
+    seq,
+    ...NO_COPIES,
+    earlyByUs: 0,
+    receivers: 0,
+    latencyUs: { local: EMPTY, cross: EMPTY },
+    firstUs: 0,
+    lastUs: 0,
+  };
+}
+
+/** Two that follow each other. */
+function joined(one: Row, other: Row): Row {
+  const broadcasts = (one.sent.broadcasts ?? 1) + (other.sent.broadcasts ?? 1);
+  return { sent: { ...one.sent, broadcasts }, frozen: merged(one.frozen, other.frozen) };
+}
+
+function merged(one: FrozenBroadcast, other: FrozenBroadcast): FrozenBroadcast {
+  const counts = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, one[key] + other[key]]));
+  const timed = [one, other].filter(({ received, untimed }) => received > 0 && !untimed);
+  const { untimed: _, ...rest } = one;
+  return {
+    ...rest,
+    ...(counts as Pick<FrozenBroadcast, (typeof RECEIPT_COUNTS)[number]>),
+    receivers: (one.receivers + other.receivers) >>> 0,
+    earlyByUs: Math.max(one.earlyByUs, other.earlyByUs),
+    latencyUs: {
+      local: added(one.latencyUs.local, other.latencyUs.local),
+      cross: added(one.latencyUs.cross, other.latencyUs.cross),
+    },
+    firstUs: timed.length > 0 ? Math.min(...timed.map(({ firstUs }) => firstUs)) : 0,
+    lastUs: timed.length > 0 ? Math.max(...timed.map(({ lastUs }) => lastUs)) : 0,
+    ...(one.untimed && other.untimed ? { untimed: true } : {}),
+  };
+}
+
+function added(one: string, other: string): string {
+  if (other === EMPTY) return one;
+  if (one === EMPTY) return other;
+  const both = decodeHistogram(one);
+  both.add(decodeHistogram(other));
+  return encodeHistogram(both);
+}
+
+/** No worker says that it sent it, or to how many. */
+export function asSent({
+  seq,
+  sentAtUs,
+  intendedAtUs,
+}: Pick<FreezeOrder, 'seq' | 'sentAtUs' | 'intendedAtUs'>): SentBroadcast {
+  return { seq, room: AUDIENCE, sentAtUs, intendedAtUs, stampedAtUs: sentAtUs, worker: '', via: 0, expected: null };
+}
+
+/** A row stands for all hosts. */
+function withoutHost({ host: _, ...page }: HostedRow): FrozenBroadcast {
+  return page;
+}

@@ -1,0 +1,36 @@
+/** Where control ports are: one at each address of a name, such as that of a headless service, which has one for each pod. */
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+
+export interface ControlPlace {
+  url: string;
+  /** Undefined where the name has a single address of its kind, and may have one of the other. */
+  address: LookupAddress | undefined;
+}
+
+/** All addresses of a name. Rejects if it has none. */
+export type LookupAll = (hostname: string) => Promise<LookupAddress[]>;
+
+export const lookupAll: LookupAll = (hostname) => lookup(hostname, { all: true });
+
+/** @returns each once; the URL itself if its name has one address, or is one, or cannot be looked up */
+export async function placesOf(url: string, look: LookupAll): Promise<ControlPlace[]> {
+  const addresses = await addressesOf(url, look);
+  return addresses.length > 1 ? addresses.map((address) => ({ url, address })) : [{ url, address: undefined }];
+}
+
+/** Of the addresses of one kind only: a host with one of each kind is one host. Empty for what is an address itself, or has none. */
+export async function addressesOf(url: string, look: LookupAll): Promise<LookupAddress[]> {
+  const { hostname } = new URL(url);
+  if (isIP(hostname) !== 0 || hostname.startsWith('[') || hostname === 'localhost') return [];
+  const all = await look(hostname).catch(() => []);
+  const ofKind = (kind: number) => all.filter(({ family }) => family === kind);
+  const [four, six] = [ofKind(4), ofKind(6)];
+  return distinct(four.length > 1 || six.length <= 1 ? (four.length > 0 ? four : six) : six);
+}
+
+function distinct(addresses: LookupAddress[]): LookupAddress[] {
+  const byText = new Map(addresses.map((one) => [one.address, one]));
+  return [...byText.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
+}

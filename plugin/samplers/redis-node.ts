@@ -1,0 +1,204 @@
+/** Reads what one Redis reports about itself. Owns one connection, which reconnects by itself. */
+import { createClient, ErrorReply } from 'redis';
+
+export interface NodeReading {
+  /** Another one after each start, and when it becomes a replica. */
+  runId: string;
+  usedMemoryBytes: number;
+  rssBytes: number;
+  /** Output buffers of subscribed connections: grow when a worker falls behind. */
+  pubSubOutputBytes: number;
+  /** All memory of subscribed connections, output buffers included. */
+  pubSubTotalBytes: number;
+}
+
+export interface RedisTraffic {
+  /** `host:port` */
+  node: string;
+  version: string;
+  /** Received and sent since its start, without what this reader sent and received. */
+  inBytes: number;
+  outBytes: number;
+  /** Since its start, this reader's requests included. */
+  cpuUs: number;
+  usedMemoryBytes: number;
+  rssBytes: number;
+  /** All memory of connections that are no replicas, output buffers included. */
+  clientBytes: number | null;
+  /** Entries of the adapter's stream; null if it has none, or another node of the cluster has it. */
+  streamEntries: number | null;
+  /** With subscribers. */
+  channels: number;
+  patterns: number;
+  /** Null before Redis 7.0. */
+  shardChannels: number | null;
+}
+
+/** A Redis that stopped answering must not hold up a sample. */
+const TIMEOUT_MS = 1000;
+
+export class RedisNode {
+  /** Why the last reading failed. */
+  lastFailure: string | undefined;
+  /** `host:port` */
+  readonly address: string;
+  readonly #client;
+  /** On the wire, so far. */
+  readonly #own = { inBytes: 0, outBytes: 0 };
+
+  /** @param url redis://[[user]:password@]host[:port]; connects in the background after `ready()` */
+  constructor(url: string) {
+    this.address = new URL(url).host;
+    this.#client = createClient({
+      url,
+      disableOfflineQueue: true,
+      socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: 500 },
+    });
+    this.#client.on('error', (error: Error) => {
+      this.lastFailure = (error as NodeJS.ErrnoException).code ?? error.message;
+    });
+  }
+
+  /** Waits for the first connection, or its first failure, so that an early reading is not lost. Never rejects. */
+  async ready(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#client.once('ready', resolve);
+      this.#client.once('error', () => resolve());
+      // Rejects only if closed meanwhile; failures to connect are emitted as 'error' and retried.
+      this.#client.connect().catch(() => resolve());
+    });
+  }
+
+  /** @returns of its cluster, the addresses of all nodes that have slots; empty if it is in none. Never rejects. */
+  async clusterNodes(): Promise<string[]> {
+    try {
+      const ranges = await within(this.#client.clusterSlots(), TIMEOUT_MS);
+      return [...new Set(ranges.map(({ master: { host, port } }) => `${host}:${port}`))].sort();
+    } catch {
+      return [];
+    }
+  }
+
+  /** @throws Error if it does not answer */
+  read(): Promise<NodeReading> {
+    return this.#noting(async () => {
+      const answers = Promise.all([this.#ask('INFO'), this.#ask('CLIENT', 'LIST', 'TYPE', 'PUBSUB')]);
+      const [info, subscribers] = await within(answers, TIMEOUT_MS);
+      return toReading(parseInfo(info), subscribers);
+    });
+  }
+
+  /** @param stream of the adapter, if it has one @throws Error if it does not answer */
+  traffic(stream?: string): Promise<RedisTraffic> {
+    return this.#noting(async () => {
+      const streamEntries = stream === undefined ? null : await within(this.#lengthOf(stream), TIMEOUT_MS);
+      const answer = within(this.#ask('INFO'), TIMEOUT_MS);
+      // Redis has counted this request when it answers, but not the answer.
+      const own = { ...this.#own };
+      return { node: this.address, ...toTraffic(parseInfo(await answer), own), streamEntries };
+    });
+  }
+
+  /** @returns null if another node of the cluster has it */
+  async #lengthOf(stream: string): Promise<number | null> {
+    const command = ['XLEN', stream];
+    this.#own.inBytes += sizeOfCommand(command);
+    try {
+      const length = Number(await this.#client.sendCommand(command));
+      this.#own.outBytes += `:${length}\r\n`.length;
+      return length;
+    } catch (error) {
+      if (!(error instanceof ErrorReply) || !error.message.startsWith('MOVED ')) throw error;
+      this.#own.outBytes += `-${error.message}\r\n`.length;
+      return null;
+    }
+  }
+
+  async #ask(...command: string[]): Promise<string> {
+    this.#own.inBytes += sizeOfCommand(command);
+    const answer = String(await this.#client.sendCommand(command));
+    this.#own.outBytes += sizeOfText(answer);
+    return answer;
+  }
+
+  async #noting<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
+      throw error;
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#client.isOpen) this.#client.destroy();
+  }
+}
+
+/** @param subscribers as `CLIENT LIST` has them, one a line */
+function toReading(info: Map<string, string>, subscribers: string): NodeReading {
+  const total = (field: string) =>
+    [...subscribers.matchAll(new RegExp(` ${field}=(\\d+)`, 'g'))].reduce((sum, [, value]) => sum + Number(value), 0);
+  return {
+    runId: `${info.get('run_id')} ${info.get('role')}`,
+    usedMemoryBytes: figure(info, 'used_memory'),
+    rssBytes: figure(info, 'used_memory_rss'),
+    pubSubOutputBytes: total('omem'),
+    pubSubTotalBytes: total('tot-mem'),
+  };
+}
+
+function toTraffic(
+  info: Map<string, string>,
+  own: { inBytes: number; outBytes: number },
+): Omit<RedisTraffic, 'node' | 'streamEntries'> {
+  return {
+    version: info.get('redis_version') ?? '',
+    inBytes: figure(info, 'total_net_input_bytes') - own.inBytes,
+    outBytes: figure(info, 'total_net_output_bytes') - own.outBytes,
+    cpuUs: Math.round((figure(info, 'used_cpu_user') + figure(info, 'used_cpu_sys')) * 1e6),
+    usedMemoryBytes: figure(info, 'used_memory'),
+    rssBytes: figure(info, 'used_memory_rss'),
+    clientBytes: info.has('mem_clients_normal') ? figure(info, 'mem_clients_normal') : null,
+    channels: figure(info, 'pubsub_channels'),
+    patterns: figure(info, 'pubsub_patterns'),
+    shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
+  };
+}
+
+function figure(info: Map<string, string>, key: string): number {
+  const value = Number(info.get(key));
+  if (Number.isNaN(value)) throw new Error(`INFO has no ${key}`);
+  return value;
+}
+
+/** An array of bulk strings. */
+function sizeOfCommand(command: string[]): number {
+  const arrayHead = `*${command.length}\r\n`.length;
+  const lengths = command.map((part) => Buffer.byteLength(part));
+  return lengths.reduce((sum, length) => sum + `$${length}\r\n`.length + length + 2, arrayHead);
+}
+
+/** A verbatim string of RESP3: `=15\r\ntxt:Some string\r\n`. */
+function sizeOfText(text: string): number {
+  const length = Buffer.byteLength(text) + 'txt:'.length;
+  return `=${length}\r\n`.length + length + 2;
+}
+
+/** `INFO`'s `key:value` lines. */
+export function parseInfo(text: string): Map<string, string> {
+  return new Map([...text.matchAll(/^([a-z_0-9]+):(.*?)\r?$/gm)].map((match) => [match[1] ?? '', match[2] ?? '']));
+}
+
+async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  // The promise can still reject after the timeout, and must not become an unhandled rejection.
+  promise.catch(() => {});
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

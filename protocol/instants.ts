@@ -1,0 +1,13 @@
+/** Converts the points in time of a message between hosts: on the link, they are the numbers named `atUs`, or with a name that ends in `AtUs`. */
+
+/** @returns a copy of the message; `convert` gets each point in time, in microseconds */
+export function withInstants<T>(message: T, convert: (atUs: number) => number): T {
+  if (typeof message !== 'object' || message === null) return message;
+  if (Array.isArray(message)) return message.map((one) => withInstants(one, convert)) as T;
+  return Object.fromEntries(
+    Object.entries(message).map(([key, value]) => [
+      key,
+      /(^a|A)tUs$/.test(key) && typeof value === 'number' ? convert(value) : withInstants(value, convert),
+    ]),
+  ) as T;
+}

@@ -1,0 +1,165 @@
+/**
+ * What the Linux kernel reports about the whole machine and its processes: TCP, slab memory, free memory, CPU, swap. Each file is read
+ * separately, in well under a millisecond, so that one that is missing or unreadable (slabinfo is for root) costs only its
+ * own figures.
+ */
+import { readFileSync } from 'node:fs';
+import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
+
+export interface MemoryReading {
+  /** Memory that is not available: neither free nor in caches that the kernel can drop. */
+  usedBytes: number;
+  /**
+   * Neither free nor file cache. MemAvailable counts all reclaimable slabs as available, although these include the
+   * inodes of live sockets, which the kernel cannot reclaim.
+   */
+  heldBytes: number;
+  pageTablesBytes: number;
+}
+
+/** Since boot. */
+export interface CpuReading {
+  /** User, system, interrupt and steal time. */
+  busyUs: number;
+  idleUs: number;
+}
+
+/** Since boot. */
+export interface SwapReading {
+  inBytes: number;
+  outBytes: number;
+}
+
+/**
+ * @returns bytes of socket buffers, in whole pages
+ * @throws Error with the reason why the figure is missing, as do the next three functions
+ */
+export function readTcpBytes(): number {
+  return parseSockstat(proc('net/sockstat'));
+}
+
+/** @returns bytes of socket buffers, in whole pages, and TCP sockets in use */
+export function readTcp(): { bytes: number; sockets: number } {
+  return { bytes: readTcpBytes(), sockets: readTcpSockets() };
+}
+
+/** @returns bytes of the slab caches for sockets; the most expensive to read, since the kernel counts them at each read */
+export function readSlabBytes(): number {
+  return parseSlabinfo(proc('slabinfo'));
+}
+
+export function readMemory(): MemoryReading {
+  return parseMeminfo(proc('meminfo'));
+}
+
+/** @param cpus of these only; default: of all */
+export function readCpu(cpus?: number[]): CpuReading {
+  const stat = proc('stat');
+  return cpus ? sumOf(cpus.map((cpu) => parseCpu(stat, `cpu${cpu}`))) : parseCpu(stat);
+}
+
+function sumOf(readings: CpuReading[]): CpuReading {
+  const total = (key: keyof CpuReading) => readings.reduce((sum, reading) => sum + reading[key], 0);
+  return { busyUs: total('busyUs'), idleUs: total('idleUs') };
+}
+
+/** @returns undefined if the kernel does not report it */
+export function readSwap(): SwapReading | undefined {
+  try {
+    return parseVmstat(proc('vmstat'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns TCP sockets in use in this process's network namespace */
+export function readTcpSockets(): number {
+  return inUse(proc('net/sockstat'), 'TCP') + inUse(proc('net/sockstat6'), 'TCP6');
+}
+
+function inUse(text: string, protocol: string): number {
+  return Number(
+    line(text, new RegExp(`^${protocol}: inuse (\\d+)`, 'm'), `/proc/net/sockstat has no ${protocol} line`),
+  );
+}
+
+const NO_TCP = '/proc/net/sockstat has no TCP line';
+
+/** @returns bytes; those of IPv6 sockets are in the same line */
+export function parseSockstat(text: string): number {
+  return Number(line(text, /^TCP: .*\bmem (\d+)/m, NO_TCP)) * PAGE_SIZE_BYTES;
+}
+
+/** Caches that grow with TCP connections. Without `dentry`: walking the file system changes it more than sockets do. */
+const SOCKET_CACHES =
+  /^(TCP|TCPv6|MPTCP|MPTCPv6|tw_sock_.*|request_sock_.*|sock_inode_cache|skbuff_.*|eventpoll_.*|filp)$/;
+
+/** Counts whole slabs, including free objects, since that is the memory that the kernel has allocated. */
+export function parseSlabinfo(text: string): number {
+  let pages = 0;
+  for (const row of text.split('\n')) {
+    const fields = row.split(/\s+/);
+    if (!SOCKET_CACHES.test(fields[0] ?? '')) continue;
+    pages += Number(fields[5]) * Number(fields[14]);
+  }
+  if (pages === 0) throw new Error('/proc/slabinfo names no socket caches');
+  return pages * PAGE_SIZE_BYTES;
+}
+
+export function parseMeminfo(text: string): MemoryReading {
+  const bytes = (key: string) =>
+    Number(line(text, new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm'), `/proc/meminfo has no ${key}`)) * 1024;
+  return {
+    usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
+    heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached'),
+    pageTablesBytes: bytes('PageTables'),
+  };
+}
+
+/** Compressed swap in memory (zswap) counts like swap on a disk: in both cases a process waits for its pages. */
+export function parseVmstat(text: string): SwapReading {
+  const bytes = (direction: 'in' | 'out') => {
+    line(text, new RegExp(`^(pswp${direction}) `, 'm'), `/proc/vmstat has no pswp${direction}`);
+    const pages = [...text.matchAll(new RegExp(`^[pz]swp${direction} (\\d+)$`, 'gm'))].map((match) => Number(match[1]));
+    return pages.reduce((sum, count) => sum + count, 0) * PAGE_SIZE_BYTES;
+  };
+  return { inBytes: bytes('in'), outBytes: bytes('out') };
+}
+
+/** @param name `cpu` is the sum of all */
+export function parseCpu(text: string, name = 'cpu'): CpuReading {
+  const ticks = line(text, new RegExp(`^${name} +(.*)$`, 'm'), `/proc/stat has no ${name} line`)
+    .split(' ')
+    .map(Number);
+  // user nice system idle iowait irq softirq steal; the guest times after them are already part of user.
+  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
+  return { busyUs: (user + nice + system + irq + softirq + steal) * TICK_US, idleUs: (idle + iowait) * TICK_US };
+}
+
+/** Includes RSS, because it is exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
+export function parseSmapsRollup(text: string): { rssBytes: number; pssBytes: number } | undefined {
+  const rss = /^Rss:\s+(\d+) kB$/m.exec(text)?.[1];
+  const pss = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
+  if (rss === undefined || pss === undefined) return undefined;
+  return { rssBytes: Number(rss) * 1024, pssBytes: Number(pss) * 1024 };
+}
+
+function line(text: string, pattern: RegExp, otherwise: string): string {
+  const found = pattern.exec(text)?.[1];
+  if (found === undefined) throw new Error(otherwise);
+  return found;
+}
+
+function proc(name: string): string {
+  try {
+    return readFileSync(`/proc/${name}`, 'latin1');
+  } catch (error) {
+    throw new Error(explain(error as NodeJS.ErrnoException));
+  }
+}
+
+function explain({ code, path, message }: NodeJS.ErrnoException): string {
+  if (process.platform !== 'linux') return 'available on Linux only';
+  if (code === 'EACCES' || code === 'EPERM') return `${path} is readable only by root`;
+  return code === 'ENOENT' ? `${path} does not exist on this system` : message;
+}

@@ -1,0 +1,31 @@
+/** An outcome by conditions that somebody gives afterwards, in place of those that the run had. */
+import type { Outcome } from '../../protocol/result/outcome.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import type { Condition } from '../../protocol/search.ts';
+import { type Checked, checkConditions, conditionText, whyUnknown } from '../conditions/conditions.ts';
+
+/** @param conditions what has to be so; one on a figure that was not measured is missed */
+export function outcomeBy(conditions: Condition[], result: Result): Outcome {
+  if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
+  const checked = checkConditions(conditions, result);
+  const thresholds = checked.map((one) => ({
+    name: conditionText(one.condition),
+    met: one.met,
+    strict: true,
+    text: textOf(one, result),
+  }));
+  return { status: checked.every(({ met }) => met) ? 'PASSED' : 'FAILED', thresholds };
+}
+
+/** @returns `latency.oneWayMs.p99 is 733.5, threshold <= 500` */
+function textOf({ condition, value }: Checked, result: Result): string {
+  const { key, comparison, value: limit } = condition;
+  const found = value === null ? `is not known (${whyUnknown(condition, result)})` : `is ${shortened(value, limit)}`;
+  return `${key} ${found}, threshold ${comparison} ${limit}`;
+}
+
+/** Never rounded to the limit that it misses. */
+function shortened(value: number, limit: number): number {
+  const short = Number(value.toPrecision(6));
+  return short === limit ? value : short;
+}

@@ -1,0 +1,102 @@
+/**
+ * What everybody expects of a load test, whatever its scenario says: that connections are made and stay, that every
+ * broadcast reaches every member once, and that messages are answered. A threshold of `ensure` on one of the metrics of an
+ * expectation takes its place.
+ */
+import type { Result } from '../../protocol/result/result.ts';
+import { breakdown, counted, percentOf } from '../format.ts';
+
+export interface Expectation {
+  name: string;
+  /** Artillery metrics that are about the same thing. */
+  metrics: string[];
+  /** @returns null where the run knows nothing of it */
+  judge(result: Result): { met: boolean; text: string } | null;
+}
+
+export const EXPECTATIONS: Expectation[] = [
+  {
+    name: 'no connection fails',
+    metrics: ['connections.failed', 'vusers.failed'],
+    judge: ({ connections: { failed, failures }, fault }) => ({
+      // Those that stay away have failed, too, and have an expectation of their own.
+      met: failed <= staysAway(fault),
+      text: `${counted(failed, 'connection')} failed${reasons(failures)}, threshold ${staysAway(fault)}`,
+    }),
+  },
+  {
+    name: 'no connection is lost',
+    metrics: ['connections.lost', 'connections.held'],
+    judge: ({ connections: { held, lost }, fault }) => {
+      if (held === null) return null;
+      const count = total(lost);
+      const planned = staysAway(fault);
+      const text = `${counted(count, 'connection')} lost${reasons(lost)}, threshold ${planned}`;
+      return { met: count <= planned, text };
+    },
+  },
+  {
+    name: 'every connection comes back from the planned fault',
+    metrics: ['socketio.fault.not_back'],
+    judge: ({ fault }) => {
+      if (!fault) return null;
+      const count = staysAway(fault);
+      return {
+        met: count === 0,
+        text: `${counted(count, 'connection')} not back from the planned fault${reasons(fault.notBack)}, threshold 0`,
+      };
+    },
+  },
+  {
+    name: 'every member receives every broadcast',
+    metrics: ['socketio.delivery.coverage', 'socketio.delivery.received', 'socketio.delivery.lost_'],
+    judge: ({ delivery, fault }) => {
+      if (!delivery || delivery.coverage === null) return null;
+      const { received, expected } = delivery;
+      // What a planned fault costs is its result, and no failure.
+      const planned = fault?.broadcasts?.lost ?? 0;
+      return {
+        met: received + planned >= expected,
+        text: `delivery ${percentOf(received, expected)} of members, threshold ${percentOf(expected - planned, expected)}`,
+      };
+    },
+  },
+  {
+    name: 'nobody receives a broadcast twice',
+    metrics: ['socketio.delivery.duplicates'],
+    judge: ({ delivery }) => {
+      if (!delivery || delivery.coverage === null) return null;
+      return {
+        met: delivery.duplicates === 0,
+        text: `${counted(delivery.duplicates, 'duplicate')}, threshold 0`,
+      };
+    },
+  },
+  {
+    name: 'every message is acknowledged',
+    metrics: ['socketio.messages.answered', 'socketio.messages.acknowledged', 'socketio.messages.unanswered_'],
+    judge: ({ messages }) => {
+      const asked = messages ? messages.sent - messages.unasked : 0;
+      if (!messages || asked === 0) return null;
+      const { acknowledged } = messages;
+      return {
+        met: acknowledged === asked,
+        text: `${percentOf(acknowledged, asked)} of messages acknowledged, threshold 100 %`,
+      };
+    },
+  },
+];
+
+/** Connections that a planned fault has cost for good. */
+function staysAway(fault: Result['fault']): number {
+  return total(fault?.notBack ?? {});
+}
+
+function total(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function reasons(counts: Record<string, number>): string {
+  const text = breakdown(counts);
+  return text === '' ? '' : ` (${text})`;
+}

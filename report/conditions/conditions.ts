@@ -1,0 +1,75 @@
+/** Conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
+import type { Result } from '../../protocol/result/result.ts';
+import type { Condition } from '../../protocol/search.ts';
+import { FIGURES, formatFigure, valueAt } from '../figures.ts';
+import { counted, decimals, percentOf } from '../format.ts';
+
+const TESTS: Record<Condition['comparison'], (value: number, limit: number) => boolean> = {
+  '<': (value, limit) => value < limit,
+  '<=': (value, limit) => value <= limit,
+  '>': (value, limit) => value > limit,
+  '>=': (value, limit) => value >= limit,
+  '=': (value, limit) => value === limit,
+};
+
+/** A condition, and the figure's value; null where it was not measured. */
+export interface Checked {
+  condition: Condition;
+  value: number | null;
+  met: boolean;
+}
+
+export function checkConditions(conditions: Condition[], result: Result): Checked[] {
+  return conditions.map((condition) => {
+    const value = numberAt(result, condition.key);
+    return { condition, value, met: value !== null && TESTS[condition.comparison](value, condition.value) };
+  });
+}
+
+/** Counts by name that have none of a name have counted zero of it. */
+const COUNTS = /^(connections|sampling)\./;
+
+function numberAt(result: Result, key: string): number | null {
+  const found = valueAt(result, key);
+  if (typeof found === 'number') return found;
+  const parent = valueAt(result, key.slice(0, key.lastIndexOf('.')));
+  return found === undefined && COUNTS.test(key) && typeof parent === 'object' && parent !== null ? 0 : null;
+}
+
+/** @returns `latency.oneWayMs.p99 > 500` */
+export function conditionText({ key, comparison, value }: Condition): string {
+  return `${key} ${comparison} ${value}`;
+}
+
+/** How many values a percentile needs, not to be the highest one by another name. */
+const NEEDED: Record<string, string> = { p90: '10', p95: '20', p99: '100', p999: '1,000' };
+
+/** @returns why there is no value to check: `the run did not measure it` */
+export function whyUnknown({ key }: Condition, result: Result): string {
+  const dot = key.lastIndexOf('.');
+  const needed = NEEDED[key.slice(dot + 1)];
+  const others = valueAt(result, key.slice(0, dot));
+  if (needed === undefined || others === null || others === undefined) return 'the run did not measure it';
+  return `it needs ${needed} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
+}
+
+const FAR: Partial<Record<Condition['comparison'], string>> = { '>': 'exceeded', '>=': 'reached', '<': 'fell below' };
+
+/** @returns what a condition that is met means: `the p99 of the one-way latency exceeded 500 ms (it was 733 ms)` */
+export function metText({ condition, value }: Checked, { delivery }: Result): string {
+  const { key, comparison, value: limit } = condition;
+  if (key === 'connections.failed' && comparison === '>' && limit === 0) {
+    return `${counted(value ?? 0, 'connection')} failed`;
+  }
+  if (key === 'delivery.coverage' && delivery) {
+    return `only ${percentOf(delivery.received, delivery.expected)} of the broadcasts’ copies arrived`;
+  }
+  const figure = FIGURES.find(({ path }) => path === key);
+  const format = (number: number) =>
+    figure
+      ? `${formatFigure(figure, number)} ${figure.unit}`.trim()
+      : decimals(number, Number.isInteger(number) ? 0 : 2);
+  // Such as `one way p99`.
+  const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
+  return `${named} ${FAR[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${format(value ?? 0)})`;
+}

@@ -1,0 +1,91 @@
+/** Planned faults of a stack: what a deploy, a crash or an administrator does to it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { StackFault } from '../../protocol/fault.ts';
+import { isRetiring } from './nginx.ts';
+import { reloadWorkers } from './pm2.ts';
+import { childrenOf, isAlive, type ProcessRef, waitUntilGone } from './processes.ts';
+import { redisParts, restartOwnRedis } from './redis-nodes.ts';
+import { pidsOfRedis, recordNginxWorkers, refOf, refsOf, type StackState } from './state.ts';
+
+const RELOAD_TIMEOUT_MS = 10_000;
+const STOP_TIMEOUT_MS = 10_000;
+const POLL_MS = 25;
+
+/** @returns why this stack cannot suffer the fault; undefined if it can */
+export function whyNot(fault: StackFault, { nginxPid, redisNodes }: StackState): string | undefined {
+  if (fault === 'reload-nginx' && nginxPid === undefined) return 'it has no nginx (profile: embedded)';
+  if (fault === 'restart-redis' && redisNodes.length === 0) return 'it has no Redis of its own';
+  return undefined;
+}
+
+/** @returns names of the parts that the fault replaces: workers, `nginx`, `Redis` or the nodes of its cluster */
+export function partsReplacedBy(fault: StackFault, state: StackState): string[] {
+  const names = state.workers.map(({ id }) => id);
+  const parts = { 'kill-worker': names.slice(0, 1), 'reload-workers': names };
+  if (fault === 'reload-nginx') return ['nginx'];
+  return fault === 'restart-redis' ? redisParts(state) : parts[fault];
+}
+
+/**
+ * Resolves when it is done; a killed worker is not back by then.
+ * @param save writes the state, so that the stack can be taken down whatever happens next
+ * @throws CapacityError `PM2_FAILED`, `NGINX_FAILED`, `REDIS_FAILED` or `WORKER_FAILED`
+ */
+export async function causeFault(
+  fault: StackFault,
+  stateDir: string,
+  state: StackState,
+  save: () => void,
+): Promise<void> {
+  if (fault === 'reload-workers') await reloadWorkers(state.pm2Home);
+  else if (fault === 'kill-worker') killWorker(state);
+  else if (fault === 'reload-nginx') await reloadNginx(state, save);
+  else await restartRedis(stateDir, state, save);
+}
+
+/** The first one. PM2 starts it again. */
+function killWorker(state: StackState): void {
+  const [worker] = state.workers;
+  const ref = refOf(state, worker?.pid);
+  if (!ref || !isAlive(ref)) {
+    const fix = 'see its log: npx socketio-capacity stack status names the folder';
+    throw new CapacityError('WORKER_FAILED', `Worker ${worker?.id} is not running, so it cannot be killed.`, fix);
+  }
+  process.kill(ref.pid, 'SIGKILL');
+}
+
+/** Old workers of nginx stay until their last connection has ended. */
+async function reloadNginx(state: StackState, save: () => void): Promise<void> {
+  const master = refOf(state, state.nginxPid) as ProcessRef;
+  const before = new Set(childrenOf(master.pid));
+  if (isAlive(master)) process.kill(master.pid, 'SIGHUP');
+  const deadline = performance.now() + RELOAD_TIMEOUT_MS;
+  const isDone = () => {
+    const now = childrenOf(master.pid);
+    return now.some((pid) => !before.has(pid)) && now.every((pid) => !before.has(pid) || isRetiring(pid));
+  };
+  while (!isDone()) {
+    if (performance.now() > deadline) {
+      const fix = 'see its log: npx socketio-capacity stack status names the folder';
+      throw new CapacityError(
+        'NGINX_FAILED',
+        'nginx was told to reload, and did not replace its worker processes.',
+        fix,
+      );
+    }
+    await sleep(POLL_MS);
+  }
+  recordNginxWorkers(state);
+  save();
+}
+
+/** All of it, if it is a cluster. */
+async function restartRedis(stateDir: string, state: StackState, save: () => void): Promise<void> {
+  const before = refsOf(state, pidsOfRedis(state)).filter(isAlive);
+  for (const { pid } of before) process.kill(pid, 'SIGTERM');
+  const [stuck] = await waitUntilGone(before, STOP_TIMEOUT_MS);
+  if (stuck)
+    throw new CapacityError('REDIS_FAILED', `redis-server (${stuck.pid}) does not end.`, `kill -9 ${stuck.pid}`);
+  await restartOwnRedis(stateDir, state, save);
+}

@@ -1,0 +1,242 @@
+/** The Helm charts: linted, rendered, checked against the schemas of Kubernetes, and for what those cannot know. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { execa } from 'execa';
+import { createProgram } from '../../plugin/cli/program.ts';
+import { parseConfig } from '../../server/config.ts';
+import { TOKEN } from '../helpers/app.ts';
+import { CHARTS, DEPLOY, type Manifest, manifests } from '../helpers/deploy.ts';
+import { ROOT } from '../helpers/pages.ts';
+import { missingTools } from '../helpers/tools.ts';
+
+/** The oldest that the charts accept, and the newest whose schemas we know. */
+const KUBERNETES = ['1.28.0', '1.37.0'];
+
+const scenario = join(ROOT, 'scenarios/10k.yml');
+const VALUES = {
+  'deployment-under-test': ['--set', `token=${TOKEN}`, '--set', 'workerEnv.CAPACITY_PING_INTERVAL_MS=30000'],
+  load: [
+    ...['--set-file', `scenario=${scenario}`, '--set', 'hosts=5', '--set', 'target=http://web:8080'],
+    ...['--set', 'control={http://a:3200,http://b:3200}', '--set', 'tokenSecret=web-token', '--set', 'env.HOLD=60'],
+    ...['--set', 'files.users\\.csv=a\\,b', '--set', 'nodeSelector.pool=load'],
+  ],
+};
+
+function helm(...args: string[]): string {
+  return execFileSync('helm', args, { encoding: 'utf8' });
+}
+
+function render(chart: (typeof CHARTS)[number], ...more: string[]): Manifest[] {
+  const place = ['--namespace', 'bench', '--kube-version', '1.31.0'];
+  return manifests(helm('template', 'web', join(DEPLOY, 'helm', chart), ...place, ...VALUES[chart], ...more));
+}
+
+/** @returns the schemas that the Python package kubernetes-validate has; undefined without it */
+function schemas(): string | undefined {
+  try {
+    const code = 'import kubernetes_validate, os; print(os.path.dirname(kubernetes_validate.__file__))';
+    const folder = execFileSync('python3', ['-c', code], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return join(folder.trim(), 'kubernetes-json-schema');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * kubeconform reads each schema from one file.
+ * @param from folder of schemas that refer to the definitions beside them @param to folder for schemas with these in them
+ */
+function standalone(from: string, all: Manifest[], to: string): void {
+  const { $defs } = JSON.parse(readFileSync(join(from, '_definitions.json'), 'utf8'));
+  for (const { kind, apiVersion } of all) {
+    const file = `${kind.toLowerCase()}-${apiVersion.replace('/', '-')}.json`;
+    const { $id: _, ...schema } = JSON.parse(readFileSync(join(from, file), 'utf8'));
+    const text = JSON.stringify({ ...schema, $defs }).replaceAll('"/api/_definitions.json#/', '"#/');
+    writeFileSync(join(to, file), text);
+  }
+}
+
+const byKind = (all: Manifest[], kind: string, name?: string): Manifest =>
+  all.find((one) => one.kind === kind && (name === undefined || one.metadata.name === name));
+const environmentOf = (container: Manifest): Record<string, Manifest> =>
+  Object.fromEntries(container.env.map(({ name, value, valueFrom }: Manifest) => [name, value ?? valueFrom]));
+const podsOf = (all: Manifest[]): Manifest[] =>
+  all.flatMap(({ spec, metadata }) => (spec?.template ? [{ name: metadata.name, ...spec.template.spec }] : []));
+
+for (const chart of CHARTS) {
+  describe(`the chart ${chart}`, { skip: missingTools('helm') }, () => {
+    it('passes helm lint', () => {
+      assert.match(helm('lint', '--strict', join(DEPLOY, 'helm', chart), ...VALUES[chart]), /0 chart\(s\) failed/);
+    });
+
+    const folder = schemas();
+    const skip = missingTools('kubeconform') || (!folder && 'no schemas: pip install kubernetes-validate');
+    for (const version of KUBERNETES) {
+      it(`is valid in Kubernetes ${version}`, { skip }, async (t) => {
+        const text = helm('template', 'web', join(DEPLOY, 'helm', chart), '--kube-version', version, ...VALUES[chart]);
+        const schemas = mkdtempSync(join(tmpdir(), 'schemas-'));
+        t.after(() => rmSync(schemas, { recursive: true, force: true }));
+        standalone(join(folder ?? '', `v${version}-local-strict`), manifests(text), schemas);
+        const location = `${schemas}/{{.ResourceKind}}{{.KindSuffix}}.json`;
+        const args = ['-strict', '-summary', '-kubernetes-version', version, '-schema-location', location];
+        const { all, exitCode } = await execa('kubeconform', args, { input: text, all: true, reject: false });
+        assert.equal(exitCode, 0, all);
+        assert.match(all, /Valid: [1-9]\d*, Invalid: 0, Errors: 0, Skipped: 0/);
+      });
+    }
+
+    it('runs every container without privileges, in a read-only root file system, and without a service account', () => {
+      const pods = podsOf(render(chart));
+      assert.ok(pods.length > 1);
+      for (const pod of pods) {
+        assert.equal(pod.automountServiceAccountToken, false, pod.name);
+        assert.equal(pod.securityContext.runAsNonRoot, true, pod.name);
+        assert.equal(pod.securityContext.seccompProfile.type, 'RuntimeDefault', pod.name);
+        for (const { securityContext, resources } of pod.containers) {
+          assert.equal(securityContext.readOnlyRootFilesystem, true, pod.name);
+          assert.equal(securityContext.allowPrivilegeEscalation, false, pod.name);
+          assert.deepEqual(securityContext.capabilities, { drop: ['ALL'] }, pod.name);
+          // CPU limits throttle what is measured; memory limits are what a worker's capacity is computed for.
+          assert.deepEqual(Object.keys(resources.limits), ['memory'], pod.name);
+        }
+      }
+    });
+
+    it('refuses values that it does not know', () => {
+      assert.throws(() => render(chart, '--set', 'replicas=2'), /replicas/);
+    });
+  });
+}
+
+describe('the deployment under test, rendered', { skip: missingTools('helm') }, () => {
+  it('gives each worker an environment that the server accepts, and nginx the way to it', () => {
+    const all = render('deployment-under-test', '--set', 'workers=3');
+    const worker = byKind(all, 'StatefulSet');
+    const environment = environmentOf(worker.spec.template.spec.containers[0]);
+    const config = parseConfig({
+      ...environment,
+      CAPACITY_TOKEN: TOKEN,
+      CAPACITY_WORKER: environment.CAPACITY_WORKER.replace('$(POD_INDEX)', '2'),
+    });
+    assert.partialDeepStrictEqual(config, { worker: 'w2', port: 3100, controlPort: 3200, pingIntervalMs: 30_000 });
+    const proxy = byKind(all, 'ConfigMap').data['nginx.conf'];
+    assert.equal(worker.spec.replicas, 3);
+    assert.equal(proxy.match(/^ +~\^w\d+- w\d+;$/gm).length, 3);
+    const host = `${worker.metadata.name}-2.${worker.spec.serviceName}.bench.svc.cluster.local`;
+    assert.ok(proxy.includes(`upstream w2 { zone w2 64k; server ${host}:${config.port} resolve`), proxy);
+    assert.ok(byKind(all, 'Service', worker.spec.serviceName));
+  });
+
+  it('gives nginx a place for both sides of each connection, and a quarter more', () => {
+    const all = render('deployment-under-test', '--set', 'nginx.connections=1000000', '--set', 'nginx.workers=16');
+    assert.match(byKind(all, 'ConfigMap').data['nginx.conf'], /worker_connections 156506;/);
+  });
+
+  it('needs a token of some length', () => {
+    assert.throws(() => render('deployment-under-test', '--set', 'token='), /set token/);
+    assert.throws(() => render('deployment-under-test', '--set', 'token=short'), /token/);
+  });
+});
+
+describe('the load, rendered', { skip: missingTools('helm') }, () => {
+  it('is one conductor, and as many agents as hosts, each with its index', () => {
+    const all = render('load');
+    const { spec } = byKind(all, 'Job', 'web-agents');
+    assert.partialDeepStrictEqual(spec, { completionMode: 'Indexed', completions: 5, parallelism: 5, backoffLimit: 0 });
+    const agent = environmentOf(spec.template.spec.containers[0]);
+    assert.equal(agent.CAPACITY_HOSTS, '5');
+    assert.match(agent.CAPACITY_HOST.fieldRef.fieldPath, /job-completion-index/);
+    assert.equal(byKind(all, 'Job', 'web-conductor').spec.backoffLimit, 0);
+  });
+
+  it('gives conductor and agents the same scenario and the same settings', () => {
+    const all = render('load');
+    assert.deepEqual(byKind(all, 'ConfigMap').data, {
+      'scenario.yml': readFileSync(scenario, 'utf8'),
+      'users.csv': 'a,b',
+    });
+    for (const name of ['web-agents', 'web-conductor']) {
+      const { containers, volumes, nodeSelector } = byKind(all, 'Job', name).spec.template.spec;
+      const environment = environmentOf(containers[0]);
+      assert.equal(environment.TARGET, 'http://web:8080');
+      assert.equal(environment.HOLD, '60');
+      assert.ok(volumes.some(({ configMap }: Manifest) => configMap?.name === 'web-scenario'));
+      assert.deepEqual(nodeSelector, { pool: 'load' });
+    }
+  });
+
+  it('gives the way to the workers to nobody but the conductor', () => {
+    const all = render('load', '--set', 'redisUrl=redis://r:6379');
+    const [conductor = {}, agent = {}] = ['web-conductor', 'web-agents'].map((name) =>
+      environmentOf(byKind(all, 'Job', name).spec.template.spec.containers[0]),
+    );
+    assert.partialDeepStrictEqual(conductor, {
+      CAPACITY_CONTROL: 'http://a:3200,http://b:3200',
+      CAPACITY_TOKEN: { secretKeyRef: { name: 'web-token', key: 'token' } },
+      REDIS_URL: 'redis://r:6379',
+    });
+    assert.deepEqual(Object.keys(agent).sort(), [
+      'CAPACITY_CONDUCTOR',
+      'CAPACITY_HOST',
+      'CAPACITY_HOSTS',
+      'HOLD',
+      'TARGET',
+    ]);
+  });
+
+  it('starts the conductor with options that it has, and the files that they name', () => {
+    const { containers, volumes } = byKind(render('load'), 'Job', 'web-conductor').spec.template.spec;
+    const [program, command, ...args] = containers[0].args;
+    assert.equal(program, 'socketio-capacity');
+    const options = createProgram()
+      .commands.find((one) => one.name() === command)
+      ?.options.map(({ long }) => long);
+    const [scenarioFile, ...given] = args.toReversed();
+    for (const option of given) assert.ok(options?.includes(option.split('=')[0]), option);
+    const mounted = (path: string) =>
+      containers[0].volumeMounts.some(
+        ({ mountPath }: Manifest) => path === mountPath || path.startsWith(`${mountPath}/`),
+      );
+    assert.ok(mounted(scenarioFile) && given.includes('--secret=/run/join') && mounted('/run/join'));
+    assert.ok(volumes.some(({ secret }: Manifest) => secret?.secretName === 'web-join'));
+  });
+
+  it('ends its pod with the exit code of the conductor, which also gets its signals', async () => {
+    const [shell, flag, script] = byKind(render('load'), 'Job', 'web-conductor').spec.template.spec.containers[0]
+      .command;
+    const run = (seconds: string, command: string) =>
+      execa(shell, [flag, script, 'conductor', 'sh', '-c', command], {
+        env: { KEEP_SECONDS: seconds, CAPACITY_RESULTS: '/results' },
+        reject: false,
+      });
+    assert.equal((await run('0', 'exit 3')).exitCode, 3);
+    // It does not stay for its results if somebody has ended it.
+    const stopped = run('60', 'trap "exit 7" TERM; echo ready; while :; do sleep 0.05; done');
+    await once(stopped.stdout, 'data');
+    stopped.kill('SIGTERM');
+    assert.equal((await stopped).exitCode, 7);
+  });
+
+  it('makes a certificate for the conductor, and a line for the agents with its fingerprint', () => {
+    const all = render('load');
+    const { token, line, ...tls } = byKind(all, 'Secret').stringData;
+    const certificate = new X509Certificate(tls['tls.crt']);
+    const host = 'web-conductor.bench.svc.cluster.local';
+    assert.ok(certificate.checkHost(host));
+    assert.ok(byKind(all, 'Service', host.split('.')[0]));
+    const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+    assert.equal(line, `https://${host}:3401#${token}.${fingerprint}`);
+    assert.notEqual(byKind(render('load'), 'Secret').stringData.token, token);
+  });
+
+  it('needs a scenario, and a token for control ports', () => {
+    assert.throws(() => render('load', '--set-file', 'scenario=/dev/null'), /set the scenario/);
+    assert.throws(() => render('load', '--set', 'tokenSecret='), /control needs tokenSecret/);
+  });
+});

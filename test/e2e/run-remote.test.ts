@@ -1,0 +1,57 @@
+/** What the guide says of a server on another machine, followed to the letter: here, that machine is another address. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { freePorts } from '../../server/stack/ports.ts';
+import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
+import { eventually } from '../helpers/poll.ts';
+import { goodResult, startRun } from '../helpers/run.ts';
+
+const [, part = ''] = page('docs/guide/own-server.md').split('\n### 2. Point the run at it\n');
+const block = (language: string) => codeBlocks(part, language)[0] ?? '';
+
+test('a server at another address is measured', async (t) => {
+  const [port, controlPort] = (await freePorts(2)) as [number, number];
+  const here = (code: string) =>
+    code.replaceAll('10.0.0.11', '127.0.0.2').replaceAll('3000', `${port}`).replaceAll('3200', `${controlPort}`);
+  const installed: Record<string, string> = {
+    'socket.io': import.meta.resolve('socket.io'),
+    'socketio-capacity-instrument': pathToFileURL(join(ROOT, 'server/instrument.ts')).href,
+  };
+  const server = here(block('js')).replace(/from '([\w.-]+)'/g, (whole, name) =>
+    installed[name] ? `from '${installed[name]}'` : whole,
+  );
+  const commands = here(block('sh')).trim().split('\n');
+  assert.equal(commands.at(-1), 'npx artillery run scenarios/smoke.yml');
+  const exports = commands.slice(0, -1);
+  const CAPACITY_TOKEN = /CAPACITY_TOKEN=(\S+)/.exec(exports.join('\n'))?.[1] ?? '';
+
+  const folder = mkdtempSync(join(tmpdir(), 'guide-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'server.mjs'), server);
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(folder, 'server.mjs')], {
+    env: { ...process.env, CAPACITY_TOKEN },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  await eventually('the server answers', () =>
+    fetch(`http://127.0.0.2:${controlPort}/healthz`).then(Boolean, () => false),
+  );
+
+  const script = readFileSync(join(ROOT, 'scenarios/smoke.yml'), 'utf8');
+  const run = startRun(t, { script, before: exports.join('\n'), env: { RATE: '25', BROADCASTS: '3' } });
+  const result = await goodResult(run);
+  assert.equal(result.run.target, `http://127.0.0.2:${port}`);
+  assert.equal(result.connections.held, 50);
+  assert.equal(result.delivery?.coverage, 1);
+  assert.ok(result.memory.perConnectionBytes.workerRss);
+});

@@ -1,0 +1,37 @@
+/** A generator in a container with little CPU: the quota is named as the cause of what it causes. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { cpuGroup, whyNoCpuGroup } from '../helpers/cpu-group.ts';
+import { quickScript, startRun } from '../helpers/run.ts';
+
+it('a run whose generator is throttled says so, with the cores that it may use', {
+  skip: whyNoCpuGroup(),
+}, async (t) => {
+  const app = await startApp();
+  t.after(() => app.close());
+  // The ramp has little; the start of Artillery and the end of the run need not wait for it.
+  const group = cpuGroup(t, 1.5);
+  const control = { urls: [app.controlUrl], token: TOKEN };
+  const phases = [{ duration: 2, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
+  const script = quickScript({ target: app.url, phases }, { control, broadcasts: { count: 0 } });
+  const run = startRun(t, { script, before: group.enter });
+  await run.reached('ramp');
+  group.allow(0.15);
+  // By then, the window of the ramp has ended.
+  await run.reached('hold');
+  group.allow(1.5);
+  await run.ended;
+  const result = run.result();
+  assert.ok(result, run.output());
+  const { verdict, environment, machine } = result;
+  assert.equal(environment.limits.cpuQuotaCores, 1.5);
+  const { periods = 0, throttledPeriods = 0 } = machine?.throttled?.ramp ?? {};
+  assert.ok(throttledPeriods > 5 && throttledPeriods <= periods, `${throttledPeriods} of ${periods}\n${run.output()}`);
+  const [reason] = verdict.reasons.filter(({ code }) => code === 'CPU_THROTTLED');
+  assert.match(
+    reason?.message ?? run.output(),
+    /^the generator: \d+ of \d+ periods throttled during the ramp, for [\d.]+ s in all: this container may use 0\.15 cores/,
+  );
+  assert.equal(verdict.status, 'SUSPECT');
+});

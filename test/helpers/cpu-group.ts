@@ -1,0 +1,72 @@
+/** A control group with a quota of CPU time, of whichever version this machine has. */
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from './poll.ts';
+
+const V1 = '/sys/fs/cgroup/cpu';
+const V2 = '/sys/fs/cgroup';
+
+export interface CpuGroup {
+  /** Shell command by which a process enters. */
+  enter: string;
+  /** @param cores that the quota is worth from now on */
+  allow(cores: number): void;
+}
+
+/** @returns why no group can be made here; false if one can */
+export function whyNoCpuGroup(): string | false {
+  try {
+    const name = `capacity-try-${process.pid}`;
+    make(name).allow(1);
+    rmdirSync(folder(name));
+    return false;
+  } catch {
+    return 'needs Linux, root, and the cpu controller of control groups';
+  }
+}
+
+/** It is gone after the test, with all processes that are still in it. */
+export function cpuGroup(t: { after(cleanUp: () => Promise<void>): void }, cores: number): CpuGroup {
+  const name = `capacity-test-${process.pid}-${Date.now()}`;
+  const group = make(name);
+  group.allow(cores);
+  t.after(async () => {
+    await eventually('no process in the group', () => {
+      const pids = readFileSync(join(folder(name), 'cgroup.procs'), 'utf8')
+        .split('\n')
+        .filter(Boolean);
+      for (const pid of pids) kill(Number(pid));
+      return pids.length === 0;
+    });
+    rmdirSync(folder(name));
+  });
+  return group;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile
+  }
+}
+
+function make(name: string): CpuGroup {
+  mkdirSync(folder(name));
+  return {
+    enter: `echo $$ > ${join(folder(name), 'cgroup.procs')}`,
+    allow: (cores) => {
+      const quotaUs = Math.round(cores * 100_000);
+      if (isV1()) writeFileSync(join(folder(name), 'cpu.cfs_quota_us'), String(quotaUs));
+      else writeFileSync(join(folder(name), 'cpu.max'), `${quotaUs} 100000`);
+    },
+  };
+}
+
+function folder(name: string): string {
+  return join(isV1() ? V1 : V2, name);
+}
+
+function isV1(): boolean {
+  return existsSync(join(V1, 'cgroup.procs'));
+}

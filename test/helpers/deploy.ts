@@ -1,0 +1,46 @@
+/** Reads what deploy/ has. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { ROOT } from './pages.ts';
+
+export const DEPLOY = join(ROOT, 'deploy');
+export const COMPOSE_FILES = ['compose.deployment.yml', 'compose.yml'];
+export const CHARTS = ['deployment-under-test', 'load'] as const;
+
+export interface Service {
+  image: string;
+  build?: { context: string; dockerfile: string };
+  command: string[];
+  environment?: Record<string, string>;
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
+  tmpfs?: string[];
+  user?: string;
+  volumes?: string[];
+  ulimits?: { nofile: { soft: number; hard: number } };
+}
+
+export function readDeployed(file: string): string {
+  return readFileSync(join(DEPLOY, file), 'utf8');
+}
+
+/** @returns the services of a Compose file, with its anchors and merges resolved, its variables not */
+export function composeServices(file: string): Record<string, Service> {
+  return parse(readDeployed(file), { merge: true }).services;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape that Kubernetes gives it, and kubeconform checks it
+export type Manifest = any;
+
+/** @returns the objects of a stream of YAML documents, such as Helm renders it */
+export function manifests(text: string): Manifest[] {
+  return parseAllDocuments(text)
+    .map((document) => {
+      const [error] = document.errors;
+      if (error) throw error;
+      return document.toJS();
+    })
+    .filter(Boolean);
+}

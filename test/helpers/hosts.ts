@@ -1,0 +1,90 @@
+/** A hub on a free port of loopback, and agents with engines that a test speaks for. */
+import { randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { Agent } from '../../plugin/hosts/agent.ts';
+import { Hub, type HubEvents } from '../../plugin/hosts/hub.ts';
+import { type Join, parseJoinLine } from '../../plugin/hosts/join-line.ts';
+import { Listener } from '../../plugin/hosts/listener.ts';
+import type { Hello } from '../../plugin/hosts/messages.ts';
+import { newSecret } from '../../plugin/hosts/secret.ts';
+import { type Carrier, openThreadCarrier } from '../../protocol/carrier.ts';
+import type { CapacityError } from '../../protocol/errors.ts';
+import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link.ts';
+
+const secret = await newSecret();
+
+export interface TestHub {
+  hub: Hub;
+  join: Join;
+  /** What the hub told, in words. */
+  told: string[];
+  refusals: CapacityError[];
+}
+
+export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number): Promise<TestHub> {
+  const listener = await Listener.open('127.0.0.1', 0, secret);
+  const told: string[] = [];
+  const refusals: CapacityError[] = [];
+  const events: HubEvents = {
+    onNote: () => {},
+    onRefused: (error) => refusals.push(error),
+    onPhase: (index, stage) => told.push(`phase ${index} ${stage}`),
+    onLost: (host, why) => told.push(`${host} lost: ${why}`),
+    onMachine: (host) => told.push(`row of ${host}`),
+    onSkipped: (users) => users > 0 && told.push(`${users} skipped`),
+  };
+  const expected = { hosts, version: '1', scriptHash: 'same', arrivals: [10 * hosts, 0] };
+  const hub = new Hub(listener, expected, events, lostAfterMs);
+  t.after(async () => {
+    hub.stop();
+    await listener.close();
+  });
+  return { hub, join: parseJoinLine(listener.joinLine('127.0.0.1')) as Join, told, refusals };
+}
+
+export interface TestAgent {
+  agent: Agent;
+  /** What the conductor wanted or what happened, when the host is to end. */
+  ends: (CapacityError | string)[];
+  heard: RunMessage[];
+  /** Of an engine. */
+  say(report: EngineReport): void;
+}
+
+/** @param answer of the engine */
+export function newAgent(
+  t: TestContext,
+  join: Join,
+  hello: Partial<Hello>,
+  answer: (message: RunMessage) => EngineReport | undefined = () => undefined,
+  silentAfterMs?: number,
+): TestAgent {
+  const runId = randomUUID();
+  const engine: Carrier<EngineMessage, RunMessage> = openThreadCarrier(runId);
+  const say = (report: EngineReport) => engine.send({ from: { host: 'kernel', engine: '1' }, ...report });
+  const heard: RunMessage[] = [];
+  engine.onMessage = (message) => {
+    if ('from' in message) return;
+    heard.push(message);
+    const report = answer(message);
+    if (report) say(report);
+  };
+  const ends: TestAgent['ends'] = [];
+  const agent = new Agent({
+    join,
+    hello: {
+      ...{ host: 'a', instance: randomUUID(), kernel: 'another', version: '1', hosts: 1 },
+      ...{ scriptHash: 'same', arrivals: [10, 0], cores: 2 },
+      ...hello,
+    },
+    carrier: openThreadCarrier(runId),
+    admit: async () => {},
+    onEnd: (_, why) => ends.push(why),
+    ...(silentAfterMs !== undefined && { silentAfterMs }),
+  });
+  t.after(async () => {
+    await agent.close();
+    engine.close();
+  });
+  return { agent, ends, heard, say };
+}

@@ -1,0 +1,104 @@
+/**
+ * Linux namespaces as hosts: networks, process ids, host name and boot id of their own, and a monotonic clock that is days ahead. They
+ * need root. A bridge in a namespace of its own joins their networks, so nothing of this machine's network changes.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** @returns why this machine cannot make them; false if it can */
+export function whyNoNamespaces(): string | false {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'namespaces as hosts need Linux and root';
+  try {
+    execFileSync('unshare', ['--net', '--pid', '--mount', '--uts', '--time', '--monotonic=1', '--fork', 'true']);
+    execFileSync('ip', ['-V']);
+    return false;
+  } catch (error) {
+    return `this kernel, or its tools, cannot make namespaces as hosts: ${(error as Error).message}`;
+  }
+}
+
+export interface NamespaceHost {
+  address: string;
+  /** Output of both streams comes to `output`. */
+  start(command: string[], env?: Record<string, string>): HostProcess;
+}
+
+export interface HostProcess {
+  child: ChildProcess;
+  output(): string;
+  ended: Promise<number | null>;
+  /** The process and all that it has started, at once, as if the host had lost its power. */
+  kill(): void;
+}
+
+export class NamespaceNetwork {
+  readonly #prefix = `cap${randomUUID().slice(0, 6)}`;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'namespaces-'));
+  readonly #processes: HostProcess[] = [];
+  readonly #namespaces: string[] = [];
+
+  /** Ends with the test. */
+  constructor(t: TestContext) {
+    t.after(() => this.#close());
+    const bridge = this.#add('switch');
+    ip('-n', bridge, 'link', 'add', 'br0', 'type', 'bridge');
+    ip('-n', bridge, 'link', 'set', 'br0', 'up');
+  }
+
+  /** @param aheadSeconds of its monotonic clock against this machine's */
+  host(name: string, aheadSeconds: number): NamespaceHost {
+    const number = this.#namespaces.length;
+    const address = `10.99.0.${number}`;
+    const namespace = this.#add(name);
+    const bridge = this.#namespaces[0] as string;
+    ip('-n', bridge, 'link', 'add', `v${number}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace);
+    ip('-n', bridge, 'link', 'set', `v${number}`, 'master', 'br0', 'up');
+    ip('-n', namespace, 'address', 'add', `${address}/24`, 'dev', 'eth0');
+    ip('-n', namespace, 'link', 'set', 'eth0', 'up');
+    ip('-n', namespace, 'link', 'set', 'lo', 'up');
+    const bootId = join(this.#folder, name);
+    writeFileSync(bootId, `${randomUUID()}\n`);
+    const enter = [
+      ...['netns', 'exec', namespace, 'unshare', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--uts'],
+      ...['--time', `--monotonic=${aheadSeconds}`, `--boottime=${aheadSeconds}`],
+      ...['sh', '-c', `mount --bind ${bootId} /proc/sys/kernel/random/boot_id && hostname ${name} && exec "$@"`, 'sh'],
+    ];
+    return { address, start: (command, env = {}) => this.#start([...enter, ...command], env) };
+  }
+
+  #add(name: string): string {
+    const namespace = `${this.#prefix}-${name}`;
+    ip('netns', 'add', namespace);
+    this.#namespaces.push(namespace);
+    return namespace;
+  }
+
+  #start(args: string[], env: Record<string, string>): HostProcess {
+    const child = spawn('ip', args, { cwd: this.#folder, env: { ...process.env, NODE_OPTIONS: '', ...env } });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (data) => {
+        output += data;
+      });
+    }
+    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+    const started = { child, output: () => output, ended, kill: () => void child.kill('SIGKILL') };
+    this.#processes.push(started);
+    return started;
+  }
+
+  async #close(): Promise<void> {
+    for (const { kill } of this.#processes) kill();
+    await Promise.all(this.#processes.map(({ ended }) => ended));
+    for (const namespace of this.#namespaces) ip('netns', 'delete', namespace);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function ip(...args: string[]): void {
+  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+}

@@ -1,0 +1,100 @@
+/** Real proxies in front of one server, with the mistakes that a test gives them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { findTool } from '../../server/stack/tools.ts';
+import { eventually } from './poll.ts';
+import { freePort } from './redis.ts';
+
+const CONFIG = 'proxy.conf';
+
+type Cleaner = { after(cleanUp: () => Promise<void>): void };
+
+/** @returns why the program cannot run here; false if it can */
+export function lacks(program: 'nginx' | 'haproxy'): string | false {
+  return findTool(program) ? false : `${program} is not installed`;
+}
+
+export const UPGRADE =
+  'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;';
+
+/** Ends with the test. @param location nginx directives beside `proxy_pass` @returns its port, and its master's pid */
+export async function startNginx(
+  t: Cleaner,
+  upstreamPort: number,
+  location: string,
+): Promise<{ port: number; pid: number }> {
+  const port = await freePort();
+  const config = (folder: string) => `
+    worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
+    events { worker_connections 200; }
+    http {
+      access_log off;
+      client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
+      uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
+      server {
+        listen 127.0.0.1:${port};
+        location / { proxy_pass http://127.0.0.1:${upstreamPort}; ${location} }
+      }
+    }`;
+  const folder = prepare(config);
+  // A daemon is nobody's child: an observer never takes its own children for the proxy.
+  await execa(findTool('nginx') as string, ['-p', folder, '-c', join(folder, CONFIG)]);
+  const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
+  t.after(async () => {
+    process.kill(pid, 'SIGTERM');
+    await eventually('nginx has ended', () => !existsSync(`/proc/${pid}`));
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await accepts(port);
+  return { port, pid };
+}
+
+/** Ends with the test. @returns its port */
+export async function startHaproxy(t: Cleaner, upstreamPort: number, tunnelSeconds: number): Promise<number> {
+  const port = await freePort();
+  const config = () => `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  timeout tunnel ${tunnelSeconds}s
+frontend all
+  bind 127.0.0.1:${port}
+  default_backend server
+backend server
+  server w1 127.0.0.1:${upstreamPort}
+`;
+  const folder = prepare(config);
+  const child = spawn(findTool('haproxy') as string, ['-db', '-f', join(folder, CONFIG)], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  t.after(async () => {
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await accepts(port);
+  return port;
+}
+
+/** @returns a new folder with the configuration */
+function prepare(config: (folder: string) => string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'proxy-'));
+  writeFileSync(join(folder, CONFIG), config(folder));
+  return folder;
+}
+
+function accepts(port: number): Promise<unknown> {
+  const attempt = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+  return eventually(`port ${port} is open`, attempt);
+}

@@ -1,0 +1,39 @@
+/** A study as it was measured, from the results of its runs. */
+import type { MeasuredStudy } from '../../docs/studies/measured.ts';
+import { studySchema } from '../../protocol/study.ts';
+import { type MeasuredRun, summarize } from '../../report/study/summarize.ts';
+
+const STARTED_AT = '2026-01-02T03:04:05.000Z';
+
+type Plan = MeasuredStudy['study']['plan'];
+
+/** @param runs a missing result is that of a run that was refused */
+export function measuredStudy(
+  name: string,
+  plan: Pick<Plan, 'scenario' | 'vary'> & Partial<Plan>,
+  runs: MeasuredRun[],
+): MeasuredStudy {
+  const whole: Plan = { servers: {}, except: [], repeat: 1, seed: 1, ...plan };
+  const study = studySchema.parse({
+    schemaVersion: 1,
+    name,
+    title: 'What does it cost?',
+    plan: whole,
+    scenarioHash: 'abc',
+    startedAt: STARTED_AT,
+    planned: runs.length,
+    runs: runs.map(({ levels, result }, index) => ({
+      number: index + 1,
+      block: 1,
+      levels,
+      startedAt: STARTED_AT,
+      exitCode: result ? 0 : 2,
+      seconds: 60,
+      result: result ? `runs/${index + 1}/result.json` : null,
+      status: result ? 'VALID' : null,
+      problem: result ? null : 'PACKAGE_MISSING: it is not installed (exit code 2)',
+    })),
+    ...summarize(whole, runs),
+  });
+  return { study, runs };
+}

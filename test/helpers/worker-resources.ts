@@ -1,0 +1,25 @@
+import type { WorkerResources } from '../../protocol/events.ts';
+
+/** A worker without limits on a machine of 8 cores and 16 GiB of its own. */
+export function workerResources(changes: Partial<WorkerResources> = {}): WorkerResources {
+  return {
+    worker: 'w0',
+    pssBytes: 100_000_000,
+    openFiles: 30,
+    openFilesLimit: 20_000,
+    cgroup: { cpu: [], memory: [], tasks: [] },
+    usableCores: 8,
+    machine: {
+      hostname: 'app-1',
+      kernel: 'kernel-1',
+      cores: 8,
+      memoryBytes: 16 * 2 ** 30,
+      usedBytes: 2 ** 30,
+      tcpBytes: 4096,
+      tcpSockets: 12,
+      networkNamespace: 'net:[1]',
+      cpu: { busyUs: 1e6, idleUs: 9e6 },
+    },
+    ...changes,
+  };
+}

@@ -1,0 +1,91 @@
+/** Servers without control ports whose page of metrics or admin UI says something else than what happens. */
+import assert from 'node:assert/strict';
+import type { Member } from './member.ts';
+
+/** Other pages than a run's first reading, and all of its readings before the load. */
+const ramp = { duration: 1, arrivalRate: 10, rampTo: 10 };
+const PHASES = { phases: [ramp, { pause: 3 }, ramp, { pause: 3 }] };
+const MB = 2 ** 20;
+/** Clients from which on something happens: half of the load is there. */
+const HALF = 10;
+
+interface Page {
+  clients: number;
+  cpuSeconds: number;
+  startedAt?: number;
+}
+
+/** As prom-client writes its default metrics. */
+function page({ clients, cpuSeconds, startedAt }: Page): string {
+  const lines = [
+    `process_resident_memory_bytes ${50 * MB + clients * 20_000}`,
+    `process_cpu_seconds_total ${cpuSeconds}`,
+    ...(startedAt === undefined ? [] : [`process_start_time_seconds ${startedAt}`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Once half of the load is there, for good. */
+function restarting(more: (isAnother: boolean) => Pick<Page, 'startedAt'>): (clients: number) => string {
+  let isAnother = false;
+  let cpuSeconds = 100;
+  return (clients) => {
+    if (!isAnother && clients > HALF) [isAnother, cpuSeconds] = [true, 0];
+    cpuSeconds += 0.01;
+    return page({ clients, cpuSeconds, ...more(isAnother) });
+  };
+}
+
+const prometheus: Member['workers'] = ({ url }) => ({ prometheus: [{ url: `${url}/metrics` }] });
+
+export const sources: Member[] = [
+  {
+    name: 'takes its page of metrics away',
+    rows: ['a page of metrics no longer answers, or never ends'],
+    habits: () => {
+      let isGone = false;
+      return {
+        metrics(clients) {
+          isGone ||= clients > HALF;
+          return isGone ? undefined : page({ clients, cpuSeconds: clients / 100 });
+        },
+      };
+    },
+    workers: prometheus,
+    config: PHASES,
+    reasons: ['METRICS_GONE'],
+    check: ({ memory }) => assert.equal(memory.perConnectionBytes.workerRss, undefined),
+  },
+  {
+    name: 'repeats its page of metrics',
+    rows: ['a page of metrics repeats old figures'],
+    habits: () => ({ metrics: () => page({ clients: 0, cpuSeconds: 1, startedAt: 1 }) }),
+    workers: prometheus,
+    config: PHASES,
+    reasons: ['STATISTICS_STALE'],
+  },
+  {
+    name: 'has its page of metrics from another process, with counters at 0',
+    rows: ['the process behind a page of metrics restarts'],
+    habits: () => ({ metrics: restarting((isAnother) => ({ startedAt: isAnother ? 2 : 1 })) }),
+    workers: prometheus,
+    config: PHASES,
+    reasons: ['DEPLOYMENT_CHANGED'],
+  },
+  {
+    name: 'has counters at 0 on its page of metrics, and does not say when its process started',
+    rows: ['the process behind a page of metrics restarts'],
+    habits: () => ({ metrics: restarting(() => ({})) }),
+    workers: prometheus,
+    config: PHASES,
+    reasons: ['DEPLOYMENT_CHANGED'],
+  },
+  {
+    name: 'has an admin UI that counts three clients too many',
+    rows: ["other people's connections arrive, also between two plateaus"],
+    habits: () => ({ adminUi: (truth) => (truth > HALF ? truth + 3 : truth) }),
+    workers: () => ({ adminUi: {} }),
+    config: { phases: [ramp, { pause: 10 }, ramp, { pause: 10 }] },
+    reasons: ['WORKERS_DISAGREE'],
+  },
+];

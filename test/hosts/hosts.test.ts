@@ -1,0 +1,150 @@
+/** Three generator hosts, two worker hosts and a conductor, as Linux namespaces whose clocks are days apart. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { TOKEN } from '../helpers/app.ts';
+import { type HostProcess, type NamespaceHost, NamespaceNetwork, whyNoNamespaces } from '../helpers/namespaces.ts';
+import { eventually } from '../helpers/poll.ts';
+import { reasonsOfServer } from '../helpers/run.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const NODE = [process.execPath, '--disable-warning=ExperimentalWarning'];
+const DAY = 86_400;
+const BROADCASTS = 10;
+const USERS = 300;
+const LIMIT_MS = 60_000;
+
+function scenario(target: string, controls: string[]): object {
+  const ramp = { duration: 2, arrivalRate: 75, rampTo: 75 };
+  return {
+    config: {
+      target,
+      plugins: {
+        'socketio-capacity': {
+          ...{ warmUp: 30, singleRoundTrips: 2, hold: 1, drain: { quiet: 0.5 } },
+          broadcasts: { count: BROADCASTS, interval: 0.2 },
+          control: { urls: controls, token: TOKEN },
+        },
+      },
+      phases: [ramp, { pause: 2 }, ramp, { pause: 2 }],
+    },
+    scenarios: [
+      { engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }] },
+    ],
+  };
+}
+
+/** Redis, two workers and what balances between them; a conductor that waits for three hosts. */
+async function deployment(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'hosts-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const network = new NamespaceNetwork(t);
+  const front = network.host('front', 0);
+  const redis = front.start([
+    'redis-server',
+    '--bind',
+    '0.0.0.0',
+    '--protected-mode',
+    'no',
+    '--save',
+    '',
+    '--dir',
+    folder,
+  ]);
+  await eventually('Redis', () => redis.output().includes('Ready to accept connections'));
+  const workers = [1, 4].map((days, index) => {
+    const host = network.host(`worker-${index}`, days * DAY);
+    const env = {
+      ...{ CAPACITY_HOST: '0.0.0.0', CAPACITY_PORT: '8080', CAPACITY_CONTROL_HOST: '0.0.0.0' },
+      ...{ CAPACITY_CONTROL_PORT: '9090', CAPACITY_TOKEN: TOKEN, CAPACITY_WORKER: `w${index}` },
+      REDIS_URL: `redis://${front.address}:6379`,
+    };
+    return { ...host, process: host.start([...NODE, '--expose-gc', join(ROOT, 'server/main.ts')], env) };
+  });
+  await eventually('both workers', () => workers.every(({ process }) => process.output().includes('worker is up')));
+  const balancer = join(ROOT, 'test/fixtures/balancer.mjs');
+  const balanced = front.start([...NODE, balancer, '8000', ...workers.map(({ address }) => `${address}:8080`)]);
+  await eventually('the load balancer', () => balanced.output().includes('listening'));
+  const file = join(folder, 'scenario.json');
+  const controls = workers.map(({ address }) => `http://${address}:9090`);
+  writeFileSync(file, JSON.stringify(scenario(`http://${front.address}:8000`, controls)));
+  const conductorHost = network.host('conductor', 2 * DAY);
+  const listen = `${conductorHost.address}:3401`;
+  const cli = join(ROOT, 'plugin/hook/cli.js');
+  const conductor = conductorHost.start([...NODE, cli, 'conduct', '--hosts', '3', '--listen', listen, file], {
+    CAPACITY_RESULTS: join(folder, 'results'),
+  });
+  const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(conductor.output())?.[1];
+  await eventually('the join line', () => line() ?? conductor.child.exitCode !== null);
+  const env = { CAPACITY_CONDUCTOR: line() ?? '', CAPACITY_HOSTS: '3' };
+  const bring = (host: NamespaceHost) =>
+    host.start([...NODE, join(ROOT, 'test/fixtures/generator-host.ts'), file], env);
+  const hosts = [0, 3, 5].map((days, index) => bring(network.host(`load-${index}`, days * DAY)));
+  const result = (): Result | undefined => {
+    try {
+      return resultSchema.parse(JSON.parse(readFileSync(join(folder, 'results/latest/result.json'), 'utf8')));
+    } catch {
+      return undefined;
+    }
+  };
+  const outputs = () => [conductor, ...hosts].map(({ output }) => output()).join('\n---\n');
+  /** @returns exit codes */
+  const ends = async (processes: HostProcess[]) => {
+    await eventually('the end', () => processes.every(({ child }) => child.exitCode !== null), LIMIT_MS).catch(
+      (error) => {
+        throw new Error(`${error.message}; stages: ${JSON.stringify(result()?.stages)}\n${outputs()}`);
+      },
+    );
+    return Promise.all(processes.map(({ ended }) => ended));
+  };
+  return { conductor, hosts, result, outputs, ends };
+}
+
+describe('hosts as namespaces', { skip: whyNoNamespaces(), timeout: 180_000 }, () => {
+  it('bring one load, and one result: every receipt accounted for, on clocks that are days apart', async (t) => {
+    const { conductor, hosts, result: read, outputs, ends } = await deployment(t);
+    const [exitCode] = await ends([conductor]);
+    const result = read();
+    assert.ok(result, outputs());
+    assert.deepEqual(reasonsOfServer(result), [], outputs());
+    assert.ok([0, 3].includes(exitCode ?? -1), outputs());
+    const { connections, delivery, latency, generators } = result;
+    assert.deepEqual([connections.asked, connections.held, connections.failed], [USERS, USERS, 0]);
+    assert.deepEqual(Object.values(connections.perWorker).sort(), [150, 150]);
+    assert.deepEqual([delivery?.expected, delivery?.received], [USERS * BROADCASTS, USERS * BROADCASTS]);
+    assert.deepEqual([delivery?.early, delivery?.unexpected], [0, 0]);
+    assert.equal(latency.oneWayMs?.count, USERS * BROADCASTS);
+    // A day is 86,400,000 ms.
+    assert.ok((latency.oneWayMs?.max ?? Infinity) < 5000, JSON.stringify(latency.oneWayMs));
+    assert.deepEqual(
+      generators.map(({ host, held }) => [host, held]),
+      [
+        ['load-0', 100],
+        ['load-1', 100],
+        ['load-2', 100],
+      ],
+    );
+    for (const [index, { clock }] of generators.entries()) {
+      const days = [2, -1, -3][index] as number;
+      assert.ok(
+        Math.abs((clock?.offsetMs ?? 0) - days * DAY * 1000) <= (clock?.boundMs ?? 0) + 1,
+        JSON.stringify(clock),
+      );
+      assert.ok((clock?.boundMs ?? 0) > 0 && (clock?.boundMs ?? 0) < 20, JSON.stringify(clock));
+    }
+    assert.deepEqual(await ends(hosts), [0, 0, 0], outputs());
+  });
+
+  it('end all, and leave nothing, when one loses its power before the load', async (t) => {
+    const { conductor, hosts, outputs, result, ends } = await deployment(t);
+    await eventually('all hosts', () => conductor.output().includes('(3 of 3)'), 30_000);
+    hosts[1]?.kill();
+    assert.deepEqual(await ends([conductor]), [2], outputs());
+    assert.match(conductor.output(), /HOSTS_MISSING: load-1 is gone/);
+    assert.deepEqual(await ends(hosts.filter((_, index) => index !== 1)), [2, 2]);
+    assert.equal(result(), undefined);
+  });
+});

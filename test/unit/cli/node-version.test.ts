@@ -1,0 +1,36 @@
+/** The first lines of plugin, engine and command on a Node that is too old. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { execa } from 'execa';
+import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
+import { ROOT } from '../../helpers/pages.ts';
+
+/** As if this were Node 20: what a newer Node can do is not what is tested. */
+const AS_NODE_20 =
+  "data:text/javascript,Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
+
+for (const file of ['plugin/hook/cli.js', 'plugin/hook/index.js', 'plugin/engine/index.js']) {
+  it(`${file} says which Node it needs, and ends`, async () => {
+    const entry = pathToFileURL(join(ROOT, file)).href;
+    const { exitCode, stderr } = await execa(
+      process.execPath,
+      ['--import', AS_NODE_20, '--input-type=module', '-e', `import '${entry}';`],
+      { reject: false },
+    );
+    assert.equal(exitCode, EXIT_CODES.refused);
+    assert.match(stderr, /^NODE_TOO_OLD: this is Node 20\.20\.2, .* needs 22\.18 or newer[^\n]*\n {2}fix: .*$/);
+  });
+}
+
+it('needs what Artillery needs, in both packages', () => {
+  const { engines } = createRequire(import.meta.url)('artillery/package.json');
+  assert.match(engines.node, /^>=\s*22\.18/);
+  const [hook, engine] = ['hook', 'engine'].map((name) =>
+    readFileSync(join(ROOT, 'plugin', name, 'node-version.js'), 'utf8'),
+  );
+  assert.equal(hook, engine);
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parseConfig } from '../../../server/config.ts';
+import { TOKEN } from '../../helpers/app.ts';
+import { COMPOSE_FILES, composeServices, DEPLOY, readDeployed } from '../../helpers/deploy.ts';
+import { ROOT } from '../../helpers/pages.ts';
+
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+
+for (const file of COMPOSE_FILES) {
+  describe(file, () => {
+    for (const [name, service] of Object.entries(composeServices(file))) {
+      it(`${name} runs without privileges, in a read-only container`, () => {
+        assert.equal(service.read_only, true);
+        assert.deepEqual(service.cap_drop, ['ALL']);
+        assert.deepEqual(service.security_opt, ['no-new-privileges:true']);
+        assert.ok(service.tmpfs?.some((mount) => mount.startsWith('/tmp')));
+        // Our image has its own user.
+        if (!service.build) assert.match(service.user ?? '', /^[1-9]\d*:[1-9]\d*$/);
+      });
+
+      it(`${name} uses files that exist`, () => {
+        for (const [path = ''] of (service.volumes ?? []).map((volume) => volume.split(':'))) {
+          if (path.startsWith('.')) assert.ok(existsSync(join(DEPLOY, path)), path);
+        }
+        if (service.build) {
+          assert.ok(existsSync(join(DEPLOY, service.build.context, service.build.dockerfile)));
+          assert.equal(service.image, `socketio-capacity:${version}`);
+        }
+      });
+    }
+  });
+}
+
+it('ask for the token that everything needs', () => {
+  for (const file of COMPOSE_FILES) assert.match(readDeployed(file), /\$\{CAPACITY_TOKEN:\?/, file);
+});
+
+describe('the workers of compose.deployment.yml', () => {
+  const services = composeServices('compose.deployment.yml');
+  const workers = Object.entries(services).filter(([, { environment }]) => environment?.CAPACITY_WORKER);
+
+  it('have an environment that the server accepts, and the name by which nginx finds them', () => {
+    const proxy = readDeployed('nginx.compose.conf');
+    for (const [name, { environment }] of workers) {
+      const config = parseConfig({ ...environment, CAPACITY_TOKEN: TOKEN });
+      assert.equal(config.worker, name);
+      assert.equal(config.adapter.name, 'redis');
+      assert.match(proxy, new RegExp(`upstream ${name} {.* server ${name}:${config.port} `));
+      assert.match(proxy, new RegExp(`~\\^${name}- ${name};`));
+    }
+    assert.equal(proxy.match(/~\^w\d+- /g)?.length, workers.length);
+  });
+
+  it('may open as many files as nginx may have connections to them', () => {
+    const perProxyWorker = Number(/worker_connections (\d+);/.exec(readDeployed('nginx.compose.conf'))?.[1]);
+    for (const name of [...workers.map(([name]) => name), 'nginx']) {
+      assert.ok((services[name]?.ulimits?.nofile.hard ?? 0) > perProxyWorker, name);
+    }
+  });
+});

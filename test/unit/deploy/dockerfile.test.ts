@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { DockerfileParser } from 'dockerfile-ast';
+import { validate } from 'dockerfile-utils';
+import { parse } from 'yaml';
+import { CHARTS, readDeployed } from '../../helpers/deploy.ts';
+import { ROOT } from '../../helpers/pages.ts';
+
+const text = readDeployed('Dockerfile');
+const instructions = DockerfileParser.parse(text).getInstructions();
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+
+it('has nothing that a linter of Dockerfiles finds', () => {
+  assert.deepEqual(
+    validate(text).map(({ message, range }) => `line ${range.start.line + 1}: ${message}`),
+    [],
+  );
+});
+
+it('ends as a user that Kubernetes can see is not root', () => {
+  const user = instructions.findLast((one) => one.getKeyword() === 'USER')?.getArgumentsContent();
+  assert.match(user ?? '', /^[1-9]\d*:[1-9]\d*$/);
+});
+
+it('has the Node with which everything is tested', () => {
+  const major = manifest.devDependencies.node.split('.')[0];
+  assert.match(text, new RegExp(`^ARG NODE_IMAGE=node:${major}-`, 'm'));
+});
+
+it('copies the manifest of every workspace, as npm ci needs them', () => {
+  for (const workspace of manifest.workspaces) assert.ok(text.includes(`COPY ${workspace}/package.json ${workspace}/`));
+});
+
+for (const chart of CHARTS) {
+  it(`has the version that the chart ${chart} installs`, () => {
+    const { appVersion } = parse(readDeployed(`helm/${chart}/Chart.yaml`));
+    const { image } = parse(readDeployed(`helm/${chart}/values.yaml`));
+    assert.deepEqual([appVersion, image.tag], [manifest.version, manifest.version]);
+    assert.match(text, new RegExp(`-t socketio-capacity:${manifest.version} `));
+  });
+}

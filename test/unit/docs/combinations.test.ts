@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { adapterStudy } from '../../../docs/studies/adapters.data.ts';
+import { stormStudy } from '../../../docs/studies/storms.data.ts';
+import { transportStudy } from '../../../docs/studies/transports.data.ts';
+import { plannedFault } from '../../helpers/planned-fault.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { measuredStudy } from '../../helpers/studies.ts';
+
+const rowsOf = (table: string) => table.split('<tr').slice(2);
+
+it('the page on adapters has a row for each combination, also for those without a run', () => {
+  const plan = {
+    scenario: '1k.yml',
+    vary: { CAPACITY_ADAPTER: ['redis', 'redis-streams'], workers: [2, 4], HOLD: [3] },
+    except: [{ CAPACITY_ADAPTER: 'redis', workers: 4 }],
+  };
+  const levels = { CAPACITY_ADAPTER: 'redis', workers: 2, HOLD: 3 };
+  const measured = measuredStudy('adapters', plan, [{ levels, result: perfectResult() }]);
+  const { table, holes, circumstances, full } = adapterStudy('adapters', measured);
+  const rows = rowsOf(table);
+  assert.equal(rows.length, 3);
+  assert.match(rows[0] ?? '', />redis<.*>2<.*>VALID</s);
+  assert.match(rows[0] ?? '', />2\.2</, 'bytes that Redis sent per copy');
+  assert.match(rows[1] ?? '', />redis-streams<.*>2<.*>no run</s);
+  assert.match(table, /Redis sent per copy, bytes/);
+  assert.doesNotMatch(table, /Stream entries|HOLD/, 'what nobody measured or varied');
+  assert.equal(holes.length, 2);
+  assert.match(circumstances.join(' '), /Redis 7\.0\.15; /);
+  assert.equal(full, '/studies/adapters/study.html');
+});
+
+it('the page on transports has what a connect costs each layer', () => {
+  const plan = { scenario: '1k.yml', vary: { TRANSPORTS: ['websocket', 'default'] } };
+  const runs = ['websocket', 'default'].map((TRANSPORTS) => ({ levels: { TRANSPORTS }, result: perfectResult() }));
+  const { table, holes } = transportStudy('transports', measuredStudy('transports', plan, runs));
+  assert.match(table, /Transports<.*nginx’ CPU per 1,000 connects, s/s);
+  assert.match(rowsOf(table)[1] ?? '', />default<.*>VALID</s);
+  assert.deepEqual(holes, []);
+});
+
+it('the page on storms has the time until all are back, and the copies that were missed', () => {
+  const plan = { scenario: 'storm-reload.yml', vary: { 'fault.kind': ['kill-worker', 'reload-nginx'] } };
+  const fault = plannedFault();
+  const runs = [{ levels: { 'fault.kind': 'kill-worker' }, result: { ...perfectResult(), fault } }];
+  const { table } = stormStudy(measuredStudy('storms', plan, runs));
+  assert.match(table, /All back, ms.*Copies missed/s);
+  assert.ok(rowsOf(table)[0]?.includes(`>${(fault.broadcasts?.missed ?? 0).toLocaleString('en')}<`));
+  assert.match(rowsOf(table)[1] ?? '', />reload-nginx<.*>no run</s);
+});
+
+it('without a run, it says so', () => {
+  assert.match(adapterStudy('adapters', undefined).table, /has not been run yet/);
+});

@@ -1,0 +1,91 @@
+/** What a planned fault did to the connections of a fleet process. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ConnectionState, newConnectionState } from '../../../plugin/fleet/process/connection-state.ts';
+import { FaultAccount } from '../../../plugin/fleet/process/fault-account.ts';
+import { newHome } from '../../../plugin/fleet/process/home.ts';
+import { addFaults } from '../../../protocol/add-series.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import type { FaultCounts } from '../../../protocol/link.ts';
+
+const AWAY = { away: {} } as unknown as ReturnType<typeof newHome>;
+
+function bench(connections: number) {
+  const table = new Map<number, ConnectionState>();
+  for (let id = 0; id < connections; id++) table.set(id, { ...newConnectionState(id, newHome()), open: true });
+  const account = new FaultAccount(monotonicUs(), table.values(), 2);
+  const set = (id: number, changes: Partial<ConnectionState>) =>
+    table.set(id, { ...(table.get(id) as ConnectionState), ...changes });
+  return {
+    account,
+    table,
+    drop: (id: number, returns = true) => {
+      set(id, { open: false, ...(returns && { home: AWAY }) });
+      account.dropped(id, 'transport close', returns);
+    },
+    giveUp: (id: number) => set(id, { home: newHome() }),
+    comeBack: (id: number) => {
+      account.attempted(id);
+      set(id, { open: true, home: newHome() });
+      account.returned(id);
+    },
+    find: (id: number) => table.get(id),
+  };
+}
+
+function sums({ connections, stayed, dropped, back, notBack }: FaultCounts): void {
+  assert.equal(connections, stayed + dropped);
+  assert.equal(dropped, back + Object.values(notBack).reduce((sum, count) => sum + count, 0));
+}
+
+test('each connection has one fate, however often it drops', () => {
+  const { account, table, drop, comeBack, giveUp, find } = bench(8);
+  for (const id of [0, 1, 2, 3, 4, 5]) drop(id);
+  for (const id of [0, 1]) comeBack(id);
+  account.failed(2, 'http_502');
+  drop(0);
+  comeBack(0);
+  giveUp(3);
+  drop(6, false);
+  table.delete(5);
+  const counts = account.read(find, 3);
+  sums(counts);
+  const { connections, stayed, dropped, back, notBack, recovered, failedAttempts } = counts;
+  assert.deepEqual(
+    { connections, stayed, dropped, back, recovered },
+    { connections: 8, stayed: 1, dropped: 7, back: 2, recovered: 1 },
+  );
+  assert.deepEqual(notBack, { 'still away': 2, 'gave up': 1, 'io client disconnect': 1, 'transport close': 1 });
+  assert.deepEqual(failedAttempts, { http_502: 1 });
+  const total = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
+  assert.deepEqual(
+    [counts.drops, counts.attempts, counts.returns].map((one) => total(one.counts)),
+    [8, 3, 3],
+  );
+});
+
+test('what happens after its end, or to others, is no consequence', () => {
+  const { account, table, drop, comeBack, find } = bench(2);
+  table.set(9, { ...newConnectionState(9, newHome()), open: true });
+  drop(9);
+  comeBack(9);
+  drop(0);
+  comeBack(0);
+  account.end(find, 2);
+  drop(1);
+  const { dropped, stayed, back } = account.read(find, 2);
+  assert.deepEqual({ dropped, stayed, back }, { dropped: 1, stayed: 1, back: 1 });
+});
+
+test('the counts of processes add up', () => {
+  const [one, other] = [bench(3), bench(2)];
+  one.drop(0);
+  one.comeBack(0);
+  other.drop(1);
+  const all = addFaults([one.account.read(one.find, 2), other.account.read(other.find, 2)]);
+  sums(all);
+  assert.deepEqual(
+    [all.connections, all.stayed, all.dropped, all.back, all.notBack],
+    [5, 3, 2, 1, { 'still away': 1 }],
+  );
+});

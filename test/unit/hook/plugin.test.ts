@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { it } from 'node:test';
+import { Plugin } from '../../../plugin/hook/plugin.ts';
+
+for (const platform of ['az:aci', 'aws:lambda']) {
+  it(`leaves everything to the hosts of the load where Artillery runs it on ${platform}`, (t) => {
+    const logged: string[] = [];
+    const extended: unknown[] = [];
+    const world = globalThis as { artillery?: unknown };
+    world.artillery = {
+      testRunId: 'here',
+      testInfo: { flags: { platform }, metadata: { testConfig: { phases: [] } } },
+      log: (text: string) => logged.push(text),
+      ext: (extension: unknown) => extended.push(extension),
+    };
+    t.after(() => delete world.artillery);
+    const events = new EventEmitter();
+    // Its settings are not even read, so that nothing here has to fit.
+    new Plugin({ config: { target: 'nowhere' }, scenarios: [] } as never, events as never, {});
+    assert.deepEqual([extended, events.eventNames()], [[], []]);
+    assert.match(logged.join(), new RegExp(`runs on ${platform}`));
+  });
+}

@@ -1,0 +1,62 @@
+/** Workers, rooms and causes have names that others choose, such as those of JavaScript's own properties. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FlowError } from '../../../plugin/engine/flow-error.ts';
+import { countFailure, newTally } from '../../../plugin/engine/tally.ts';
+import { newConnectionState } from '../../../plugin/fleet/process/connection-state.ts';
+import { Counts } from '../../../plugin/fleet/process/counts.ts';
+import { connectionFigures } from '../../../plugin/result/connections.ts';
+import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
+import { serverDescription } from '../../../plugin/result/server-description.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { sumCounts } from '../../../protocol/sum-counts.ts';
+import { measurements, snapshot } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const NAMES = ['constructor', 'toString', '__proto__'];
+
+/** As `{name: 2}`, also for `__proto__`, which an object literal would take for its prototype. */
+const twoOf = (name: string): Record<string, number> => Object.fromEntries([[name, 2]]);
+
+for (const name of NAMES) {
+  describe(`a name such as ${name}`, () => {
+    it('counts as any other in a fleet process', () => {
+      const counts = new Counts();
+      for (const id of [1, 2]) counts.assign(newConnectionState(id, undefined), name, true);
+      counts.ended(name);
+      assert.deepEqual(Object.entries(structuredClone(counts.perWorker)), [[name, 2]]);
+      assert.deepEqual(Object.entries(structuredClone(counts.disconnects)), [[name, 1]]);
+      const connection = newConnectionState(3, undefined);
+      counts.assign(connection, name, false);
+      counts.assign(connection, '', false);
+      assert.deepEqual(Object.entries(counts.perSessionPrefix), []);
+    });
+
+    it('is a sum of numbers', () => {
+      assert.deepEqual(Object.entries(sumCounts([twoOf(name), twoOf(name)])), [[name, 4]]);
+    });
+
+    it('is a failure of virtual users, with its example', () => {
+      const tally = newTally();
+      for (let n = 0; n < 2; n++) countFailure(tally, new FlowError(name as FailureCode, 'why'));
+      const failed = { failures: { ...tally.failures }, failureExamples: { ...tally.examples } };
+      const figures = connectionFigures(measurements({ snapshots: [snapshot(failed), snapshot(failed)] }));
+      assert.deepEqual(Object.entries(figures.failures), [[name, 4]]);
+      assert.deepEqual(Object.entries(figures.failureExamples), [[name, 'why']]);
+    });
+
+    it('is a worker, and a cause of failures that names no limit', () => {
+      const one = snapshot({ perWorker: twoOf(name), failures: twoOf(name) });
+      const measured = measurements({ targetConnections: 2, snapshots: [one] });
+      const connections = connectionFigures(measured);
+      assert.deepEqual(Object.entries(connections.perWorker), [[name, 2]]);
+      assert.deepEqual([...ceilings(measured, { ...perfectResult(), connections })], []);
+    });
+
+    it('is an option of a server, which another worker does not set', () => {
+      const server = (options: object) => ({ server: { kind: 'own', tunings: {}, options } }) as never;
+      const described = serverDescription([server(Object.fromEntries([['constructor', 'on']])), server({})]);
+      assert.deepEqual(described?.options, { constructor: 'on or not set' });
+    });
+  });
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { outcomeBy } from '../../../report/answer/checked.ts';
+import { exitCodeOf, judge, outcomeOf } from '../../../report/answer/outcome.ts';
+import { outcomeTitle } from '../../../report/answer/sentence.ts';
+import { plannedFault } from '../../helpers/planned-fault.ts';
+import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
+
+function changed(change: (result: Result) => void): Result {
+  const result = perfectResult();
+  change(result);
+  return { ...result, outcome: judge(result) };
+}
+
+const halfDelivered = (result: Result) => Object.assign(result.delivery as object, { received: 30_000, coverage: 0.5 });
+
+describe('the outcome', () => {
+  it('is passed where everything arrived, and names what was met', () => {
+    const { status, thresholds } = outcomeOf(perfectResult());
+    assert.equal(status, 'PASSED');
+    assert.deepEqual(
+      thresholds.map(({ name, met }) => [name, met]),
+      [
+        ['no connection fails', true],
+        ['no connection is lost', true],
+        ['every member receives every broadcast', true],
+        ['nobody receives a broadcast twice', true],
+      ],
+    );
+    assert.equal(outcomeTitle(perfectResult()), 'Passed');
+    assert.equal(exitCodeOf(perfectResult()), 0);
+  });
+
+  it('is failed where half of the copies are missing, although the measurement is VALID', () => {
+    const result = changed(halfDelivered);
+    assert.equal(outcomeTitle(result), 'Failed: delivery 50.00 % of members, threshold 100 %');
+    assert.equal(exitCodeOf(result), EXIT_CODES.worse);
+  });
+
+  it('counts failed and lost connections, second copies and unanswered messages', () => {
+    const cases: [(result: Result) => void, string][] = [
+      [
+        ({ connections }) => Object.assign(connections, { failed: 400, failures: { ECONNREFUSED: 400 } }),
+        'Failed: 400 connections failed (ECONNREFUSED 400), threshold 0',
+      ],
+      [
+        ({ connections }) => Object.assign(connections, { lost: { 'transport close': 1 } }),
+        'Failed: 1 connection lost (transport close 1), threshold 0',
+      ],
+      [({ delivery }) => Object.assign(delivery as object, { duplicates: 3 }), 'Failed: 3 duplicates, threshold 0'],
+    ];
+    for (const [change, title] of cases) assert.equal(outcomeTitle(changed(change)), title);
+    const unanswered = resultWithMessages();
+    Object.assign(unanswered.messages as object, { acknowledged: 0 });
+    assert.match(outcomeTitle(unanswered), /^Failed: 0\.00 % of messages acknowledged, threshold 100 %$/);
+  });
+
+  it('of a planned fault is that all come back; what they missed meanwhile fails nothing', () => {
+    const stormy = (fault: Parameters<typeof plannedFault>[0], lost: number) =>
+      changed((result) => {
+        result.fault = plannedFault(fault);
+        Object.assign(result.delivery as object, { received: 60_000 - lost });
+      });
+    assert.equal(outcomeTitle(stormy({}, 20)), 'Passed');
+    assert.match(outcomeTitle(stormy({}, 21)), /^Failed: delivery 99\.9\d % of members/);
+    const away = stormy({ back: 490, notBack: { 'gave up': 10 } }, 0);
+    Object.assign(away.connections, {
+      failed: 10,
+      failures: { disconnected_transport_close: 10 },
+      lost: { 'transport close': 10 },
+    });
+    const title = 'Failed: 10 connections not back from the planned fault (gave up 10), threshold 0';
+    assert.equal(outcomeTitle({ ...away, outcome: judge(away) }), title);
+    Object.assign(away.connections, { lost: { 'transport close': 11 } });
+    assert.match(
+      outcomeTitle({ ...away, outcome: judge(away) }),
+      /^Failed: 11 connections lost \(transport close 11\), threshold 10; /,
+    );
+  });
+
+  it('leaves to a threshold of the scenario what that is about', () => {
+    const threshold = (met: boolean, strict = true) => ({
+      expression: 'socketio.delivery.coverage >= 0.4',
+      met,
+      strict,
+    });
+    const withThreshold = (one: ReturnType<typeof threshold>) =>
+      changed((result) => {
+        halfDelivered(result);
+        result.thresholds = [one];
+      });
+    assert.equal(outcomeTitle(withThreshold(threshold(true))), 'Passed');
+    assert.equal(outcomeTitle(withThreshold(threshold(false))), 'Failed: socketio.delivery.coverage >= 0.4');
+    assert.equal(outcomeTitle(withThreshold(threshold(false, false))), 'Passed');
+  });
+
+  it('expects nothing of what was not measured', () => {
+    const result = changed((one) => {
+      one.delivery = null;
+      one.connections.held = null;
+    });
+    assert.deepEqual(
+      result.outcome?.thresholds.map(({ name }) => name),
+      ['no connection fails'],
+    );
+  });
+
+  it('is not known of a measurement that cannot be trusted', () => {
+    const result = changed((one) => {
+      halfDelivered(one);
+      one.verdict = { status: 'INVALID', reasons: [] };
+    });
+    assert.equal(outcomeTitle(result), 'No result: this measurement cannot be trusted');
+    assert.deepEqual(result.outcome, { status: 'UNKNOWN', thresholds: [] });
+    assert.equal(exitCodeOf(result), EXIT_CODES.invalid);
+  });
+
+  it('weighs more than a doubt', () => {
+    const doubtful = changed((one) => {
+      one.verdict = { status: 'SUSPECT', reasons: [] };
+    });
+    assert.equal(exitCodeOf(doubtful), EXIT_CODES.suspect);
+    halfDelivered(doubtful);
+    assert.equal(exitCodeOf({ ...doubtful, outcome: judge(doubtful) }), EXIT_CODES.worse);
+  });
+});
+
+describe('the outcome by conditions that are given afterwards', () => {
+  const by = (result: Result, key: string, value: number) => outcomeBy([{ key, comparison: '<=', value }], result);
+
+  it('says what was found, and never rounds it to the limit that it misses', () => {
+    const result = perfectResult();
+    Object.assign(result.latency.oneWayMs as object, { p99: 500.0000001 });
+    const { status, thresholds } = by(result, 'latency.oneWayMs.p99', 500);
+    assert.equal(status, 'FAILED');
+    assert.equal(thresholds[0]?.text, 'latency.oneWayMs.p99 is 500.0000001, threshold <= 500');
+    assert.equal(
+      by(result, 'latency.oneWayMs.p99', 501).thresholds[0]?.text.slice(0, 28),
+      'latency.oneWayMs.p99 is 500,',
+    );
+  });
+
+  it('misses a threshold on what was not measured, and knows nothing of an INVALID run', () => {
+    const result = perfectResult();
+    result.latency.oneWayMs = null;
+    assert.deepEqual(by(result, 'latency.oneWayMs.p99', 500), {
+      status: 'FAILED',
+      thresholds: [
+        {
+          name: 'latency.oneWayMs.p99 <= 500',
+          met: false,
+          strict: true,
+          text: 'latency.oneWayMs.p99 is not known (the run did not measure it), threshold <= 500',
+        },
+      ],
+    });
+    result.verdict.status = 'INVALID';
+    assert.deepEqual(by(result, 'connections.failed', 0), { status: 'UNKNOWN', thresholds: [] });
+  });
+});

@@ -1,0 +1,153 @@
+/** What a planned fault cost, and what the verdict makes of it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { batchRows } from '../../../plugin/result/delivery.ts';
+import { faultFigures } from '../../../plugin/result/fault.ts';
+import { evaluate } from '../../../plugin/result/verdict.ts';
+import type { FaultMeasured, Measurements } from '../../../plugin/run/measurements.ts';
+import type { SampleRow } from '../../../plugin/samplers/index.ts';
+import type { FaultCounts } from '../../../protocol/link.ts';
+import type { Fault } from '../../../protocol/result/fault.ts';
+import { encoded, frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const AT_US = 3000;
+const OVER_US = 6500;
+const BEFORE = [
+  { worker: 'w0', pid: 1 },
+  { worker: 'w1', pid: 2 },
+];
+const AFTER = [
+  { worker: 'w0', pid: 9 },
+  { worker: 'w1', pid: 2 },
+];
+
+/** Of ten connections, six dropped, and five came back: after 1, 2, 3, 4 and 5 s. */
+function counts(changes: Partial<FaultCounts> = {}): FaultCounts {
+  const series = (at: number[]) => {
+    const intervals = Array<number>(510).fill(0);
+    for (const index of at) intervals[index] = (intervals[index] ?? 0) + 1;
+    return { startedAtUs: AT_US, intervalUs: 10_000, counts: intervals };
+  };
+  return {
+    ...{ connections: 10, stayed: 4, dropped: 6, back: 5, notBack: { 'gave up': 1 }, recovered: 0 },
+    backUs: encoded([1e6, 2e6, 3e6, 4e6, 5e6]),
+    drops: series([0, 0, 0, 0, 0, 0]),
+    attempts: series([100, 150, 190, 201, 300, 400, 500]),
+    returns: series([100, 200, 300, 400, 500]),
+    failedAttempts: { http_502: 2 },
+    ...changes,
+  };
+}
+
+function measuredFault(changes: Partial<FaultMeasured> = {}): FaultMeasured {
+  return {
+    ...{ kind: 'kill-worker', command: undefined, atUs: AT_US, t: 20, tookMs: 1, replaced: ['w0'], restarted: [] },
+    over: { atUs: OVER_US, t: 26 },
+    workers: { before: BEFORE, after: AFTER },
+    perWorker: { before: { w0: 6, w1: 4 }, after: { w1: 9 } },
+    ...changes,
+  };
+}
+
+function row(t: number, cpu: Record<string, number>): SampleRow {
+  const layers = Object.entries(cpu).map(([layer, cpuPercent]) => [layer, { cpuPercent }]);
+  return { t, connections: 1, ...Object.fromEntries(layers) } as SampleRow;
+}
+
+/** Broadcasts 1 and 2 before the fault, 3 to 6 meanwhile, of which 4 was not sent, and 7 after it. */
+function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {}) {
+  const measured: Measurements = measurements({
+    fault: measuredFault(fault),
+    workersAtStart: BEFORE,
+    workersAtEnd: AFTER,
+    snapshots: [snapshot({ fault: counts(fleet) })],
+    sent: [1, 2, 3, 5, 6, 7].map((seq) => ({ ...sent(seq, 10), expected: null })),
+    unsent: [{ seq: 4, message: 'connection lost', intendedAtUs: 4000 }],
+    frozen: [1, 2, 3, 5, 6, 7].map((seq) => {
+      const received = { 3: 4, 5: 6, 6: 8 }[seq] ?? 10;
+      const members = seq === 3 ? { expected: 5, lostConnected: 1 } : {};
+      return frozenBroadcast(seq, Array(received).fill(100), { ...members, unexpected: seq === 5 ? 1 : 0 });
+    }),
+  });
+  const config = hookConfig(
+    { fault: { kind: 'kill-worker', at: 2 } },
+    { engines: { 'socketio-capacity': { reconnection: true } } },
+  );
+  const samples: SampleRow[] = [
+    row(19, { worker: 99 }),
+    row(21, { worker: 40, system: 70 }),
+    row(22, { worker: 60, system: 30 }),
+  ];
+  const figures = faultFigures(measured, batchRows(measured), config, samples) as Fault;
+  const { connections, ...result } = perfectResult();
+  const { status, reasons } = evaluate(measured, { ...result, connections, delivery: null, fault: figures });
+  return { figures, status, reasons, codes: reasons.map(({ code }) => code), measured };
+}
+
+describe('a planned fault', () => {
+  it('has what became of the connections, and when', () => {
+    const { connections, stayed, dropped, back, notBack, backMs, overMs, backoff } = run().figures;
+    assert.deepEqual([connections, stayed, dropped, back, notBack], [10, 4, 6, 5, { 'gave up': 1 }]);
+    // Of the six that dropped, three are the half; the sixth never came.
+    assert.ok(Math.abs((backMs.p50 ?? 0) - 3000) < 10, String(backMs.p50));
+    assert.deepEqual([backMs.p99, backMs.all, overMs], [null, null, 3.5]);
+    assert.deepEqual(backoff, { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 });
+  });
+
+  it('has its peaks, and only those of its own time', () => {
+    const { peakAttemptsPerSec, peakReturnsPerSec, peakCpuPercent, attempts, drops, returns } = run().figures;
+    assert.deepEqual([attempts, drops, returns], [7, 6, 5]);
+    // At 1, 1.5 and 1.9 s; 2.01 s is more than a second after the first.
+    assert.deepEqual([peakAttemptsPerSec, peakReturnsPerSec], [3, 1]);
+    assert.deepEqual(peakCpuPercent, { worker: 60, system: 70 });
+  });
+
+  it('has a curve that ends with those that are open', () => {
+    const { curve } = run().figures;
+    assert.deepEqual(curve[0], { ms: 100, connected: 4, attempts: 0, returns: 0 });
+    assert.deepEqual(curve[10], { ms: 1100, connected: 5, attempts: 1, returns: 1 });
+    assert.equal(curve.at(-1)?.connected, 9);
+  });
+
+  it('has who missed what of the broadcasts meanwhile', () => {
+    // 3: four of ten got it, one did not although it was a member; 5: six, and one that was joining; 6: eight.
+    assert.deepEqual(run().figures.broadcasts, {
+      ...{ sent: 3, notSent: 1, due: 30, received: 19, resent: 0 },
+      ...{ lost: 1, absent: 10, missed: 11 },
+    });
+  });
+});
+
+describe('the verdict of a planned fault', () => {
+  it('has no doubt about what was planned', () => {
+    const { codes } = run();
+    for (const code of ['WORKER_RESTARTED', 'BROADCAST_NOT_SENT', 'FAULT_MISMATCH', 'CONNECTIONS_DROPPED']) {
+      assert.ok(!codes.includes(code as never), code);
+    }
+  });
+
+  it('notices a worker that restarts beside it', () => {
+    const { codes, reasons } = run({ restarted: ['w1'] });
+    assert.ok(codes.includes('WORKER_RESTARTED'));
+    assert.match(reasons.find(({ code }) => code === 'WORKER_RESTARTED')?.message ?? '', /^w1 restarted .*planned/);
+  });
+
+  it('notices a worker that restarts before it, or after it', () => {
+    const later = [{ worker: 'w0', pid: 10 }, AFTER[1] as (typeof AFTER)[number]];
+    assert.ok(run({ workers: { before: BEFORE, after: later } }).codes.includes('WORKER_RESTARTED'));
+    assert.ok(run({ workers: { before: later, after: AFTER } }).codes.includes('WORKER_RESTARTED'));
+  });
+
+  for (const [name, wrong] of Object.entries({
+    'a connection that neither stayed nor dropped': { connections: 11 },
+    'one that dropped and has no fate': { back: 4 },
+    'one that is open and never came back': { back: 6, notBack: {} },
+  })) {
+    it(`is INVALID with ${name}`, () => {
+      const { codes, status } = run({}, wrong);
+      assert.ok(codes.includes('FAULT_MISMATCH'));
+      assert.equal(status, 'INVALID');
+    });
+  }
+});

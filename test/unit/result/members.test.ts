@@ -1,0 +1,83 @@
+/** By how much the server's count of the members may differ from the ledger's, to the last connection. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { memberProblems } from '../../../plugin/result/reasons/members.ts';
+import type { Batch } from '../../../protocol/result/delivery.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+/** Ten are expected, and all is well unless the broadcast differs. */
+function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 } = {}): string | undefined {
+  const result = perfectResult();
+  const [normal] = result.delivery?.batches ?? [];
+  assert.ok(normal && result.delivery);
+  result.delivery.batches = batches.map((batch, index) => ({
+    ...{ ...normal, seq: index + 1, expected: 10, received: 10, serverMembers: 10 },
+    ...batch,
+  }));
+  const returns = { returned: dropped, recovered: dropped, gaveUp: 0, left: 0, away: 0, awayMs: null };
+  Object.assign(result.connections, { disconnects, reconnection: dropped > 0 ? { dropped, ...returns } : null });
+  const [problem] = memberProblems(result);
+  return problem?.message.match(/in (\d+ of \d+) broadcasts/)?.[1];
+}
+
+describe('a server that knows of drops before we do', () => {
+  const drop = { expected: 10, received: 6 };
+
+  it('counts nobody who is lost, and nobody more than that less', () => {
+    assert.equal(disagreeing([{ ...drop, lostDisconnected: 4, serverMembers: 6 }]), undefined);
+    assert.equal(disagreeing([{ ...drop, lostDisconnected: 4, serverMembers: 5 }]), '1 of 1');
+    assert.equal(disagreeing([{ ...drop, lostConnected: 4, serverMembers: 9 }]), '1 of 1', 'they were connected');
+  });
+
+  it('counts nobody who gets the copy when it comes back', () => {
+    assert.equal(disagreeing([{ missed: 4, resent: 4, serverMembers: 6 }]), undefined);
+    assert.equal(disagreeing([{ missed: 4, resent: 4, serverMembers: 5 }]), '1 of 1');
+  });
+
+  it('has each of those who were away once, whether it got its copy or not', () => {
+    const away = { ...drop, received: 7, missed: 4, resent: 1, lostDisconnected: 3 };
+    assert.equal(disagreeing([{ ...away, serverMembers: 6 }]), undefined);
+    assert.equal(disagreeing([{ ...away, serverMembers: 5 }]), '1 of 1');
+  });
+
+  it('may be short of joins in flight', () => {
+    assert.equal(disagreeing([{ unexpected: 2, serverMembers: 8 }]), undefined);
+    assert.equal(disagreeing([{ unexpected: 2, serverMembers: 7 }]), '1 of 1');
+  });
+});
+
+describe('a server that notices drops later than we do', () => {
+  const four = { serverMembers: 14 };
+  const well = {};
+
+  it('has them in one count, and not in the next one', () => {
+    assert.equal(disagreeing([well, four, well], { dropped: 4 }), undefined);
+    assert.equal(disagreeing([four, well], { disconnects: { 'transport close': 3, 'ping timeout': 1 } }), undefined);
+    assert.equal(disagreeing([four, well, four, well], { dropped: 8 }), undefined, 'each time others');
+  });
+
+  it('counts too many if there were fewer drops', () => {
+    assert.equal(disagreeing([well, four, well], { dropped: 3 }), '1 of 3');
+    assert.equal(disagreeing([well, four, well]), '1 of 3', 'nobody has dropped');
+  });
+
+  it('counts too many if they are still there at the next broadcast', () => {
+    assert.equal(disagreeing([well, four, four, well], { dropped: 4 }), '2 of 4');
+    assert.equal(disagreeing([four, { serverMembers: 11 }], { dropped: 4 }), '2 of 2', 'even if they are fewer');
+    assert.equal(disagreeing([four, four, four], { dropped: 4 }), '3 of 3');
+  });
+
+  it('is asked once more after the last broadcast, by the count of all connections', () => {
+    assert.equal(disagreeing([well, four], { dropped: 4 }), undefined);
+    assert.equal(disagreeing([well, four], { dropped: 3 }), '1 of 2');
+  });
+
+  it('has joins in flight besides', () => {
+    assert.equal(disagreeing([{ serverMembers: 16, unexpected: 2 }, well], { dropped: 4 }), undefined);
+    assert.equal(disagreeing([{ serverMembers: 17, unexpected: 2 }, well], { dropped: 4 }), '1 of 2');
+  });
+});
+
+it('a server that counts nobody disagrees with nobody', () => {
+  assert.equal(disagreeing([{ serverMembers: null }, { serverMembers: null }]), undefined);
+});

@@ -1,0 +1,157 @@
+/** Many more broadcasts than the ledgers have room for, on a clock of the test's own. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
+import { FINALIZED, Sightings } from '../../../plugin/fleet/process/sightings.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements.ts';
+import { Finalizer } from '../../../plugin/run/own-event/finalizer.ts';
+import { AUDIENCE } from '../../../protocol/link.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
+import { snapshot } from '../../helpers/measurements.ts';
+
+const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
+const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10 };
+const SECOND_US = 1e6;
+/** Of 4,000 bytes, as each has room for 1,000 connections. */
+const ROWS = 40;
+
+/** Two processes of two connections each, with room for 40 broadcasts. */
+function load(givesIds: boolean) {
+  const processes = [0, 1].map((index) => {
+    const ledger = new Ledger(PLAN);
+    for (const slot of [0, 1]) ledger.joined(slot, AUDIENCE, '', -1);
+    return { index, ledger, sightings: new Sightings(ledger, ROWS * 4000) };
+  });
+  let nowUs = 0;
+  const run = new FakeRun({ drain: { quiet: 1, deadline: 5 } });
+  const { context, measurements } = run;
+  run.arrive(4);
+  Object.assign(context, { publishers: { givesIds } });
+  let mostOpen = 0;
+  context.link.sight = async (watch, outside = []) =>
+    processes.map(({ ledger, sightings }) => {
+      sightings.watch(watch);
+      for (const id of outside) ledger.discard(sightings.discard(id));
+      mostOpen = Math.max(mostOpen, sightings.report().ids.length);
+      return sightings.report();
+    });
+  context.link.freeze = async (orders) =>
+    processes.flatMap(({ index, ledger, sightings }) =>
+      orders.map((order) => ({
+        process: index,
+        ...ledger.finalize({ ...order, seq: sightings.finalize(order.id ?? '', order.sentAtUs) }),
+        seq: order.seq,
+      })),
+    );
+  /** @param connection 0 to 3 */
+  const receive = (connection: number, id: string) => {
+    const { ledger, sightings } = processes[connection >> 1] as (typeof processes)[number];
+    const number = sightings.numberOf(id, nowUs, COPY);
+    if (number === FINALIZED) ledger.receiveLate();
+    else ledger.receive(connection & 1, number, '', nowUs, COPY);
+  };
+  const finalizer = () => new Finalizer(context, false, () => nowUs);
+  const result = (finalizer: Finalizer) => {
+    const { rows, basis, seen, skipped } = finalizer;
+    measurements.ownEvent = {
+      ...newOwnEvent('said', '$.0.id', 'run', givesIds),
+      ...{ latencyFrom: basis.from, seen, skipped, each: rows.each },
+    };
+    Object.assign(measurements, { sent: rows.sent, frozen: rows.frozen });
+    measurements.snapshots = processes.map(({ ledger }) => snapshot({ receipts: ledger.totals() }));
+    return {
+      delivery: deliveryFigures(measurements, batchRows(measurements), context.config),
+      latency: latencyFigures(measurements),
+    };
+  };
+  return {
+    ...{ context, finalizer, receive, result },
+    pass: (us: number) => {
+      nowUs += us;
+    },
+    now: () => nowUs,
+    mostOpen: () => mostOpen,
+  };
+}
+
+test('1,000 broadcasts of the run in room for 40: nothing is lost from the sums, and late copies stay late', async () => {
+  const { finalizer: start, receive, pass, now, mostOpen, result } = load(true);
+  const finalizer = start();
+  await finalizer.look();
+  const count = 1000;
+  for (let seq = 1; seq <= count; seq++) {
+    const id = `run-${seq}`;
+    finalizer.published({ seq, id, emittedAtUs: now(), intendedAtUs: now(), sentAt: 0 });
+    pass(1000);
+    // Every tenth misses a connection, and every hundredth reaches nobody.
+    if (seq % 100 > 0)
+      for (const connection of [0, 1, 2, 3]) if (connection < 3 || seq % 10 > 0) receive(connection, id);
+    // Somebody else's, whose rows would fill the room as well.
+    receive(0, `theirs-${seq}`);
+    if (seq > 100 && seq % 50 === 25) receive(3, `run-${seq - 100}`);
+    pass(SECOND_US - 1000);
+    await finalizer.look();
+  }
+  pass(5 * SECOND_US);
+  await finalizer.look();
+  await finalizer.finish();
+  const { delivery, latency } = result(finalizer);
+  assert.equal(finalizer.skipped, 0);
+  assert.ok(mostOpen() < 20, `${mostOpen()} open`);
+  const lost = { all: count / 100, one: count / 10 - count / 100 };
+  assert.deepEqual([delivery.broadcasts, delivery.expected], [count, count * 4]);
+  assert.deepEqual(
+    [delivery.received, delivery.lostConnected],
+    [count * 4 - lost.all * 4 - lost.one, lost.all * 4 + lost.one],
+  );
+  assert.deepEqual([delivery.late, delivery.outside], [count / 50 - 2, count]);
+  assert.equal(delivery.frames, delivery.received + delivery.late + delivery.outside);
+  assert.equal(latency.oneWayMs?.count, delivery.received);
+  assert.equal(latency.completionMs?.count, count - lost.all);
+  assert.equal(latency.sendDelayMs?.count, count);
+  assert.ok(Math.abs((latency.oneWayMs?.p50 ?? 0) - 1) < 0.01);
+});
+
+test('ids of the server: the oldest that are complete go first, and a short run finalizes nothing before its end', async () => {
+  const { context, finalizer: start, receive, pass, now, result } = load(false);
+  let orders = 0;
+  const freeze = context.link.freeze;
+  context.link.freeze = (all) => {
+    orders += all.length;
+    return freeze(all);
+  };
+  const finalizer = start();
+  await finalizer.look();
+  for (let n = 0; n < 200; n++) {
+    for (const connection of [0, 1, 2, 3]) receive(connection, `tick ${n}`);
+    pass(SECOND_US / 4);
+    await finalizer.look();
+    if (n < ROWS / 4) assert.equal(orders, 0);
+  }
+  finalizer.end(now());
+  pass(1);
+  receive(0, 'after the end');
+  assert.ok(orders >= 190, `${orders}`);
+  await finalizer.finish();
+  const { delivery } = result(finalizer);
+  assert.deepEqual([delivery.broadcasts, delivery.received, delivery.coverage], [200, 800, 1]);
+  assert.deepEqual([delivery.outside, delivery.late, delivery.frames], [1, 0, 801]);
+});
+
+test('where nothing can be finalized in time, what has no room is said and stands outside', async () => {
+  const { finalizer: start, receive, pass, now, result } = load(false);
+  const finalizer = start();
+  await finalizer.look();
+  for (let n = 0; n < 100; n++) {
+    receive(0, `tick ${n}`);
+    pass(1000);
+    await finalizer.look();
+  }
+  finalizer.end(now());
+  await finalizer.finish();
+  assert.deepEqual([finalizer.seen, finalizer.skipped], [100, 60]);
+  const { delivery } = result(finalizer);
+  assert.deepEqual([delivery.broadcasts, delivery.received, delivery.outside], [40, 40, 60]);
+});
