@@ -1,8 +1,8 @@
 /** Publishes broadcasts on an absolute schedule: a slow one does not delay the next, it shows as its own send delay. */
 import { monotonicUs } from '../../protocol/clock.ts';
+import type { ClockLine } from '../../protocol/clock-line.ts';
 import type { BroadcastSent } from '../../protocol/events.ts';
 import type { ControlClients } from '../samplers/workers.ts';
-import { toOurs, toWorkers, type WorkerClock } from './clocks.ts';
 import { pause } from './wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
@@ -35,7 +35,7 @@ interface Schedule {
   bytes: number;
   binary: boolean;
   /** One for each worker; without clocks, all workers share the run's. */
-  clocks?: WorkerClock[];
+  clocks?: ClockLine[];
   /** Workers come and go now: one that can be reached publishes, and nobody counts the members. */
   isUnsteady?: () => boolean;
 }
@@ -77,7 +77,7 @@ export async function publish(
     }
     const unsteady = isUnsteady();
     const via = unsteady ? control.reachable(planned) : planned;
-    const atUs = toWorkers(clocks[via], intendedAtUs);
+    const atUs = clocks[via]?.toTheirs(intendedAtUs) ?? intendedAtUs;
     const order = { room, bytes, ...(binary && { binary }), seq, atUs, ...(unsteady && { count: false as const }) };
     const sending = control.broadcast(order, via).then(
       (sent) => {
@@ -88,7 +88,7 @@ export async function publish(
           ...wrong,
           seq,
           room,
-          sentAtUs: toOurs(clocks[via], stampedAtUs),
+          sentAtUs: clocks[via]?.toOurs(stampedAtUs) ?? stampedAtUs,
           stampedAtUs,
           via,
           intendedAtUs,

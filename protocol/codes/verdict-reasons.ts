@@ -281,7 +281,8 @@ export const VERDICT_REASONS = {
   },
   ROUND_TRIPS_MISSING: {
     invalidates: false,
-    meaning: 'round trips of the probe, unloaded or under load, were not sent or not answered',
+    meaning:
+      'round trips of the probe, unloaded or under load, were not sent, not answered, or across a jump of a clock',
   },
   NOT_GONE: {
     invalidates: false,

@@ -42,10 +42,12 @@ export const latencySchema = z.strictObject({
       z.strictObject({
         worker: z.string(),
         offsetUs: z.number(),
-        /** Maximum error of the offset. */
+        /** Maximum error of the offset, at any of the broadcasts. */
         uncertaintyUs: z.number(),
         /** Change of the offset during the broadcasts; removed, too. */
         driftUs: z.number(),
+        /** Sum of its jumps during the run, which nothing but a moved or suspended machine explains; removed, too. */
+        jumpUs: z.number().default(0),
       }),
     )
     .default([]),

@@ -217,9 +217,11 @@ function clockNote(clocks: Result['latency']['clocks']): string[] {
   const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
   if (apart.length === 0) return [];
   const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
+  const jumped = apart.filter(({ jumpUs }) => jumpUs > 0);
   return [
     `${integer(apart.length)} of ${integer(clocks.length)} workers use a different clock from the generator; the offset is ` +
       `removed, with an error of ± ${milliseconds(worst.uncertaintyUs / 1000)} ms (${worst.worker}).`,
+    ...jumped.map(({ worker, jumpUs }) => `The clock of ${worker} jumped by up to ${milliseconds(jumpUs / 1000)} ms.`),
   ];
 }
 

@@ -2,6 +2,7 @@
  * What a run measures with, without processes or sockets: the test is the server, the engines and the virtual users.
  * Any function of the parts can be replaced by the test's own.
  */
+import { WorkerClocks } from '../../plugin/run/clocks.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements.ts';
@@ -52,12 +53,13 @@ export class FakeRun {
     const config = hookConfig(options, scenario, {}, script);
     this.measurements = measurements({ receiversRoom: receiversRoom(config.rooms) });
     const link = this.#link();
+    const control = this.#control();
     this.context = {
       config,
       measurements: this.measurements,
       record: { append: (type) => void this.recorded.push(type) },
       link,
-      control: this.#control(),
+      control,
       sampler: this.#sampler(),
       resources: { begin: async () => {}, end: async () => {} },
       probe: {
@@ -79,10 +81,22 @@ export class FakeRun {
       stack: undefined,
       deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,
-      here: [true, true],
+      clocks: this.#newClocks(control, [true, true]),
       holds: true,
       signal: this.stop.signal,
     };
+  }
+
+  /** Both workers are on other hosts. @param clock of the worker with that index */
+  apart(clock: RunContext['control']['clock']): void {
+    this.context.control.clock = clock;
+    this.context.clocks = this.#newClocks(this.context.control, [false, false]);
+  }
+
+  #newClocks(control: RunContext['control'], here: boolean[]): WorkerClocks {
+    const clocks = new WorkerClocks(control, here);
+    this.measurements.clocks = clocks.lines;
+    return clocks;
   }
 
   get codes(): string[] {
@@ -181,7 +195,7 @@ export class FakeRun {
         this.asked.push('gc');
         this.collect();
       },
-      time: async () => ['w0', 'w1'].map(() => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 })),
+      clock: async () => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 }),
       members: async () => this.status.joined,
       servers: async () => 2,
       addresses: async () => ({}),
