@@ -101,6 +101,8 @@ export interface FleetStatus {
   upgrading: number;
   /** Dropped, and about to come back. */
   away: number;
+  /** How late a timer of the slowest event loop was at most, in the last second. No count: of several, the largest stands. */
+  loopLateMs: number;
 }
 
 /** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */

@@ -8,6 +8,7 @@ import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
+import { TimerLag } from '../fleet/timer-lag.ts';
 import type { FleetLike } from './engine-context.ts';
 import type { Signals } from './signals.ts';
 import { newTally, type Tally } from './tally.ts';
@@ -33,6 +34,7 @@ interface RunLinkOptions {
 export class RunLink {
   readonly #options: RunLinkOptions;
   readonly #eventLoop = new EventLoopWatch();
+  readonly #lag = new TimerLag(STATUS_INTERVAL_MS);
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -104,7 +106,9 @@ export class RunLink {
 
   #sendStatus({ fleet, tally }: Reported): void {
     const { started, toOpen, holding, failed } = tally;
-    const status = { ...fleet.status(), started, toOpen, holding, failed };
+    const ofFleet = fleet.status();
+    const loopLateMs = Math.max(ofFleet.loopLateMs, this.#lag.tick());
+    const status = { ...ofFleet, loopLateMs, started, toOpen, holding, failed };
     this.#send({ type: 'status', status });
   }
 

@@ -28,6 +28,7 @@ export interface RunContext {
   link: Pick<
     EngineLink,
     | 'status'
+    | 'statusOf'
     | 'warmUp'
     | 'snapshots'
     | 'freeze'

@@ -129,6 +129,7 @@ export class FakeRun {
   #link(): RunContext['link'] {
     return {
       status: this.status,
+      statusOf: () => this.status,
       unanswered: 0,
       silentHosts: new Set(),
       warmUp: async ({ connections }) => {

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
+import type { LiveFigures } from '../../plugin/live/figures.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -57,17 +58,31 @@ function start(t: TestContext, args: string[], folder: string, env: Record<strin
 }
 
 /** A conductor, and the variables of a host that joins it. */
-async function conductor(t: TestContext, script = scenario()) {
+/** The figures that the live page shows next. */
+async function liveFigures(output: string): Promise<LiveFigures> {
+  const url = /Live view: (\S+)/.exec(output)?.[1];
+  const { body } = await fetch(`${url}events`);
+  assert.ok(body, output);
+  let text = '';
+  for await (const part of body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const [, data] = /^event: figures\ndata: (.*)\n\n/m.exec(text) ?? [];
+    if (data !== undefined) return JSON.parse(data).figures;
+  }
+  throw new Error(`the page has no figures: ${text}`);
+}
+
+async function conductor(t: TestContext, script = scenario(), more: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'conduct-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'scenario.json'), JSON.stringify(script));
   const args = [CLI, 'conduct', '--hosts', String(HOSTS), '--listen', '127.0.0.1:0', 'scenario.json'];
-  const run = start(t, args, folder);
+  const run = start(t, args, folder, more);
   const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(run.output())?.[1];
   await eventually('the join line', () => line() !== undefined || run.child.exitCode !== null);
   const env = { CAPACITY_CONDUCTOR: line() ?? '', CAPACITY_HOSTS: String(HOSTS) };
-  const host = (index: number, more: Record<string, string> = {}, file = 'scenario.json') =>
-    start(t, [HOST, join(folder, file)], folder, { ...env, CAPACITY_HOST: String(index), ...more });
+  const host = (index: number, own: Record<string, string> = {}, file = 'scenario.json') =>
+    start(t, [HOST, join(folder, file)], folder, { ...env, CAPACITY_HOST: String(index), ...own });
   const result = (): Result | undefined => {
     try {
       return resultSchema.parse(JSON.parse(readFileSync(join(folder, 'results/latest/result.json'), 'utf8')));
@@ -139,10 +154,16 @@ describe('a run over three hosts', () => {
     assert.deepEqual(await Promise.all([hosts[0]?.ended, hosts[2]?.ended]), [0, 0]);
   });
 
-  it('that is stopped ends all hosts, and keeps what was measured', async (t) => {
-    const run = await conductor(t, scenario(50));
+  it('that is stopped ends all hosts, and keeps what was measured; the live page shows each of them', async (t) => {
+    const run = await conductor(t, scenario(50), { CAPACITY_LIVE: '1' });
     const hosts = [0, 1, 2].map((index) => run.host(index));
     await run.reached('broadcasts');
+    const live = await liveFigures(run.output());
+    assert.equal(new Set(live.hosts.map(({ name }) => name)).size, 3);
+    for (const { lost, connections, loopLateMs, clockBoundMs } of live.hosts) {
+      assert.deepEqual([lost, connections, clockBoundMs], [null, 20, 0]);
+      assert.ok(loopLateMs >= 0);
+    }
     run.child.kill('SIGINT');
     assert.equal(await run.ended, 130, run.output());
     assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [130, 130, 130]);
