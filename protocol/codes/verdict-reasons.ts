@@ -181,7 +181,7 @@ export const VERDICT_REASONS = {
   CLOCK_UNCERTAIN: {
     invalidates: false,
     meaning:
-      'a worker runs on another host, and the offset of its clock, which is removed from the latencies, is not known precisely enough for them',
+      'workers, or generators, are on several hosts, and the offsets of their clocks, which are removed from the latencies, are not known precisely enough for them',
   },
   WARM_UP_FAILED: {
     invalidates: false,
