@@ -72,8 +72,9 @@ export class RunLink {
         if (message.atUs !== undefined) await delay(Math.max(0, (message.atUs - monotonicUs()) / 1000));
         return signals.start.resolve();
       case 'release':
+        return signals.release(message.parts);
       case 'finish':
-        return signals[message.type].resolve();
+        return signals.finish.resolve();
       case 'warm-up': {
         const failure = reported && (await warmUp(reported.fleet, message.order));
         return this.#send({ type: 'warmed', requestId: message.requestId, failure });

@@ -2,6 +2,7 @@
 import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
+import { latencyByConnections } from './by-connections.ts';
 import { clockRows, latencyErrorUs } from './clocks.ts';
 import { intervalFigures, reachedBroadcasts } from './intervals.ts';
 import { whyNotPlaced } from './placement.ts';
@@ -34,6 +35,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
     crossWorkerMs: known.workers ? summaryMs(cross, reached) : null,
     completionMs: each ? summaryMs(each.completionUs, reached) : summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
     ...intervalFigures(broadcasts, latencyErrorUs({ from, clocks }, measurements)),
+    byConnections: latencyByConnections(measurements),
     sendDelayMs: known.schedule
       ? each
         ? summaryMs(each.sendDelayUs, each.sendDelayUs.totalCount)

@@ -68,6 +68,11 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
     };
   }
   if (delivery) yield* ledgerProblems(delivery);
+  const [wrong] = result.latency.byConnections.filter(({ expected, received, lost }) => expected !== received + lost);
+  if (wrong) {
+    const message = `expected is not equal to received + lost in the broadcasts with ${wrong.connections} connections`;
+    yield { code: 'LEDGER_MISMATCH', message };
+  }
   yield* memberProblems(result);
   yield* ownEventProblems(measurements, result);
   yield* copyProblems(measurements, result);

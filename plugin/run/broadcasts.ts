@@ -29,6 +29,8 @@ export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'v
 }
 
 interface Schedule {
+  /** Number of the first one; by default 1. */
+  firstSeq?: number;
   /** In order: each broadcast's room, and the index of the worker that publishes it. */
   to: { room: string; via: number }[];
   intervalMs: number;
@@ -58,7 +60,7 @@ export const LEAD_MS = 2 * ORDER_AHEAD_MS;
 /** @returns when the last one is confirmed or given up */
 export async function publish(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
-  { to, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
+  { to, firstSeq = 1, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
   { beforeSend, onSent, onFailed }: PublishEvents,
   signal: AbortSignal,
 ): Promise<void> {
@@ -66,7 +68,7 @@ export async function publish(
   const startUs = monotonicUs() + LEAD_MS * 1000;
   for (const [index, { room, via: planned }] of to.entries()) {
     if (signal.aborted) break;
-    const seq = index + 1;
+    const seq = firstSeq + index;
     const intendedAtUs = startUs + index * intervalMs * 1000;
     const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
     await pause(waitMs, signal);

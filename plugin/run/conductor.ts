@@ -9,6 +9,7 @@ import type { OverTime } from '../script/over-time.ts';
 import { arrivalsOf } from '../script/phases.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
 import { measureBroadcasts, measureIdle, measureUnloaded } from './broadcast-window.ts';
+import { measureByConnections } from './by-connections.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { endMessages, measureMessages } from './client-messages.ts';
 import { addWarning, type RunContext } from './context.ts';
@@ -273,6 +274,7 @@ export class Conductor {
 
   async #disconnect(): Promise<void> {
     const { population, link, record, measurements, signal } = this.#context;
+    await measureByConnections(this.#context);
     this.released = true;
     link.tell({ type: 'release' });
     if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {

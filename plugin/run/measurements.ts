@@ -264,6 +264,8 @@ export interface Measurements {
   /** Broadcasts that no worker sent, and why. */
   unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[];
   frozen: HostedRow[];
+  /** From all connections to the last part of them, if there were broadcasts with fewer, too. */
+  byConnections: { connections: number; sent: SentBroadcast[]; frozen: HostedRow[] }[];
   /** If the scenario plans one, and it has come. */
   fault: FaultMeasured | undefined;
   /** If an event of the server's own was counted in place of the contract's broadcasts. */
@@ -384,6 +386,7 @@ export function newMeasurements(
     sent: [],
     unsent: [],
     frozen: [],
+    byConnections: [],
     fault: undefined,
     ownEvent: undefined,
     messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { TlsOptions } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { RELEASE_PARTS } from '../../protocol/link.ts';
 import { isLoopback } from '../../protocol/loopback.ts';
 import type { ObservedLayer } from '../../protocol/observation.ts';
 import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
@@ -193,6 +194,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     const stays = flows.every(({ holds }) => holds);
     const around = { engine: engineOf(script, variables).engine, stays, ownServer };
     problems.push(...faultProblems({ options, variables, ...around, reconnection: read.options.reconnection }));
+    problems.push(...byConnectionsProblems(options, around));
   }
   const controlTls = tlsOfOtherHosts(
     read.options.connection?.tls ?? {},
@@ -317,9 +319,10 @@ export function plannedBroadcasts(
   const options = script.config.plugins?.[PLUGIN];
   if (options === undefined) return undefined;
   const { broadcasts, overTime } = (options ?? {}) as { broadcasts?: object; overTime?: object };
-  const { count, bytes } = optionsSchema.shape.broadcasts.parse(broadcasts);
+  const { count, bytes, byConnections } = optionsSchema.shape.broadcasts.parse(broadcasts);
   if (overTime !== undefined) return { count: 0, bytes };
-  return { count: environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count, bytes };
+  const withAll = environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count;
+  return { count: withAll + (RELEASE_PARTS - 1) * byConnections, bytes };
 }
 
 /** @returns the event of the server's own that a run counts, for an engine in one of Artillery's workers */
@@ -353,6 +356,21 @@ function roomProblems({ count, perConnection }: RoomPlan, { delivery }: PluginOp
     problems.push({ path: at(), message: `only engine ${ENGINE} spreads its connections over rooms` });
   }
   return problems;
+}
+
+/** Broadcasts with fewer connections need some that leave when the run says so, and a ledger. */
+function byConnectionsProblems(
+  { broadcasts, delivery, fault }: PluginOptions,
+  { engine, stays }: { engine: string; stays: boolean },
+): Problem[] {
+  if (broadcasts.byConnections === 0) return [];
+  const path = formatPath(['config', 'plugins', PLUGIN, 'broadcasts', 'byConnections']);
+  return [
+    ...(engine === ENGINE ? [] : [`only engine ${ENGINE} tells who received what`]),
+    ...(stays ? [] : ['its virtual users must stay: end the flow with `hold: true`']),
+    ...(delivery ? ['not with `delivery`, whose event the server sends'] : []),
+    ...(fault ? ['not with `fault`: the deployment is another one afterwards'] : []),
+  ].map((message) => ({ path, message }));
 }
 
 function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | undefined): Delivery | undefined {

@@ -23,6 +23,20 @@ export const latencySchema = z.strictObject({
     .strictObject({ seq: count, lastMs: z.number(), othersP50Ms: z.number(), othersMaxMs: z.number() })
     .nullable()
     .default(null),
+  /** From all connections to a quarter of them, if there were broadcasts with fewer. */
+  byConnections: z
+    .array(
+      z.strictObject({
+        connections: count,
+        broadcasts: count,
+        expected: count,
+        received: count,
+        lost: count,
+        oneWayMs: summary,
+        completionMs: summary,
+      }),
+    )
+    .default([]),
   sendDelayMs: summary,
   /** Of the reference receiver (`sentinel`), which does nothing else and which its worker serves last. */
   sentinelMs: summary.default(null),

@@ -5,6 +5,7 @@ import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
 import { batchName } from '../batch-name.ts';
+import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../by-connections.ts';
 import {
   messageRows,
   messageTimes,
@@ -210,6 +211,12 @@ export function latency({ latency: times }: Result): Section | null {
     lines: table(['', 'Count', 'Mean', 'p50', 'p90', 'p99', 'p99.9', 'Max'], rows, INDENT),
     notes: [...fromNotes(times), ...broadcastNotes(times), ...clockNote(times.clocks)],
   };
+}
+
+export function latencyByConnections(result: Result): Section | null {
+  const rows = byConnectionsRows(result);
+  if (rows.length === 0) return null;
+  return { title: 'Latency against connections (ms)', lines: table(BY_CONNECTIONS_HEAD, rows, INDENT) };
 }
 
 /** Of workers on other hosts. */

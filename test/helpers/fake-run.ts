@@ -13,7 +13,7 @@ import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
-import type { FleetStatus, MessageCounts, MessageStage } from '../../protocol/link.ts';
+import { type FleetStatus, type MessageCounts, type MessageStage, RELEASE_PARTS } from '../../protocol/link.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 
 const ROUND_TRIP_US = 2000;
@@ -33,6 +33,8 @@ export class FakeRun {
   echo: { roundTripUs: number; sentAtUs?: number } = { roundTripUs: ROUND_TRIP_US };
   /** Of w0 and w1; undefined for a version that does not count them. */
   collections: (number | undefined)[] = [0, 0];
+  /** When the first of them are released. */
+  #held: number | undefined;
   /** Connections that have ended. */
   left = 0;
   /** What the engines report. */
@@ -161,9 +163,12 @@ export class FakeRun {
         this.asked.push(`messages ${stage}`);
         return this.messages(stage);
       },
-      tell: ({ type }) => {
-        this.asked.push(`tell ${type}`);
-        if (type === 'release') this.leave(this.status.connected);
+      tell: (message) => {
+        this.asked.push(`tell ${message.type}`);
+        if (message.type !== 'release') return;
+        const { parts = RELEASE_PARTS } = message;
+        this.#held ??= this.status.connected;
+        this.leave(this.status.connected - Math.round(this.#held * (1 - parts / RELEASE_PARTS)));
       },
     };
   }

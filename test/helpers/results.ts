@@ -230,6 +230,7 @@ export function perfectResult(): Result {
         completionMs: { p50: { low95: 54, high95: 57 }, p99: null },
       },
       slowFirst: null,
+      byConnections: [],
       sendDelayMs: summaryOf(12, 0.2),
       sentinelMs: summaryOf(12, 40),
       behindSentinelMs: summaryOf(6, 0.5),
