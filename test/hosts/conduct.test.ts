@@ -16,7 +16,7 @@ const HOSTS = 3;
 const app = await startApp();
 after(() => app.close());
 
-function scenario(broadcasts = 3): object {
+function scenario(count = 3, byConnections = 0): object {
   const ramp = { duration: 2, arrivalRate: 15, rampTo: 15 };
   return {
     config: {
@@ -24,7 +24,7 @@ function scenario(broadcasts = 3): object {
       plugins: {
         'socketio-capacity': {
           ...{ warmUp: 30, singleRoundTrips: 2, hold: 0.2, drain: { quiet: 0.3 } },
-          broadcasts: { count: broadcasts, interval: 0.2 },
+          broadcasts: { count, interval: 0.2, byConnections },
           control: { urls: [app.controlUrl], token: TOKEN },
         },
       },
@@ -102,8 +102,8 @@ async function conductor(t: TestContext, script = scenario(), more: Record<strin
 const codes = (result: Result | undefined) => result?.verdict.reasons.map(({ code }) => code) ?? [];
 
 describe('a run over three hosts', () => {
-  it('has one result, equal in counts to that of one host, with a row for each', async (t) => {
-    const run = await conductor(t);
+  it('has one result, equal in counts to that of one host, with a row for each; and latency against connections', async (t) => {
+    const run = await conductor(t, scenario(3, 2));
     const hosts = [0, 1, 2].map((index) => run.host(index));
     const exitCodes = await Promise.all([run.ended, ...hosts.map(({ ended }) => ended)]);
     const result = run.result();
@@ -128,6 +128,14 @@ describe('a run over three hosts', () => {
       result.generators.map(({ clock, lost }) => [clock?.boundMs, lost]),
       Array(3).fill([0, null]),
     );
+    const { byConnections } = result.latency;
+    assert.deepEqual([byConnections.length, byConnections[0]?.connections], [4, 60], outputs);
+    for (const { connections, expected, received, lost, broadcasts } of byConnections) {
+      assert.deepEqual([received, lost], [expected, 0]);
+      assert.equal(expected, connections * broadcasts);
+    }
+    const shares = byConnections.map(({ connections }) => Math.round((4 * connections) / 60));
+    assert.deepEqual(shares, [4, 3, 2, 1], outputs);
     assert.equal(new Set(result.generator.map(({ host }) => host)).size, 3);
     assert.ok(
       result.generators.every(({ memory }) => memory.fleetPeakBytes > 1e6),
