@@ -121,7 +121,7 @@ function usPerCopy({ plan, json, attachment }: Case): number {
     connection.onWireOpen(false);
     const greeting = Buffer.concat([upgradeAnswer(sent.at(-1)), text(OPEN_PACKET), text(CONNECT_PACKET)]);
     connection.feed(greeting, 0, greeting.length);
-    ledger.joined(slot, '', '', 0);
+    ledger.members.joined(slot, '', '', 0);
     return connection;
   });
   const frames = Array.from({ length: BROADCASTS }, (_, index) =>

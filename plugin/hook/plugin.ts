@@ -5,8 +5,9 @@
 
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { readHost } from '../script/host-share.ts';
 import type { Script } from '../script/script.ts';
-import { readHost, readWorkerSettings } from '../script/settings.ts';
+import { readWorkerSettings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, isArtilleryWorker, remotePlatform } from './artillery.ts';
 import { HostRun } from './host-run.ts';
 import { Run, type RunOptions } from './run.ts';

@@ -10,7 +10,7 @@ import { arrivalsOf } from '../script/phases.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
 import { measureBroadcasts, measureIdle, measureUnloaded } from './broadcast-window.ts';
 import { measureByConnections } from './by-connections.ts';
-import { Checkpoints } from './checkpoints.ts';
+import { Checkpoints } from './checkpoints/checkpoints.ts';
 import { endMessages, measureMessages } from './client-messages.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { measureFault } from './fault/measure.ts';

@@ -2,7 +2,7 @@
 import { Thinned } from '../samplers/index.ts';
 import type { OverTime } from '../script/over-time.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
-import type { Checkpoints } from './checkpoints.ts';
+import type { Checkpoints } from './checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator } from './generator-loops.ts';
 import type { EngineSnapshot } from './link.ts';

@@ -1,6 +1,24 @@
-/** How many virtual users of a scenario exist at the same time. */
-import type { Flow } from './flow.ts';
-import { arrivalsOf, type Phase } from './phases.ts';
+/** The load of a scenario: how many connections, at which rate, and how many at the same time. */
+import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
+import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
+import { configuredRatePerSec } from './load-profile.ts';
+import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
+import { type Script, usesOurEngine } from './script.ts';
+
+export interface Load {
+  /** All connections of the scenario. */
+  connections: number;
+  /** An upper estimate if virtual users leave by themselves. */
+  connectionsAtOnce: number;
+  /** Every virtual user keeps its connections until the run releases it. */
+  stays: boolean;
+  /** While connections are being opened; null if there are none. */
+  ratePerSec: number | null;
+  /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
+  perUser: ConnectionsPerUser;
+  /** What connections send again and again; empty if they do not. */
+  messages: Repeated[];
+}
 
 /**
  * Virtual users that exist at the same time: all arrivals if a flow holds or has an unknown length; otherwise the most that
@@ -38,4 +56,27 @@ function mostWithin(seconds: number, phases: Phase[], arrivals: (phase: Phase) =
 
 function highestRatePerSec({ pause, duration = 1, arrivalRate = 0, rampTo = 0, arrivalCount = 0 }: Phase): number {
   return pause === undefined ? Math.max(arrivalRate, rampTo, arrivalCount / duration) : 0;
+}
+
+/** @returns the flows of scenarios on our engine, or of all scenarios if a third-party engine drives the load */
+export function flowsOf(script: Script, steps: StepTable): Flow[] {
+  const scenarios = script.scenarios ?? [];
+  const ours = scenarios.filter((scenario) => usesOurEngine(scenario, script));
+  return (ours.length > 0 ? ours : scenarios).map(({ flow, socketio }) => {
+    const read = flowOf(flow ?? [], steps);
+    const { data: own = {} } = scenarioOptionsSchema.safeParse(socketio);
+    return { ...read, connection: { ...fixedChanges(own), ...read.connection } };
+  });
+}
+
+export function loadOf(phases: Phase[], flows: Flow[]): Load {
+  const perUser = mostConnections(flows.map(({ connections }) => connections));
+  return {
+    connections: totalArrivals(phases) * perUser.count,
+    connectionsAtOnce: usersAtOnce(phases, flows) * perUser.count,
+    stays: flows.every(({ holds }) => holds),
+    ratePerSec: configuredRatePerSec(phases, perUser),
+    perUser,
+    messages: flows.flatMap(({ repeated }) => repeated),
+  };
 }

@@ -4,55 +4,32 @@
  */
 import { z } from 'zod';
 import type { TlsOptions } from '../../protocol/connection.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import { RELEASE_PARTS } from '../../protocol/link.ts';
-import { isLoopback } from '../../protocol/loopback.ts';
 import type { ObservedLayer } from '../../protocol/observation.ts';
-import { formatPath, formatProblems, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
+import { byConnectionsProblems, optionProblems, variableProblems } from './cross-checks.ts';
 import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
 import { faultSchema } from './fault-options.ts';
 import { faultProblems } from './fault-problems.ts';
 import { folderOf } from './files.ts';
-import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
-import { usersAtOnce } from './load.ts';
-import { atRate, configuredRatePerSec } from './load-profile.ts';
+import { mostConnections, type StepTable } from './flow.ts';
+import { invalidSettings } from './invalid-settings.ts';
+import { flowsOf, type Load, loadOf } from './load.ts';
+import { atRate } from './load-profile.ts';
 import { overTimeProblems, resizedPhases } from './over-time.ts';
-import { type Phase, phasesSchema, totalArrivals } from './phases.ts';
-import {
-  type Environment,
-  environmentSchema,
-  hostSchema,
-  observerSchema,
-  optionsSchema,
-  type PluginOptions,
-} from './plugin-options.ts';
-import { ENGINE, type GivenOptions, PLUGIN, type Script, usesOurEngine, withGivenOptions } from './script.ts';
-import { type Share, sharedPhases } from './shares.ts';
+import { type Phase, phasesSchema } from './phases.ts';
+import { roomPlanOf } from './planned.ts';
+import { type Environment, observerSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
+import { ENGINE, type GivenOptions, PLUGIN, type Script, withGivenOptions } from './script.ts';
 import { tlsOfOtherHosts, tlsSchema } from './tls-options.ts';
 import { validateScript } from './validate.ts';
+import { givenOptions, readVariables, validVariables } from './variables.ts';
 import { type WorkerSources, workerSourcesSchema } from './worker-sources.ts';
 
 /** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
 const EXTERNAL_ENVIRONMENT = 'stock';
-
-export interface Load {
-  /** All connections of the scenario. */
-  connections: number;
-  /** An upper estimate if virtual users leave by themselves. */
-  connectionsAtOnce: number;
-  /** Every virtual user keeps its connections until the run releases it. */
-  stays: boolean;
-  /** While connections are being opened; null if there are none. */
-  ratePerSec: number | null;
-  /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
-  perUser: ConnectionsPerUser;
-  /** What connections send again and again; empty if they do not. */
-  messages: Repeated[];
-}
 
 /** The event of the server's own that is counted, and for how long. */
 export interface Delivery extends DeliveryOptions {
@@ -121,9 +98,7 @@ const NAMES = [
   deliverySchema,
   deliverySchema.shape.publish.unwrap(),
 ].flatMap((schema) => Object.keys(schema.shape));
-const roomOptionsSchema = z.object({ room: optionsSchema.shape.room, rooms: optionsSchema.shape.rooms });
 const NESTED_NAMES = ['interval', 'quiet', 'deadline'];
-const FIX = 'correct the lines above';
 const targetSchema = z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://localhost:3000' });
 
 /**
@@ -158,34 +133,13 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for observers' });
   }
   const profile = variables.PROFILE ?? options?.profile;
-  if (tls && (control || profile === 'embedded' || (target && !isLoopback(new URL(target).hostname)))) {
-    const message =
-      'only for the nginx of the stack that a run starts; for a server of your own, write an https:// target';
-    problems.push({ path: formatPath(['environment variable', 'TLS']), message });
-  }
-  if ((variables.REDIS_NODES ?? 1) > 1) {
-    const message = variables.REDIS_URL
-      ? 'not beside REDIS_URL: whether that Redis is a cluster shows by itself'
-      : 'only for the Redis of the stack that a run starts';
-    const isOurs = !control && profile !== 'embedded' && (!target || isLoopback(new URL(target).hostname));
-    if (variables.REDIS_URL || !isOurs) {
-      problems.push({ path: formatPath(['environment variable', 'REDIS_NODES']), message });
-    }
-  }
-  if (options?.delivery && engineOf(script, variables).engine !== ENGINE) {
-    const path = formatPath(['config', 'plugins', PLUGIN, 'delivery']);
-    problems.push({ path, message: `only engine ${ENGINE} tells who received what` });
-  }
+  problems.push(...variableProblems({ variables, hasControl: control !== undefined, profile, target }));
   const rooms = options && roomPlanOf(options, variables);
-  if (rooms) problems.push(...roomProblems(rooms, options, engineOf(script, variables).engine));
   const flows = flowsOf(script, steps);
-  if (options) {
+  if (options && rooms) {
     const { engine } = engineOf(script, variables);
+    problems.push(...optionProblems({ options, rooms, engine, hasControl: control !== undefined }));
     problems.push(...overTimeProblems(config.plugins?.[PLUGIN], variables, flows, engine));
-  }
-  if (control && typeof options?.workers === 'object' && options.workers.adminUi) {
-    const path = formatPath(['config', 'plugins', PLUGIN, 'workers', 'adminUi']);
-    problems.push({ path, message: 'not beside `control`, whose workers count their connections themselves' });
   }
   const asRun = withGivenOptions(withTarget(script, target, tls), givenOptions(variables));
   const read = readEngineOptions(asRun, variables, steps);
@@ -210,9 +164,12 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     problems.push({ path: formatPath(['environment variable', name]), message });
   }
   if (problems.length > 0 || !options || !phases || !target || !profile || !rooms) {
-    throw invalid('CONFIG_INVALID', 'the settings have mistakes', [...problems, ...distinct(read.problems, problems)]);
+    throw invalidSettings('CONFIG_INVALID', 'the settings have mistakes', [
+      ...problems,
+      ...distinct(read.problems, problems),
+    ]);
   }
-  if (read.problems.length > 0) throw invalid('SCRIPT', 'the script has mistakes', read.problems);
+  if (read.problems.length > 0) throw invalidSettings('SCRIPT', 'the script has mistakes', read.problems);
   const { RATE, HOLD, BROADCASTS, COLLECT, REDIS_URL, REDIS_NODES, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
   const { live, workers, overTime, observers: _, ...others } = options;
   const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
@@ -244,55 +201,13 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   };
 }
 
-/**
- * The settings of a host that brings its share of the load.
- * @param settings of the whole scenario
- * @throws CapacityError SHARE_IMPOSSIBLE
- */
-export function settingsOfShare(settings: Settings, script: Script, steps: StepTable, share: Share): Settings {
-  if (settings.rooms.count > 1 && share.hosts > 1 && share.index === undefined) {
-    const message = 'connections are spread over rooms by their numbers, which only numbered hosts can give them';
-    throw new CapacityError('SHARE_IMPOSSIBLE', message, `set CAPACITY_HOST on each host, 0 to ${share.hosts - 1}`);
-  }
-  const phases = sharedPhases(settings.phases, share);
-  return { ...settings, phases, load: loadOf(phases, flowsOf(script, steps)) };
-}
-
-/**
- * @returns undefined on a host that conducts its run itself
- * @throws CapacityError CONFIG_INVALID
- */
-export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Share } | undefined {
-  const given = withoutEmpty(env);
-  if (given.CAPACITY_CONDUCTOR === undefined) return undefined;
-  const { data, error } = hostSchema.safeParse(given);
-  if (!data)
-    throw invalid('CONFIG_INVALID', 'the settings have mistakes', problemsOf(error, ['environment variable'], []));
-  const { CAPACITY_CONDUCTOR: conductor, CAPACITY_HOSTS: hosts, CAPACITY_HOST: index } = data;
-  if (index !== undefined && index >= hosts) {
-    const path = formatPath(['environment variable', 'CAPACITY_HOST']);
-    const message = `hosts are numbered from 0, so the last one of CAPACITY_HOSTS=${hosts} is ${hosts - 1}`;
-    throw invalid('CONFIG_INVALID', 'the settings have mistakes', [{ path, message }]);
-  }
-  return { conductor, share: { hosts, index } };
-}
-
-/** Of an engine's host; the main thread has validated it. */
-export function hostShareOf(env: NodeJS.ProcessEnv): Share {
-  return readHost(env)?.share ?? { hosts: 1, index: undefined };
-}
-
 /** The settings for one of Artillery's workers, which has only its share of the phases. The main thread has validated them. */
 export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): WorkerSettings {
-  const variables = environmentSchema.parse(withoutEmpty(env));
+  const variables = validVariables(env);
   const target = variables.TARGET ?? String(script.config.target);
   const { TLS: tls = false } = variables;
   const given = givenOptions(variables);
   return { ...engineOf(script, variables), tls, target: tls ? overTls(target) : target, given };
-}
-
-function givenOptions(variables: Environment): GivenOptions {
-  return { transports: variables.TRANSPORTS, compression: variables.COMPRESSION };
 }
 
 /** @returns the script with this target, and, if it is a stack over TLS, without a check of its certificate */
@@ -308,100 +223,12 @@ function overTls(target: string): string {
   return target.replace(/^(http|ws):/, '$1s:');
 }
 
-/**
- * What the run will broadcast, for an engine in one of Artillery's workers.
- * @returns undefined without the plugin
- */
-export function plannedBroadcasts(
-  script: Script,
-  env: NodeJS.ProcessEnv,
-): { count: number; bytes: number } | undefined {
-  const options = script.config.plugins?.[PLUGIN];
-  if (options === undefined) return undefined;
-  const { broadcasts, overTime } = (options ?? {}) as { broadcasts?: object; overTime?: object };
-  const { count, bytes, byConnections } = optionsSchema.shape.broadcasts.parse(broadcasts);
-  if (overTime !== undefined) return { count: 0, bytes };
-  const withAll = environmentSchema.parse(withoutEmpty(env)).BROADCASTS ?? count;
-  return { count: withAll + (RELEASE_PARTS - 1) * byConnections, bytes };
-}
-
-/** @returns the event of the server's own that a run counts, for an engine in one of Artillery's workers */
-export function plannedDelivery(script: Script): DeliveryOptions | undefined {
-  const options = script.config.plugins?.[PLUGIN] as { delivery?: unknown } | null | undefined;
-  return options?.delivery === undefined ? undefined : deliverySchema.parse(options.delivery);
-}
-
-/** @returns the rooms over which a run spreads connections; undefined if there is one, or no plugin */
-export function plannedRooms(script: Script, env: NodeJS.ProcessEnv): RoomPlan | undefined {
-  const options = script.config.plugins?.[PLUGIN];
-  if (options === undefined) return undefined;
-  const plan = roomPlanOf(roomOptionsSchema.parse(options ?? {}), environmentSchema.parse(withoutEmpty(env)));
-  return plan.count > 1 ? plan : undefined;
-}
-
-function roomPlanOf({ room: name, rooms }: Pick<PluginOptions, 'room' | 'rooms'>, { ROOMS }: Environment): RoomPlan {
-  return { name, ...rooms, count: ROOMS ?? rooms.count };
-}
-
-function roomProblems({ count, perConnection }: RoomPlan, { delivery }: PluginOptions, engine: string): Problem[] {
-  const at = (...path: string[]) => formatPath(['config', 'plugins', PLUGIN, 'rooms', ...path]);
-  const problems: Problem[] = [];
-  if (perConnection > count) {
-    problems.push({ path: at('perConnection'), message: `there are only ${count} rooms (rooms.count, or ROOMS)` });
-  }
-  if (count > 1 && delivery) {
-    problems.push({ path: at(), message: "with `delivery`, the server's own event goes wherever the server sends it" });
-  }
-  if (count > 1 && engine !== ENGINE) {
-    problems.push({ path: at(), message: `only engine ${ENGINE} spreads its connections over rooms` });
-  }
-  return problems;
-}
-
-/** Broadcasts with fewer connections need some that leave when the run says so, and a ledger. */
-function byConnectionsProblems(
-  { broadcasts, delivery, fault }: PluginOptions,
-  { engine, stays }: { engine: string; stays: boolean },
-): Problem[] {
-  if (broadcasts.byConnections === 0) return [];
-  const path = formatPath(['config', 'plugins', PLUGIN, 'broadcasts', 'byConnections']);
-  return [
-    ...(engine === ENGINE ? [] : [`only engine ${ENGINE} tells who received what`]),
-    ...(stays ? [] : ['its virtual users must stay: end the flow with `hold: true`']),
-    ...(delivery ? ['not with `delivery`, whose event the server sends'] : []),
-    ...(fault ? ['not with `fault`: the deployment is another one afterwards'] : []),
-  ].map((message) => ({ path, message }));
-}
-
 function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | undefined): Delivery | undefined {
   if (!delivery) return undefined;
   const { publish } = delivery;
   if (!publish) return { ...delivery, seconds: (count ?? broadcasts.count) * broadcasts.interval };
   const planned = { ...publish, count: count ?? publish.count };
   return { ...delivery, publish: planned, seconds: planned.count * planned.every };
-}
-
-/** @returns the flows of scenarios on our engine, or of all scenarios if a third-party engine drives the load */
-export function flowsOf(script: Script, steps: StepTable): Flow[] {
-  const scenarios = script.scenarios ?? [];
-  const ours = scenarios.filter((scenario) => usesOurEngine(scenario, script));
-  return (ours.length > 0 ? ours : scenarios).map(({ flow, socketio }) => {
-    const read = flowOf(flow ?? [], steps);
-    const { data: own = {} } = scenarioOptionsSchema.safeParse(socketio);
-    return { ...read, connection: { ...fixedChanges(own), ...read.connection } };
-  });
-}
-
-function loadOf(phases: Phase[], flows: Flow[]): Load {
-  const perUser = mostConnections(flows.map(({ connections }) => connections));
-  return {
-    connections: totalArrivals(phases) * perUser.count,
-    connectionsAtOnce: usersAtOnce(phases, flows) * perUser.count,
-    stays: flows.every(({ holds }) => holds),
-    ratePerSec: configuredRatePerSec(phases, perUser),
-    perUser,
-    messages: flows.flatMap(({ repeated }) => repeated),
-  };
 }
 
 /** The engine's options: fully validated if our engine drives the load, otherwise only those that concern connecting. */
@@ -436,26 +263,7 @@ function livePort(option: PluginOptions['live'], variable: number | undefined): 
   return option === true ? 0 : option.port;
 }
 
-/** @returns the variables that are right: a wrong one is one more problem, and hides none of the others */
-function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Environment {
-  const given = withoutEmpty(env);
-  const { data, error } = environmentSchema.safeParse(given);
-  if (data) return data;
-  problems.push(...problemsOf(error, ['environment variable'], []));
-  const wrong = error.issues.map(({ path }) => path[0]);
-  return environmentSchema.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.includes(name))));
-}
-
-/** `RATE= npx artillery …` means "not set". */
-function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-}
-
 /** Removes mistakes that another check has found, such as an invalid target. */
 function distinct(more: Problem[], known: Problem[]): Problem[] {
   return more.filter(({ path }) => !known.some((one) => one.path === path));
-}
-
-function invalid(code: 'CONFIG_INVALID' | 'SCRIPT', message: string, problems: Problem[]): CapacityError {
-  return new CapacityError(code, `${message}\n${formatProblems(problems)}`, FIX);
 }

@@ -62,7 +62,7 @@ export class Joins {
     const ackId = requestId ?? this.#nextOwnAckId++;
     const room = typeof payload === 'string' ? payload : String(payload?.clientKey);
     this.#pendingCount++;
-    this.#ledger.joining(slot);
+    this.#ledger.members.joining(slot);
     this.#pending.set(slot, [...(this.#pending.get(slot) ?? []), { ackId, room }]);
     return ackId;
   }
@@ -82,7 +82,7 @@ export class Joins {
     const join = pending?.find((one) => one.ackId === ackId);
     if (!pending || !join) return undefined;
     this.#pendingCount--;
-    this.#ledger.answered(slot);
+    this.#ledger.members.answered(slot);
     if (pending.length === 1) this.#pending.delete(slot);
     else
       this.#pending.set(
@@ -108,19 +108,19 @@ export class Joins {
    * @param room for an own event, all members are the same audience, and who publishes is not known
    */
   entered(slot: number, room: string, worker: string): void {
-    if (this.#ownEvent) this.#ledger.joined(slot, AUDIENCE, '', monotonicUs());
-    else this.#ledger.joined(slot, room, worker, monotonicUs());
+    if (this.#ownEvent) this.#ledger.members.joined(slot, AUDIENCE, '', monotonicUs());
+    else this.#ledger.members.joined(slot, room, worker, monotonicUs());
     this.#members.add(slot);
   }
 
   /** It is in its rooms again, and has been to the server all the time. */
   recovered(slot: number): void {
-    if (this.#ledger.recovered(slot, monotonicUs())) this.#members.add(slot);
+    if (this.#ledger.members.recovered(slot, monotonicUs())) this.#members.add(slot);
   }
 
   /** The connection has ended. */
   left(slot: number): void {
-    this.#ledger.left(slot, monotonicUs());
+    this.#ledger.members.left(slot, monotonicUs());
     this.#members.delete(slot);
     this.#pendingCount -= this.#pending.get(slot)?.length ?? 0;
     this.#pending.delete(slot);

@@ -22,7 +22,7 @@ const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
 const MAX_SENT_AT_LENGTH = 100;
 
-type Rows = Pick<Ledger, 'slots' | 'reachedBy'>;
+type Rows = Pick<Ledger, 'members' | 'reachedBy'>;
 
 interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes' | 'copies'> {
   number: number;
@@ -121,7 +121,7 @@ export class Sightings {
   }
 
   #filled(): number {
-    const rowBytes = Math.max(this.#ledger.slots, MIN_SLOTS) * BYTES_PER_SLOT;
+    const rowBytes = Math.max(this.#ledger.members.slots, MIN_SLOTS) * BYTES_PER_SLOT;
     return Math.min(1, Math.max((this.#rows * rowBytes) / this.#maxRowBytes, this.#seen.size / MAX_IDS));
   }
 

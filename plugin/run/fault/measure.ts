@@ -4,7 +4,7 @@ import { monotonicUs } from '../../../protocol/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { FaultOptions } from '../../script/fault-options.ts';
-import type { Checkpoints } from '../checkpoints.ts';
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import { noteGenerator } from '../generator-loops.ts';
 import {

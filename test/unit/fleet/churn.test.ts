@@ -33,20 +33,20 @@ it('are members only while they last', () => {
   const ledger = new Ledger(NO_BROADCASTS);
   assert.equal(ledger.remembers, false);
   for (let index = 0; index < 1000; index++) {
-    ledger.joined(index % 10, ROOM, 'w0', index);
-    ledger.joining(index % 10);
-    ledger.left(index % 10, index);
-    ledger.forget(index % 10);
+    ledger.members.joined(index % 10, ROOM, 'w0', index);
+    ledger.members.joining(index % 10);
+    ledger.members.left(index % 10, index);
+    ledger.members.forget(index % 10);
   }
-  assert.equal(ledger.slots, 10);
+  assert.equal(ledger.members.slots, 10);
   const { expected, unexpected } = ledger.freeze({ seq: 1, room: ROOM, sentAtUs: 5000, intendedAtUs: 5000 });
   assert.deepEqual([expected, unexpected], [0, 0]);
 });
 
 it('stay in the ledger of a run with broadcasts, whose rows have them', () => {
   const ledger = new Ledger({ count: 1, bytes: undefined });
-  ledger.joined(0, ROOM, 'w0', 100);
-  ledger.left(0, 2000);
+  ledger.members.joined(0, ROOM, 'w0', 100);
+  ledger.members.left(0, 2000);
   const { expected, lostDisconnected } = ledger.freeze({ seq: 1, room: ROOM, sentAtUs: 1000, intendedAtUs: 1000 });
   assert.deepEqual([expected, lostDisconnected], [1, 1]);
 });

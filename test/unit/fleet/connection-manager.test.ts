@@ -70,7 +70,7 @@ for (const [what, end] of Object.entries(ends)) {
     const { connections, answers, clients, leave } = idleConnections();
     connections.run(open);
     connections.run(close);
-    end(connections, clients[0] as Client);
+    end(connections.reports, clients[0] as Client);
     leave();
     assert.deepEqual(
       answers.map((answer) => answer.op),
@@ -85,16 +85,16 @@ test('unanswered joins end with their connections', () => {
   for (const id of [1, 2]) {
     connections.run({ ...open, id });
     const client = clients[id - 1] as Client;
-    connections.onOpen(client, '/', 'w0-x', { tcpUs: 1, upgradeUs: 2, openUs: 3, namespaceUs: 4 });
+    connections.reports.onOpen(client, '/', 'w0-x', { tcpUs: 1, upgradeUs: 2, openUs: 3, namespaceUs: 4 });
     connections.run({ op: 'emit', id, namespace: '/', event: 'join_room', args: ['a'] });
     connections.run({ op: 'emit', id, namespace: '/', event: 'join_room', args: ['b'], requestId: 40 + id });
   }
   assert.deepEqual([connections.joining, connections.joined], [4, 0]);
-  connections.onAck(clients[0] as Client, '/', 41, [{ room: 'b', worker: 'w1' }]);
+  connections.reports.onAck(clients[0] as Client, '/', 41, [{ room: 'b', worker: 'w1' }]);
   assert.deepEqual([connections.joining, connections.joined], [3, 1]);
   assert.deepEqual(connections.counts.perWorker, { w1: 1 });
   assert.deepEqual(connections.counts.perSessionPrefix, { w0: 1 });
-  for (const client of clients) connections.onClosed(client, 'transport close', undefined);
+  for (const client of clients) connections.reports.onClosed(client, 'transport close', undefined);
   assert.deepEqual([connections.joining, connections.joined, connections.counts.connected], [0, 0, 0]);
   assert.deepEqual([connections.counts.perWorker, connections.counts.perSessionPrefix], [{}, {}]);
 });
@@ -103,7 +103,7 @@ test('a refused join is no member, counted by its cause, and told to whoever sen
   const { connections, answers, clients } = idleConnections();
   connections.run(open);
   const [client] = clients as [Client];
-  connections.onOpen(client, '/', 'w0-x', { tcpUs: 1, upgradeUs: 2, openUs: 3, namespaceUs: 4 });
+  connections.reports.onOpen(client, '/', 'w0-x', { tcpUs: 1, upgradeUs: 2, openUs: 3, namespaceUs: 4 });
   answers.length = 0;
   const join = { op: 'emit', id: 1, namespace: '/', event: 'join_room', args: ['user:alice'] } as const;
   const sent: (number | undefined)[] = [];
@@ -111,7 +111,7 @@ test('a refused join is no member, counted by its cause, and told to whoever sen
   connections.run({ ...join, args: [...join.args] });
   connections.run({ ...join, args: [...join.args], requestId: 7 });
   const refusal = { error: 'not yours', code: 'JOIN_REFUSED' };
-  for (const ackId of sent) connections.onAck(client, '/', ackId as number, [refusal]);
+  for (const ackId of sent) connections.reports.onAck(client, '/', ackId as number, [refusal]);
   assert.deepEqual(answers, [
     { op: 'refused', id: 1, cause: 'join_refused', message: 'not yours' },
     { op: 'failed', requestId: 7, cause: 'join_refused', message: 'not yours' },
@@ -124,15 +124,15 @@ test('acknowledgements that nobody waits for are counted, and cross to no other 
   const { connections, answers, clients } = idleConnections();
   for (const id of [1, 2]) connections.run({ ...open, id });
   const [one, other] = clients as [Client, Client];
-  connections.onOpen(one, '/', 'w0-x', { namespaceUs: 4 });
-  connections.onOpen(other, '/', 'w0-y', { namespaceUs: 4 });
+  connections.reports.onOpen(one, '/', 'w0-x', { namespaceUs: 4 });
+  connections.reports.onOpen(other, '/', 'w0-y', { namespaceUs: 4 });
   connections.run({ op: 'emit', id: 1, namespace: '/', event: 'ping', args: [], requestId: 7 });
   answers.length = 0;
-  connections.onAck(other, '/', 7, ['of another connection']);
-  connections.onAck(one, '/', 8, ['never sent']);
-  connections.onAck(one, '/', 2 ** 40, ['no join']);
-  connections.onAck(one, '/', 7, ['right']);
-  connections.onAck(one, '/', 7, ['again']);
+  connections.reports.onAck(other, '/', 7, ['of another connection']);
+  connections.reports.onAck(one, '/', 8, ['never sent']);
+  connections.reports.onAck(one, '/', 2 ** 40, ['no join']);
+  connections.reports.onAck(one, '/', 7, ['right']);
+  connections.reports.onAck(one, '/', 7, ['again']);
   assert.deepEqual(answers, [{ op: 'acked', requestId: 7, args: ['right'] }]);
   assert.equal(connections.counts.unknownAcks, 4);
 });

@@ -13,7 +13,7 @@ const SENT = '"sentAtUs":1,"worker":"w0"';
 function member(plan = PLAN) {
   const ledger = new Ledger(plan);
   const fake = openConnection();
-  ledger.joined(0, ROOM, 'w0', 0);
+  ledger.members.joined(0, ROOM, 'w0', 0);
   const sink: ClientSink = fake.sink;
   sink.onBroadcast = ({ slot }, seq, _sentAtUs, worker, receivedAtUs, copy) =>
     ledger.receive(slot, seq, worker, receivedAtUs, copy);
@@ -71,7 +71,7 @@ test('one copy in so many is compared with the first one', () => {
 
 test('receipts by connections that never asked to join, and by those whose join is under way', () => {
   const { ledger, row } = member();
-  ledger.joining(1);
+  ledger.members.joining(1);
   for (const slot of [0, 1, 2]) ledger.receive(slot, 1, 'w0', 100);
   const { received, unexpected, notMember } = row();
   assert.deepEqual([received, unexpected, notMember], [1, 1, 1]);

@@ -8,7 +8,7 @@ const ROOM = 'capacity';
 
 function ledgerOf(members: number): Ledger {
   const ledger = new Ledger();
-  for (let slot = 0; slot < members; slot++) ledger.joined(slot, ROOM, slot % 2 ? 'w1' : 'w0', 100);
+  for (let slot = 0; slot < members; slot++) ledger.members.joined(slot, ROOM, slot % 2 ? 'w1' : 'w0', 100);
   return ledger;
 }
 
@@ -56,8 +56,8 @@ test('broadcasts that went to the same connections show it', () => {
 test('a copy was lost while connected if a later broadcast arrived before the connection ended', () => {
   const ledger = ledgerOf(2);
   ledger.receive(0, 2, 'w0', 2100);
-  ledger.left(0, 2500);
-  ledger.left(1, 2500);
+  ledger.members.left(0, 2500);
+  ledger.members.left(1, 2500);
   const { lostConnected, lostDisconnected } = ledger.freeze(order(1));
   assert.deepEqual([lostConnected, lostDisconnected], [1, 1]);
 });
@@ -65,16 +65,16 @@ test('a copy was lost while connected if a later broadcast arrived before the co
 test('losses are classified by whether the connection was still open', () => {
   const ledger = ledgerOf(5);
   ledger.receive(0, 1, 'w0', 1100);
-  ledger.left(1, 1050);
-  ledger.left(2, 1050);
+  ledger.members.left(1, 1050);
+  ledger.members.left(2, 1050);
   const row = ledger.freeze(order(1));
   assert.deepEqual([row.expected, row.received, row.lostConnected, row.lostDisconnected], [5, 1, 2, 2]);
 });
 
 test('who left before the send, or whose join was acknowledged after it, is not expected', () => {
   const ledger = ledgerOf(3);
-  ledger.left(0, 900);
-  ledger.joined(3, ROOM, 'w0', 1001);
+  ledger.members.left(0, 900);
+  ledger.members.joined(3, ROOM, 'w0', 1001);
   for (const slot of [1, 2, 3]) ledger.receive(slot, 1, 'w0', 1100);
   const row = ledger.freeze(order(1));
   assert.deepEqual([row.expected, row.received, row.unexpected], [2, 2, 1]);
@@ -139,11 +139,11 @@ test('a receipt from before the send shows the clocks as apart', () => {
 
 test('a restored session has been a member all the time; what kept a copy away is known', () => {
   const ledger = ledgerOf(4);
-  for (let slot = 0; slot < 4; slot++) ledger.left(slot, 2000);
-  ledger.left(0, 2500); // an attempt to come back that failed
+  for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);
+  ledger.members.left(0, 2500); // an attempt to come back that failed
   // Sent at 2100 while all were away: two get it again when they come back.
   for (const slot of [0, 1]) ledger.receive(slot, 2, 'w0', 2900);
-  for (const slot of [0, 1, 2]) assert.equal(ledger.recovered(slot, 3000), true);
+  for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 3000), true);
   for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 'w0', 3200);
   const meanwhile = ledger.freeze(order(2, 2100));
   assert.deepEqual([meanwhile.expected, meanwhile.received, meanwhile.missed, meanwhile.resent], [3, 2, 3, 2]);
@@ -152,5 +152,5 @@ test('a restored session has been a member all the time; what kept a copy away i
   assert.deepEqual([after.expected, after.received, after.missed, after.resent], [3, 3, 0, 0]);
   const before = ledger.freeze(order(1, 1900));
   assert.deepEqual([before.expected, before.lostConnected, before.lostDisconnected, before.missed], [4, 3, 1, 0]);
-  assert.equal(ledger.recovered(9, 3000), false, 'no member');
+  assert.equal(ledger.members.recovered(9, 3000), false, 'no member');
 });

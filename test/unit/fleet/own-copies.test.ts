@@ -35,10 +35,10 @@ test('one frame of each kind stands in its column, and the columns add up', () =
     answer: () => {},
   });
   manager.run({ op: 'open', id: 1, requestId: 1, namespace: '/' });
-  manager.onOpen(fake.connection, '/', 'sid', { namespaceUs: 1 });
+  manager.reports.onOpen(fake.connection, '/', 'sid', { namespaceUs: 1 });
   assert.equal(manager.joined, 1, 'a connection is a member');
-  fake.sink.onOwnEvent = manager.onOwnEvent.bind(manager);
-  fake.sink.onUnreadable = manager.onUnreadable.bind(manager);
+  fake.sink.onOwnEvent = manager.reports.onOwnEvent.bind(manager.reports);
+  fake.sink.onUnreadable = manager.reports.onUnreadable.bind(manager.reports);
   const send = (...frames: string[]) => {
     for (const json of frames) fake.feed(text(`42${json}`));
   };

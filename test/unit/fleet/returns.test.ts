@@ -87,7 +87,12 @@ class Bench {
   open(namespaces: string[], joined: string[] = []): void {
     for (const namespace of namespaces) {
       this.connections.run({ op: 'open', id: 1, requestId: 1, namespace });
-      this.connections.onOpen(this.client, namespace, 'w0-a', namespace === namespaces[0] ? TIMINGS : undefined);
+      this.connections.reports.onOpen(
+        this.client,
+        namespace,
+        'w0-a',
+        namespace === namespaces[0] ? TIMINGS : undefined,
+      );
     }
     for (const namespace of joined) this.run({ op: 'emit', id: 1, namespace, event: 'join_room', args: ['a'] });
     this.client.sessions = namespaces.map((namespace) => ({ namespace, pid: 'p', offset: 'o' }));
@@ -98,7 +103,7 @@ class Bench {
   }
 
   drop(): void {
-    this.connections.onClosed(this.client, 'transport close', undefined);
+    this.connections.reports.onClosed(this.client, 'transport close', undefined);
   }
 
   /** Answers since the last call, without request ids. */
@@ -126,14 +131,14 @@ test('attempts follow each other with growing delays, and the last failure ends 
     await bench.time.pass(afterMs);
     assert.equal(bench.clients.length, made);
   }
-  bench.connections.onFailed(bench.client, 'ECONNREFUSED', 'no');
+  bench.connections.reports.onFailed(bench.client, 'ECONNREFUSED', 'no');
   await bench.time.pass(2020);
-  bench.connections.onFailed(bench.client, 'http_503', 'later', 10_000);
+  bench.connections.reports.onFailed(bench.client, 'http_503', 'later', 10_000);
   await bench.time.pass(9900);
   assert.equal(bench.clients.length, 3, 'Retry-After is obeyed');
   await bench.time.pass(150);
   assert.equal(bench.clients.length, 4);
-  bench.connections.onFailed(bench.client, 'ECONNREFUSED', 'no');
+  bench.connections.reports.onFailed(bench.client, 'ECONNREFUSED', 'no');
   assert.deepEqual(bench.news('lost'), [{ op: 'lost', id: 1, reason: 'transport close', retries: 2 }]);
   await bench.time.pass(60_000);
   assert.equal(bench.clients.length, 4);
@@ -146,12 +151,12 @@ test('a restored session keeps its place in the ledger; any other joins again, a
   for (const isRecovered of [true, false]) {
     const bench = new Bench(t);
     bench.open(['/'], ['/']);
-    bench.connections.onAck(bench.client, '/', 2 ** 40, [{ room: 'a', worker: 'w0' }]);
+    bench.connections.reports.onAck(bench.client, '/', 2 ** 40, [{ room: 'a', worker: 'w0' }]);
     bench.drop();
     assert.deepEqual([bench.connections.joined, bench.connections.returns.away], [0, 1]);
     await bench.time.pass(1020);
     assert.equal(bench.client.slot, 0, 'what comes before the answer belongs to the session');
-    bench.connections.onOpen(bench.client, '/', 'w0-b', TIMINGS, isRecovered);
+    bench.connections.reports.onOpen(bench.client, '/', 'w0-b', TIMINGS, isRecovered);
     assert.deepEqual([bench.client.slot, bench.client.sent], isRecovered ? [0, []] : [1, ['/ join_room']]);
     assert.equal(bench.connections.joined, isRecovered ? 1 : 0, 'until the answer to the join');
     assert.deepEqual(bench.news('returned'), [{ op: 'returned', id: 1, namespace: '/', isRecovered, retries: 0 }]);
@@ -169,21 +174,21 @@ test('what counts is the session of the namespace that has joined', async (t) =>
   await bench.time.pass(1020);
   assert.deepEqual(bench.client.asked, ['/', '/chat']);
   // Of a namespace without events there is no offset, so its session is never restored.
-  bench.connections.onOpen(bench.client, '/', 'w0-b', TIMINGS, false);
-  bench.connections.onOpen(bench.client, '/chat', 'w0-b', undefined, true);
+  bench.connections.reports.onOpen(bench.client, '/', 'w0-b', TIMINGS, false);
+  bench.connections.reports.onOpen(bench.client, '/chat', 'w0-b', undefined, true);
   assert.deepEqual([bench.client.slot, bench.client.sent, bench.counts().recovered], [0, [], 1]);
 });
 
 test('one that the server sent away, in whole or a namespace of it, does not come back', async (t) => {
   const bench = new Bench(t);
   bench.open(['/', '/chat']);
-  bench.connections.onClosed(bench.client, 'io server disconnect', '/chat');
+  bench.connections.reports.onClosed(bench.client, 'io server disconnect', '/chat');
   bench.drop();
   await bench.time.pass(1020);
   assert.deepEqual(bench.client.asked, ['/']);
-  bench.connections.onOpen(bench.client, '/', 'w0-b', TIMINGS, false);
+  bench.connections.reports.onOpen(bench.client, '/', 'w0-b', TIMINGS, false);
   bench.news();
-  bench.connections.onClosed(bench.client, 'io server disconnect', undefined);
+  bench.connections.reports.onClosed(bench.client, 'io server disconnect', undefined);
   assert.deepEqual(bench.news('closed'), [{ op: 'closed', id: 1, reason: 'io server disconnect' }]);
   await bench.time.pass(60_000);
   assert.deepEqual([bench.clients.length, bench.counts().dropped], [2, 1]);
@@ -197,8 +202,8 @@ test('can be closed while it is away or on its way back, and can open a namespac
   assert.equal(bench.clients.length, 1);
   await bench.time.pass(1020);
   assert.deepEqual(bench.client.asked, ['/', '/new']);
-  bench.connections.onOpen(bench.client, '/', 'w0-b', TIMINGS, true);
-  bench.connections.onOpen(bench.client, '/new', 'w0-b', undefined, false);
+  bench.connections.reports.onOpen(bench.client, '/', 'w0-b', TIMINGS, true);
+  bench.connections.reports.onOpen(bench.client, '/new', 'w0-b', undefined, false);
   assert.deepEqual(
     bench.news('returned', 'opened').map(({ op }) => op),
     ['opened', 'returned', 'opened'],

@@ -10,7 +10,7 @@ const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, 
 function processWith(members: number) {
   const ledger = new Ledger(PLAN);
   const sightings = new Sightings(ledger);
-  for (let slot = 0; slot < members; slot++) ledger.joined(slot, '', '', 0);
+  for (let slot = 0; slot < members; slot++) ledger.members.joined(slot, '', '', 0);
   const receive = (slot: number, id: string, atUs: number) => {
     const number = sightings.numberOf(id, atUs, COPY);
     if (number === FINALIZED) ledger.receiveLate();
@@ -48,9 +48,9 @@ test('a broadcast that reached nobody here: who stayed lost it, and a copy that 
   const { ledger, sightings, receive, freeze } = processWith(3);
   sightings.watch(true);
   receive(0, 'a', 10);
-  ledger.left(0, 20);
+  ledger.members.left(0, 20);
   receive(1, 'c', 30);
-  ledger.left(1, 40);
+  ledger.members.left(1, 40);
   const { expected, lostConnected, lostDisconnected } = freeze('b', 15);
   // The first had left by then, the second got a later one, the third is still there.
   assert.deepEqual([expected, lostConnected, lostDisconnected], [3, 2, 1]);
@@ -102,7 +102,7 @@ test('one that never came is placed among those that were finalized before', () 
   receive(0, 'a', 10);
   receive(1, 'a', 10);
   receive(1, 'c', 30);
-  for (const slot of [0, 1]) ledger.left(slot, 40);
+  for (const slot of [0, 1]) ledger.members.left(slot, 40);
   freeze('a', 5);
   freeze('c', 25);
   const { lostConnected, lostDisconnected } = freeze('b', 20);

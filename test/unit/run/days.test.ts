@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { overTimeFigures } from '../../../plugin/result/over-time.ts';
-import type { Checkpoints } from '../../../plugin/run/checkpoints.ts';
+import type { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { measureChurn, newOverTime } from '../../../plugin/run/over-time.ts';
 import { Sampler } from '../../../plugin/samplers/index.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';

@@ -1,7 +1,7 @@
 /** A planned fault, as a run causes and follows it. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { Checkpoints } from '../../../plugin/run/checkpoints.ts';
+import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { measureFault } from '../../../plugin/run/fault/measure.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements.ts';

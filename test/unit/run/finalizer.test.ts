@@ -21,7 +21,7 @@ const ROWS = 40;
 function load(givesIds: boolean) {
   const processes = [0, 1].map((index) => {
     const ledger = new Ledger(PLAN);
-    for (const slot of [0, 1]) ledger.joined(slot, AUDIENCE, '', -1);
+    for (const slot of [0, 1]) ledger.members.joined(slot, AUDIENCE, '', -1);
     return { index, ledger, sightings: new Sightings(ledger, ROWS * 4000) };
   });
   let nowUs = 0;

@@ -1,5 +1,5 @@
 /** Pages of metrics that are of one process, by two names of its host or by two paths: its memory would count twice. */
-import type { TargetReading } from '../samplers/index.ts';
+import type { TargetReading } from '../../samplers/index.ts';
 
 /** Standstills at which two pages agree by chance: the fewer, the more exactly they do. */
 const MIN_LOOKS = 3;

@@ -13,8 +13,8 @@ import { ZOO } from '../helpers/zoo/index.ts';
 import { BROADCASTS, COLUMNS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
 import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
 
-/** Runs mostly wait. */
-const TOGETHER = 4;
+/** Runs mostly wait. Other files of tests run beside this one, which is the longest and the first. */
+const TOGETHER = 3;
 
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 /** Node keeps there what it has compiled, which otherwise takes a second of CPU in each run. */

@@ -1,0 +1,78 @@
+/** The server's own metrics answer, live, each page of a process of its own. */
+import type { TargetReading } from '../../samplers/index.ts';
+import type { RunContext } from '../context.ts';
+import { SamePages } from './same-pages.ts';
+import type { WarningsOnce } from './warnings.ts';
+
+export class MetricsPages {
+  readonly #context: RunContext;
+  readonly #warnings: WarningsOnce;
+  readonly #samePages = new SamePages();
+  /** At the last standstill: the figures of each target that answered, by its place in the options. */
+  #last = { figures: new Map<number, string>(), connections: 0 };
+
+  constructor(context: RunContext, warnings: WarningsOnce) {
+    this.#context = context;
+    this.#warnings = warnings;
+  }
+
+  async begin(): Promise<void> {
+    this.#last.figures = figuresOf(await this.#read('before the load'));
+  }
+
+  async check(when: string): Promise<void> {
+    const targets = await this.#read(when);
+    const failures = targets.flatMap(({ failure }) => failure ?? []);
+    if (failures.length > 0) {
+      const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
+      this.#warnings.warn('METRICS_GONE', `${when}, ${failures.join('; ')}`, fix);
+    }
+    const before = this.#last;
+    const last = { figures: figuresOf(targets), connections: this.#context.population.connections() };
+    this.#last = last;
+    // Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's.
+    if (before.connections === last.connections) return;
+    const still = targets.filter(
+      (target, index) => showsConnections(target, targets) && before.figures.get(index) === last.figures.get(index),
+    );
+    if (still.length === 0) return;
+    const fix = 'read the metrics of the server itself: a cache or a gateway in between repeats old ones';
+    const urls = still.map(({ url }) => url).join(' and ');
+    const message = `${when}, the metrics of ${urls} were the same as at ${before.connections}`;
+    this.#warnings.warn('STATISTICS_STALE', message, fix);
+  }
+
+  /** Twice where there are several pages, to see whether they are all of different processes. */
+  async #read(when: string): Promise<TargetReading[]> {
+    const { metrics } = this.#context;
+    const first = (await metrics?.readEach()) ?? [];
+    const targets = first.length > 1 && metrics ? await metrics.readEach() : first;
+    const inTurn = targets.filter(({ alternates }) => alternates).map(({ url }) => url);
+    if (inTurn.length > 0) {
+      const message = `${when}, several processes had answered in turn at ${inTurn.join(' and ')}`;
+      const fix = 'give each process a port of its own for its metrics, and list them all in `workers.prometheus`';
+      this.#warnings.warn('METRICS_ALTERNATE', message, fix);
+    }
+    const pairs = this.#samePages.look(first, targets);
+    if (pairs.length > 0) {
+      const urls = pairs.map((pair) => pair.join(' and ')).join('; ');
+      const message = `two pages of metrics were of the same process at each standstill: ${urls}`;
+      const fix = 'name the page of each process once in `workers.prometheus`';
+      this.#warnings.warn('WORKER_REPEATED', message, fix);
+    }
+    return targets;
+  }
+}
+
+function figuresOf(targets: TargetReading[]): Map<number, string> {
+  return new Map(
+    targets.flatMap(({ reading }, index) => (reading ? [[index, JSON.stringify(reading.figures)] as const] : [])),
+  );
+}
+
+/** One of several workers can be without new connections, but not without CPU time. */
+function showsConnections({ reading }: TargetReading, targets: TargetReading[]): boolean {
+  if (reading === undefined) return false;
+  const { cpuSeconds, containerCpuSeconds = cpuSeconds } = reading.figures;
+  return targets.length === 1 || containerCpuSeconds !== undefined;
+}

@@ -1,0 +1,22 @@
+/** Reports each reason once: what is wrong at one standstill is usually wrong at the next ones, too. */
+import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import { addWarning, type RunContext } from '../context.ts';
+
+export class WarningsOnce {
+  readonly #context: RunContext;
+  readonly #given = new Set<ReasonCode>();
+
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
+  has(...codes: ReasonCode[]): boolean {
+    return codes.some((code) => this.#given.has(code));
+  }
+
+  warn(code: ReasonCode, message: string, fix: string): void {
+    if (this.#given.has(code)) return;
+    this.#given.add(code);
+    addWarning(this.#context, code, message, fix);
+  }
+}

@@ -1,0 +1,154 @@
+/** What the workers count, against what the generator holds: all together, and each worker. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import { ownValue, sumCounts } from '../../../protocol/sum-counts.ts';
+import type { RunContext } from '../context.ts';
+import type { EngineSnapshot } from '../link.ts';
+import { ADMIN_INTERVAL_MS } from '../receivers/admin-ui.ts';
+import { type Counted, connectionsOf, ownConnections, processOf } from './counted.ts';
+import type { WarningsOnce } from './warnings.ts';
+
+/** A worker can notice the end of a connection a little later than the generator. */
+const AGREE_TIMEOUT_MS = 3000;
+/** Of this time, the generator's count must have stayed the same for as long as the line above says. */
+const STEADY_TIMEOUT_MS = 6000;
+const POLL_MS = 200;
+
+export class WorkerCounts {
+  readonly #context: RunContext;
+  readonly #warnings: WarningsOnce;
+  /** Connections that existed before the run; they have their own reason, BASELINE_NOT_EMPTY. */
+  #others = 0;
+  /** Connections when the servers' own counts were last noted. */
+  #noted = 0;
+  /** At the last standstill: connections that the workers had accepted so far, and what the run had begun. */
+  #accepted: { count: number; begun: string } | undefined;
+  /** At the last standstill. */
+  #counted: Counted[] = [];
+
+  constructor(context: RunContext, warnings: WarningsOnce) {
+    this.#context = context;
+    this.#warnings = warnings;
+  }
+
+  /** @returns how many connections are not the run's own */
+  begin(workers: WorkerStats[], counted: Counted[]): number {
+    this.#checkIdentities(workers);
+    this.#others = Math.max(0, connectionsOf(counted) - ownConnections(this.#context));
+    return this.#others;
+  }
+
+  /** @returns the workers' statistics when both sides agree, or the last ones */
+  async check(when: string): Promise<Counted[]> {
+    const workers = await this.#agreement(when);
+    this.#counted = workers;
+    this.#noteServers(workers);
+    this.#checkStrangers(workers, when);
+    return workers;
+  }
+
+  async #agreement(when: string): Promise<Counted[]> {
+    const { control, adminUi, population, ledger, signal } = this.#context;
+    const ageMs = adminUi ? ADMIN_INTERVAL_MS : 0;
+    const beganMs = performance.now();
+    let steady = { held: population.connections(), sinceMs: beganMs };
+    for (;;) {
+      const workers = adminUi?.servers() ?? (await control.stats());
+      const counted = connectionsOf(workers) - this.#others - ownConnections(this.#context);
+      const held = population.connections();
+      const nowMs = performance.now();
+      // Without a ledger, the workers' count is the only one there is; without workers, the fleet's.
+      if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
+      // There is nothing more to say, and the wait delays the run.
+      if (this.#warnings.has('WORKERS_DISAGREE')) return workers;
+      if (held !== steady.held) steady = { held, sinceMs: nowMs };
+      if (nowMs - steady.sinceMs > AGREE_TIMEOUT_MS + ageMs) {
+        this.#disagreement(counted, held, when);
+        return workers;
+      }
+      // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
+      if (nowMs - beganMs > STEADY_TIMEOUT_MS + ageMs) return workers;
+      await delay(POLL_MS);
+    }
+  }
+
+  #disagreement(counted: number, held: number, when: string): void {
+    const { adminUi } = this.#context;
+    const who = adminUi
+      ? `the admin UI counts ${counted} connections on all servers`
+      : `the workers count ${counted} connections`;
+    const missing = adminUi
+      ? 'call instrument() of @socket.io/admin-ui in every server, with one adapter: it reaches no others'
+      : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
+    const fix = counted > held ? 'measure a server that nobody else uses' : missing;
+    this.#warnings.warn('WORKERS_DISAGREE', `${when}, ${who}, the generator ${held}`, fix);
+  }
+
+  #noteServers(servers: Counted[]): void {
+    const { adminUi, measurements, population } = this.#context;
+    if (!adminUi || population.connections() < this.#noted) return;
+    this.#noted = population.connections();
+    measurements.perServer = Object.fromEntries(servers.map(({ worker, connections }) => [worker, connections]));
+  }
+
+  /** Where the run has begun no connection since the last standstill, the workers have accepted none; others may have gone again. */
+  #checkStrangers(workers: Counted[], when: string): void {
+    const { started, toOpen, connected, away } = this.#context.link.status;
+    const before = this.#accepted;
+    const counts = workers.map(({ accepted }) => accepted).filter((count) => count !== undefined);
+    if (counts.length === 0 || counts.length < workers.length) return;
+    const count = counts.reduce((total, one) => total + one, 0);
+    const begun = JSON.stringify([started, toOpen, connected, away, ownConnections(this.#context)]);
+    this.#accepted = { count, begun };
+    const strangers = count - (before?.count ?? count);
+    // Those of an external engine, and those that come back, are not counted as begun.
+    const isKnown = this.#context.config.engineOptions?.reconnection === undefined && this.#context.ledger;
+    if (strangers <= 0 || before?.begun !== begun || !isKnown) return;
+    const message = `until ${when.replace(/^at /, '')}, the workers accepted ${strangers} connections that the generator did not make`;
+    this.#warnings.warn('WORKERS_DISAGREE', message, 'measure a server that nobody else uses');
+  }
+
+  #checkIdentities(workers: WorkerStats[]): void {
+    const alike = repeated(workers.map(processOf));
+    if (alike > 0) {
+      const message = `${alike} of ${workers.length} control URLs lead to the same process as another one`;
+      this.#warnings.warn('WORKER_REPEATED', message, 'give the control URL of every worker, and each once');
+    } else if (repeated(workers.map(({ worker }) => worker)) > 0) {
+      const names = workers.map(({ worker }) => worker).join(', ');
+      const fix = 'give each worker a name of its own: instrument(io, {worker})';
+      this.#warnings.warn('WORKER_REPEATED', `workers have the same name: ${names}`, fix);
+    }
+  }
+
+  /**
+   * Of each worker, against the connections whose joins name it: their sum can be right where joins name the wrong one.
+   * @param snapshots taken while nothing moved since the last standstill
+   */
+  checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
+    const { adminUi, measurements, signal } = this.#context;
+    const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
+    const all = snapshots.reduce((total, { connected }) => total + connected, 0);
+    const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
+    // Workers of which one is doubted cannot be compared one by one.
+    const isDoubted = this.#warnings.has('WORKERS_DISAGREE', 'WORKER_REPEATED', 'STATISTICS_STALE');
+    if (signal.aborted || adminUi || !isKnown || isDoubted) return;
+    // Whose connections those of the run itself, and of others, are is not always known.
+    const unknown = ownConnections(this.#context) + this.#others;
+    if (connectionsOf(this.#counted) - unknown !== all) return;
+    const wrong = this.#counted
+      .map(({ worker, connections }) => ({ worker, connections, named: ownValue(named, worker) ?? 0 }))
+      .filter(({ connections, named }) => connections < named || connections > named + unknown);
+    if (wrong.length === 0) return;
+    measurements.misnamed = true;
+    const said = wrong.map(
+      (one) => `${one.worker} counts ${one.connections} connections, joins name it for ${one.named}`,
+    );
+    const fix =
+      'let the server acknowledge `join_room` with the worker that holds the connection, named as in `instrument(io)`';
+    this.#warnings.warn('WORKERS_DISAGREE', `after the broadcasts, ${said.join('; ')}`, fix);
+  }
+}
+
+function repeated(values: string[]): number {
+  return values.length - new Set(values).size;
+}
