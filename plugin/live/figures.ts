@@ -136,9 +136,10 @@ export class LiveReader {
       });
   }
 
-  #host({ host, lost = null, clock }: GeneratorHost): LiveHost {
+  #host({ host, lost, clock }: GeneratorHost): LiveHost {
     const { connected, loopLateMs } = this.#context.link.statusOf(host);
-    return { name: host, lost, connections: connected, loopLateMs, clockBoundMs: clock ? clock.boundUs / 1000 : null };
+    const clockBoundMs = clock ? clock.boundUs / 1000 : null;
+    return { name: host, lost: lost ?? null, connections: connected, loopLateMs, clockBoundMs };
   }
 
   async #loops(): Promise<LiveLoop[]> {

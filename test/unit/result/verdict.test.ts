@@ -39,7 +39,7 @@ const clock = (changes: object) => ({
 /** It brought the whole load. */
 function ownHost({ connections }: Result, boundMs: number): Result['generators'][number] {
   const { opened, held } = connections;
-  return { ...generatorHost('a', { share: 1, boundMs }), connections: opened, held };
+  return { ...generatorHost('a', { share: 1, boundMs }), connections: opened, held: held ?? 0 };
 }
 
 function batch(result: Result) {
