@@ -61,6 +61,7 @@ function earlyResult(): Result {
     completionMs: null,
     intervals: null,
     slowFirst: null,
+    byConnections: [],
     sendDelayMs: null,
     sentinelMs: null,
     behindSentinelMs: null,
