@@ -4,8 +4,9 @@ import type { Measurements } from '../run/measurements.ts';
 
 type Clocks = Result['latency']['clocks'];
 
-/** Of each worker, at the times that were converted: those of the broadcasts. */
+/** Of each worker, at the times that were converted: those of the broadcasts. Empty before the first reading. */
 export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
+  if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
   const timesUs = sent.map(({ sentAtUs }) => sentAtUs);
   const firstUs = timesUs.length > 0 ? smallest(timesUs) : Number.POSITIVE_INFINITY;
   const lastUs = timesUs.length > 0 ? largest(timesUs) : Number.POSITIVE_INFINITY;

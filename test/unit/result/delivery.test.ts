@@ -104,6 +104,7 @@ describe('all broadcasts', () => {
     ] as const) {
       remote.add({ atUs: seconds * 1e6, offsetUs, uncertaintyUs });
     }
+    assert.deepEqual(latencyFigures(measurements({ clocks: [remote, same] })).clocks, [], 'not read so far');
     same.add({ atUs: 0, offsetUs: 5, uncertaintyUs: 3 });
     const at = (seconds: number) => ({ ...sent(1, 3), sentAtUs: seconds * 1e6 });
     const { clocks } = latencyFigures(
