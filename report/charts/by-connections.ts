@@ -15,8 +15,8 @@ export function latencyByConnections({ latency: { byConnections } }: Result): Ch
   const last = levels.at(-1)?.connections ?? 0;
   if (levels.length < 2) return null;
   const curves = [
-    { name: 'last receiver, median', color: COLORS.orange, key: 'completionMs' as const },
-    { name: 'every receiver, median', color: COLORS.blue, key: 'oneWayMs' as const },
+    { name: 'Last receiver, median', color: COLORS.orange, key: 'completionMs' as const },
+    { name: 'Every receiver, median', color: COLORS.blue, key: 'oneWayMs' as const },
   ].map(({ name, color, key }) => ({
     ...{ name, color, unit: 'ms' },
     points: levels.flatMap((level): [number, number][] => {
