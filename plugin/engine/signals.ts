@@ -10,10 +10,12 @@ export class Signals {
   /** Held virtual users can call back. */
   readonly finish = Promise.withResolvers<void>();
   readonly #releases = Array.from({ length: RELEASE_PARTS }, () => Promise.withResolvers<void>());
+  /** Virtual users so far. */
+  #holding = 0;
 
-  /** @param user number of a virtual user that holds @returns when its part is to leave */
-  released(user: number): Promise<void> {
-    const part = Math.floor(((user * GOLDEN_RATIO) % 1) * RELEASE_PARTS);
+  /** To be called once by each virtual user that holds. @returns when its part is to leave */
+  released(): Promise<void> {
+    const part = Math.floor(((this.#holding++ * GOLDEN_RATIO) % 1) * RELEASE_PARTS);
     return (this.#releases[part] as PromiseWithResolvers<void>).promise;
   }
 

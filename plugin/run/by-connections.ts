@@ -27,8 +27,8 @@ export async function measureByConnections(context: RunContext): Promise<void> {
     link.tell({ type: 'release', parts: part });
     await nobodyLeaves(context);
     if (signal.aborted) return;
-    // Of very few connections, a part can be empty.
-    if (population.connections() === connections) continue;
+    // Of very few connections, a part can be empty, or the last one.
+    if (population.connections() === connections || population.connections() === 0) continue;
     connections = population.connections();
     await measureLevel(context, connections, config.broadcasts.count + (part - 1) * count + 1);
   }

@@ -12,12 +12,11 @@ export const hold = defineStep({
   compile(_spec, { engine }) {
     const { tally, signals } = engine;
     const leave = () => void tally.holding--;
-    let holders = 0;
     return async (user) => {
       tally.holding++;
       // A virtual user that has lost its connection no longer counts as holding.
       user.session.onLost = leave;
-      await signals.released(holders++);
+      await signals.released();
       if (!user.session.dropped) leave();
       await user.session.close();
       await signals.finish.promise;
