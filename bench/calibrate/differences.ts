@@ -1,6 +1,6 @@
 /**
  * What `compare` sees: runs of a known server in turns, as `repeat A B` makes them, one side of which is slower and larger by a
- * known share; and equal runs, divided in two at random again and again, between which it must see nothing.
+ * known share; and equal runs, divided in two in every possible way, between which it must see nothing.
  */
 import type { Result } from '../../protocol/result/result.ts';
 import { type ComparedFigure, compare } from '../../report/compare/compare.ts';
@@ -11,8 +11,6 @@ import type { KnownServerConfig } from './known-server.ts';
 interface DifferencesSize extends ArtilleryRunSize {
   /** Runs of each side. */
   runs: number;
-  /** Comparisons of equal runs. */
-  alike: number;
 }
 
 type Server = Omit<KnownServerConfig, 'token'>;
@@ -28,9 +26,8 @@ const P99 = 'latency.oneWayMs.p99';
 const MEMORY = ['memory.perConnectionBytes.workerPss.slope', 'memory.perConnectionBytes.workerRss.slope'];
 const CPU_CONNECT = 'cpu.worker.rampSecondsPerThousandConnects';
 const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
-/** Of 20 comparisons that each hold with 95 %. */
-const MOST_FALSE = 1;
-const SEED = 17;
+/** A comparison holds with 95 %. */
+const MOST_FALSE_SHARE = 0.05;
 
 /** Takes a minute for each of 3 × `runs` + 1 runs. */
 export async function differences(size: DifferencesSize): Promise<Section> {
@@ -50,9 +47,9 @@ export async function differences(size: DifferencesSize): Promise<Section> {
     text:
       `${size.runs} runs of ${size.connections} connections on each side, in turns. The changed server delays copies by ` +
       `${100 * SLOWER} % more, keeps ${100 * LARGER} % more memory per connection, and takes ${100 * BUSIER} % more CPU per ` +
-      `connect and per message, of what a pilot run of the other took. Below, the ${2 * size.runs} equal runs are divided in two at ` +
-      `random ${size.alike} times; these comparisons share their runs. “Detectable” is what the comparison says that it would see.`,
-    rows: [...seen(sides.reference, sides.changed), ...falseDifferences([...reference, ...twin], size)],
+      `connect and per message, of what a pilot run of the other took. Below, the ${2 * size.runs} equal runs are divided in two in ` +
+      'every possible way. “Detectable” is what the comparison says that it would see.',
+    rows: [...seen(sides.reference, sides.changed), ...falseDifferences([...reference, ...twin])],
   };
 }
 
@@ -96,33 +93,34 @@ function detectable(what: string, figure: ComparedFigure | undefined): Compariso
   return [shown(`${what}: detectable, measured`, '%', (100 * difference.detectable) / mean, 100 * difference.share)];
 }
 
-function falseDifferences(equal: Result[], { runs, alike }: DifferencesSize): Comparison[] {
-  const random = generator(SEED);
-  const wrong = Array.from({ length: alike }, () => {
-    const shuffled = equal
-      .map((result) => ({ result, lot: random() }))
-      .sort((a, b) => a.lot - b.lot)
-      .map(({ result }) => result);
+function falseDifferences(equal: Result[]): Comparison[] {
+  const all = halvesOf(equal);
+  const wrong = all.filter(([some, others]) => {
     const { figures } = compare([
-      { name: 'some', results: shuffled.slice(0, runs) },
-      { name: 'others', results: shuffled.slice(runs) },
+      { name: 'some', results: some },
+      { name: 'others', results: others },
     ]);
     return figures.some(({ differences: [difference] }) => isDifferent(difference?.answer));
-  }).filter(Boolean).length;
-  return [atMost(`${alike} comparisons of equal runs: with a difference`, 'count', MOST_FALSE, wrong)];
+  }).length;
+  const most = Math.floor(MOST_FALSE_SHARE * all.length);
+  return [atMost(`${all.length} comparisons of equal runs: with a difference`, 'count', most, wrong)];
+}
+
+/** @returns each division of an even number of values into two halves, once */
+export function halvesOf<T>(values: T[]): [T[], T[]][] {
+  const chosen = (from: number, count: number): number[][] =>
+    count === 0
+      ? [[]]
+      : values.flatMap((_, first) =>
+          first < from ? [] : chosen(first + 1, count - 1).map((rest) => [first, ...rest]),
+        );
+  // The half with the first value names the division.
+  return chosen(1, values.length / 2 - 1).map((rest) => {
+    const half = new Set([0, ...rest]);
+    return [values.filter((_, index) => half.has(index)), values.filter((_, index) => !half.has(index))];
+  });
 }
 
 function isDifferent(answer: string | undefined): boolean {
   return answer === 'better' || answer === 'worse';
-}
-
-/** The same lots each time (mulberry32), so that a division that errs can be looked at. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

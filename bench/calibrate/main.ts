@@ -1,5 +1,5 @@
 /** `npm run calibrate`: servers with known true values, what the product measured, and the errors. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -71,7 +71,7 @@ const PARTS = {
   run: () =>
     wholeRun({ connections: 1000, broadcasts: 10, memoryBound: MEMORY_BOUND, latencyBound: SHARED_CORE_BOUND }),
   // A quarter of an hour.
-  differences: () => differences({ connections: 1000, broadcasts: 100, broadcastSeconds: 0.15, runs: 5, alike: 20 }),
+  differences: () => differences({ connections: 1000, broadcasts: 100, broadcastSeconds: 0.15, runs: 5 }),
 } satisfies Record<string, () => Promise<Section>>;
 type Part = keyof typeof PARTS;
 const names = Object.keys(PARTS) as Part[];
@@ -83,7 +83,8 @@ const ONCE: Part[] = ['differences'];
 
 const USAGE = `usage: npm run calibrate -- [options]
   --only <names>  of ${names.join(', ')}
-  --write         write docs/calibration.md, too`;
+  --write         write docs/calibration.md, too; with --only, these parts of it`;
+const PAGE = join('docs', 'calibration.md');
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'hdr-histogram-js'];
 
 try {
@@ -95,16 +96,17 @@ try {
 
 async function main(): Promise<void> {
   const { only, write } = parseOptions();
-  const calibration: Calibration = {
-    startedAt: new Date().toISOString(),
-    command: ['npm run calibrate', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' '),
-    machine: describeMachine(PACKAGES),
-    load: loadavg()[0] as number,
-    sections: [],
-  };
+  const machine = describeMachine(PACKAGES);
+  const calibration: Calibration = { machine, sections: [] };
+  const before = only.length < names.length && existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : undefined;
+  // A page of another machine is refused now, and not after half an hour.
+  if (write) markdown(calibration, before);
   for (const name of only) {
+    const load = loadavg()[0] as number;
     const { section, attempts } = await measured(name);
-    calibration.sections.push({ ...section, attempts });
+    const date = new Date().toISOString().slice(0, 10);
+    const commit = machine.gitCommit?.slice(0, 12) ?? 'unknown';
+    calibration.sections.push({ ...section, attempts, measured: { date, commit, load } });
     console.log(`${section.title}${attempts > 1 ? ` (attempt ${attempts})` : ''}`);
     console.log(`${table(TABLE_HEAD, section.rows.map(cells), '  ').join('\n')}\n`);
   }
@@ -115,9 +117,8 @@ async function main(): Promise<void> {
   console.log(missed.length === 0 ? `All ${bounds} bounds are kept.` : `Missed: ${missed.join('; ')}`);
   if (missed.length > 0) process.exitCode = 1;
   if (write) {
-    mkdirSync('docs', { recursive: true });
-    writeFileSync(join('docs', 'calibration.md'), markdown(calibration));
-    console.log('Written to docs/calibration.md');
+    writeFileSync(PAGE, markdown(calibration, before));
+    console.log(`Written to ${PAGE}`);
   }
 }
 

@@ -1,18 +1,33 @@
-/** The calibration as a page of the documentation. */
+/** The calibration as a page of the documentation. Parts can be measured again, each by itself. */
 import { decimals } from '../../report/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
 import { cells, type Section, TABLE_HEAD } from './comparison.ts';
 
 export interface Calibration {
-  startedAt: string;
-  command: string;
   machine: Machine;
-  /** Load average of the minute before. */
-  load: number;
-  sections: (Section & { attempts: number })[];
+  sections: (Section & { attempts: number; measured: Measured })[];
 }
 
-export function markdown({ startedAt, command, machine, load, sections }: Calibration): string {
+/** When a section was measured. */
+export interface Measured {
+  date: string;
+  commit: string;
+  /** Load average of the minute before. */
+  load: number;
+}
+
+/**
+ * @param before the page until now: its sections stay, unless they were measured again
+ * @throws Error if that page is of another machine
+ */
+export function markdown({ machine, sections }: Calibration, before: string | undefined): string {
+  const about = machineLines(machine).filter((line) => !line.startsWith('- Commit'));
+  const [head = '', ...kept] = before?.split(/^(?=## )/m) ?? [];
+  if (kept.length > 0 && !about.every((line) => head.includes(line))) {
+    throw new Error('the page is of another machine, or of other versions: measure all parts');
+  }
+  const again = new Map(sections.map((section) => [`## ${section.title}`, sectionLines(section).join('\n')]));
+  const all = kept.map((section) => take(again, section.slice(0, section.indexOf('\n'))) ?? section);
   return [
     '# Calibration',
     '',
@@ -20,26 +35,35 @@ export function markdown({ startedAt, command, machine, load, sections }: Calibr
     'the fleet and its ledger, the memory readings, the regression and the figures of the result document. The',
     '[method](./method.md) defines each figure.',
     '',
-    `This page was written by \`${command}\`. The command repeats all measurements and ends with exit code 1 if a`,
-    'bound is missed. A part that misses one is measured up to three times, because everything else that runs on the',
-    'machine affects its times.',
+    'This page was written by `npm run calibrate -- --write`, which ends with exit code 1 if a bound is missed. A part that',
+    'misses one is measured up to three times, because everything else that runs on the machine affects its times. Each',
+    'section says when it was measured: `--only` repeats a part.',
     '',
-    ...machineLines(machine),
-    `- Date: ${startedAt.slice(0, 10)}; load average before: ${decimals(load, 2)}`,
+    ...about,
     '',
-    ...sections.flatMap(sectionLines),
+    `${[...all, ...again.values()].join('').trimEnd()}\n`,
   ].join('\n');
 }
 
-function sectionLines({ title, text, rows, attempts }: Calibration['sections'][number]): string[] {
+function take(sections: Map<string, string>, title: string): string | undefined {
+  const found = sections.get(title);
+  sections.delete(title);
+  return found;
+}
+
+function sectionLines({ title, text, rows, attempts, measured }: Calibration['sections'][number]): string[] {
+  const { date, commit, load } = measured;
   return [
     `## ${title}`,
     '',
-    attempts > 1 ? `${text} (Attempt ${attempts}.)` : text,
+    text,
     '',
     `| ${TABLE_HEAD.join(' | ')} |`,
     '| :-- | --: | --: | --: | :-- | :-- |',
     ...rows.map((row) => `| ${cells(row).join(' | ')} |`),
+    '',
+    `Measured on ${date} at commit ${commit}${attempts > 1 ? `, attempt ${attempts}` : ''}; load average before: ${decimals(load, 2)}.`,
+    '',
     '',
   ];
 }

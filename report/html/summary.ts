@@ -56,9 +56,12 @@ function sentence(text: string): string {
 
 interface Tile {
   name: Html;
+  /** Null if there is none that can be stated. */
   value: string | null;
   unit: string;
   more: HtmlValue;
+  /** In place of the value. */
+  without?: string;
 }
 
 /** Null for a run that cannot be trusted. */
@@ -68,8 +71,8 @@ export function headline(result: Result): Html | null {
     ? [held(result), leftBehind(result)]
     : [held(result), fault(result) ?? perConnection(result), completion(result), coverage(result)];
   return html`<dl class="headline">${tiles.map(
-    ({ name, value, unit, more }) => html`<div><dt>${name}</dt>
-<dd class="value">${value ?? html`<span class="unit">${NOT_MEASURED}</span>`} ${value !== null && html`<span class="unit">${unit}</span>`}</dd>
+    ({ name, value, unit, more, without = NOT_MEASURED }) => html`<div><dt>${name}</dt>
+<dd class="value">${value ?? html`<span class="unit">${without}</span>`} ${value !== null && html`<span class="unit">${unit}</span>`}</dd>
 <dd class="more">${more}</dd></div>
 `,
   )}</dl>`;
@@ -131,7 +134,9 @@ function perConnection(result: Result): Tile {
     return { name, value: null, unit: '', more: why };
   }
   const title = layerTitle(result, layer);
-  if (line.doubt !== undefined) return { name, value: null, unit: '', more: `${title}: ${DOUBT_TEXTS[line.doubt]}` };
+  if (line.doubt !== undefined) {
+    return { name, value: null, unit: '', more: `${title}: ${DOUBT_TEXTS[line.doubt]}`, without: 'no figure' };
+  }
   const needed = memory.inService?.perConnectionBytes[layer];
   if (!memory.collected) {
     const { slope } = memory.inService?.perConnectionBytes[layer] ?? line;

@@ -120,7 +120,7 @@ describe('renderHtml', () => {
     result.capacity.memoryLimited = null;
     const text = textOf(renderHtml(result));
     const reason = 'growth at an unchanged number of connections';
-    assert.match(headline(text), new RegExp(`not measured\\s+Workers PSS: ${reason}`));
+    assert.match(headline(text), new RegExp(`no figure\\s+Workers PSS: ${reason}`));
     assert.match(text, new RegExp(`Fit into the memory budget\\s+–\\s+the workers’ memory: ${reason}`));
     assert.match(text, new RegExp(`Not to be quoted: Workers PSS: ${reason}`));
   });
