@@ -1,9 +1,16 @@
 /** How many connections a run held. */
 import type { Result } from '../protocol/result/result.ts';
+import { counted } from './format.ts';
 
 /** @returns those alive through the broadcasts; the peak where nobody was to stay, or nobody counts */
 export function heldOf({ held, peak }: Result['connections']): number {
   return held ?? peak;
+}
+
+/** @returns `1,000 connections held`, or `at most 150 connections at the same time` where users leave, or nobody counts who stays */
+export function heldText(connections: Result['connections']): string {
+  const text = counted(heldOf(connections), 'connection');
+  return connections.held === null ? `at most ${text} at the same time` : `${text} held`;
 }
 
 /** @returns from the end of the last ramp until the run released them; null where nobody counts who stays */

@@ -29,9 +29,13 @@ export function ownEvent(plan: OwnEventPlan): CountedEvent {
   };
 }
 
-/** @returns undefined for anything but a string or a number */
+/**
+ * @returns undefined for anything but a string or a number, and for a whole number above 2^53: JavaScript rounds it, so that
+ * two broadcasts would have one id
+ */
 export function idOf(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number')
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
   return typeof value === 'string' && value.length <= MAX_ID_LENGTH ? value : undefined;
 }
 

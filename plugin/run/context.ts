@@ -56,6 +56,8 @@ export interface RunContext {
   deployment(): Promise<Record<string, string>>;
   /** As `Target.openFiles`. */
   openFiles(): Promise<number | undefined>;
+  /** As `Target.connections`. */
+  connections(): Promise<number | undefined>;
   /** If it is one of ours. */
   stack: Target['stack'];
   /** The adapter's Redis, if the run knows it. */

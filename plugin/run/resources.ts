@@ -130,10 +130,21 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   closers.add(() => sampler.close());
   const deployment = () => identify(target, control, redis, metrics, observers);
   const openFiles = () => target.openFiles();
+  const connections = () => target.connections();
   signal.throwIfAborted();
   const holds = ledger || config.external;
   const receivers = { probe, sentinel, publishers, adminUi };
-  const parts = { connection, population, redis, metrics, observers, deployment, openFiles, stack: target.stack };
+  const parts = {
+    connection,
+    population,
+    redis,
+    metrics,
+    observers,
+    deployment,
+    openFiles,
+    connections,
+    stack: target.stack,
+  };
   const resources = new ResourceWindows(() => control.resources());
   const measuring = { link, control, sampler, resources, ...receivers, ...parts };
   return { context: { config, measurements, record, ...measuring, ledger, clocks, holds, signal }, target, workers };

@@ -7,7 +7,7 @@ import { isLoopback } from '../../protocol/loopback.ts';
 import { partsReplacedBy, whyNot } from '../../server/stack/fault.ts';
 import { listens } from '../../server/stack/ports.ts';
 import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../server/stack/stack.ts';
-import { type LayerPids, ServerProcesses } from '../samplers/index.ts';
+import { connectionsTo, type LayerPids, ServerProcesses } from '../samplers/index.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 
@@ -23,6 +23,8 @@ export interface Target {
   identities(): Record<string, string>;
   /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
   openFiles(): Promise<number | undefined>;
+  /** Connections to its port on this machine, whoever made them, where only that tells of others; undefined if unknown. */
+  connections(): Promise<number | undefined>;
   /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
   stack: FaultyStack | undefined;
   /** The processes of the workers are known to run on this machine; otherwise only they themselves can tell. */
@@ -114,6 +116,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     },
     identities: () => stack.identities(),
     openFiles: async () => undefined,
+    connections: async () => undefined,
     stack: {
       fault: (fault) => stack.fault(fault),
       restarts: () => stack.restarts(),
@@ -153,10 +156,17 @@ function ownServer({ target: url, control, redisUrl, workerSources: sources }: S
     }),
     identities: (): Record<string, string> => (processes ? { "the server's processes": processes.identity() } : {}),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
+    connections: async () =>
+      control || !processes || !isLoopback(new URL(url).hostname) ? undefined : connectionsTo(portOf(url)),
     stack: undefined,
     isHere: processes !== undefined,
     close: async () => {},
   };
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port) || (/^(https|wss):$/.test(protocol) ? 443 : 80);
 }
 
 /** Not a reason of the verdict: no figure depends on it. */

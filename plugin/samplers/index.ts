@@ -1,3 +1,4 @@
+export { connectionsTo } from './connections-to.ts';
 export { CpuTime } from './cpu-time.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';

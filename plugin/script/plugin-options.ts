@@ -77,7 +77,7 @@ export const optionsSchema = z.strictObject({
    * the run starts a stack for its duration; a running stack is found by its state file.
    */
   control: z
-    .strictObject({ urls: z.array(z.url()).min(1), token: z.string().min(16), tls: tlsSchema.optional() })
+    .strictObject({ urls: z.array(z.url()).min(1), token: z.string().min(16).optional(), tls: tlsSchema.optional() })
     .optional(),
   /** On hosts of a proxy or Redis: `npx socketio-capacity observe`, with the token of `control`. */
   observers: z.array(observerSchema).min(1).optional(),

@@ -4,7 +4,7 @@ import { absentHeadline } from '../absent.ts';
 import { messageHeadline } from '../client-messages.ts';
 import { faultHeadline } from '../fault-text.ts';
 import { counted, integer, percentOf, spaced } from '../format.ts';
-import { heldOf, heldSeconds, missesSome } from '../held.ts';
+import { heldSeconds, heldText, missesSome } from '../held.ts';
 import { oneWayTail } from '../latency-notes.ts';
 import { memoryHeadline } from '../memory-text.ts';
 import { comesAndGoes, overTimeHeadline } from '../over-time-text.ts';
@@ -48,15 +48,16 @@ function heldPart(result: Result): string {
   const ofClients = clients === null ? '' : ` (${clients})`;
   const passing = comesAndGoes(result);
   if (passing !== null) return passing + by + ofClients;
-  const held = `${counted(heldOf(result.connections), 'connection')} held${by}`;
+  const held = heldText(result.connections) + by;
   const seconds = result.absent.delivery === undefined ? null : heldSeconds(result);
   return (seconds === null ? held : `${held} for ${integer(seconds)} s`) + ofClients;
 }
 
-function deliveryPart({ delivery }: Result): string | null {
+function deliveryPart({ delivery, connections }: Result): string | null {
   if (!delivery || delivery.broadcasts === 0) return null;
   const { broadcasts, expected, received } = delivery;
-  const everybody = missesSome(delivery) ? 'everybody still connected' : 'everybody';
+  const someHadLeft = missesSome(delivery) || connections.held === null;
+  const everybody = someHadLeft ? 'everybody still connected' : 'everybody';
   const complete = delivery.batches
     .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
     .reduce((sum, batch) => sum + batch.broadcasts, 0);

@@ -44,7 +44,7 @@ function connections(result: Result): string {
   const { connections: made } = result;
   const { failed, failures, lost, skipped, retries, achievedRatePerSec, configuredRatePerSec, perWorker } = made;
   const count =
-    result.verdict.status === 'INVALID'
+    result.verdict.status === 'INVALID' || made.held === null
       ? `${integer(made.peak)} of ${integer(made.target)} at the peak`
       : `${integer(heldOf(made))} of ${integer(made.target)} held`;
   const gone = Object.values(lost).reduce((total, count) => total + count, 0);

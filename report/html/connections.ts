@@ -7,7 +7,6 @@ import { connectionsOverTime } from '../charts/over-time.ts';
 import { COLORS } from '../charts/palette.ts';
 import { workersOverTime } from '../charts/workers.ts';
 import { decimals, integer, percentOf } from '../format.ts';
-import { heldOf } from '../held.ts';
 import { reconnectionNote } from '../reconnection.ts';
 import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
@@ -42,7 +41,7 @@ ${behind(
       ...(made.compression?.asked
         ? [[term('compression', 'Compressed'), integer(made.compression.granted), 'connections']]
         : []),
-      [term('connections'), integer(heldOf(made)), 'connections'],
+      [term('connections'), measured(made.held, integer), 'connections'],
       ['Peak', integer(made.peak), 'connections'],
       ['Failed', integer(made.failed), 'virtual users, including their additional connections'],
       ['Skipped', integer(made.skipped), 'arrivals beyond maxVusers'],

@@ -88,7 +88,8 @@ function held(result: Result): Tile {
   const at = rate === null ? '' : `, made at ${decimals(rate, 0)} per second`;
   const server = serverName(result);
   const by = `${server === null ? '' : `, by ${server}`}${clients === null ? '' : `; ${clients}`}`;
-  return { name: term('connections'), value: integer(count), unit: '', more: of + at + by };
+  const name = connections.held === null ? term('connections', 'Connections at the peak') : term('connections');
+  return { name, value: integer(count), unit: '', more: of + at + by };
 }
 
 function fault({ fault: found }: Result): Tile | null {

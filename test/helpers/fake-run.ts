@@ -80,6 +80,7 @@ export class FakeRun {
       observers: undefined,
       redis: undefined,
       openFiles: async () => undefined,
+      connections: async () => undefined,
       stack: undefined,
       deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,

@@ -29,6 +29,7 @@ export function* connectionProblems(measurements: Measurements, result: Measured
     };
   }
   if (sum(Object.values(lost)) > lostAsPlanned(result)) yield lostConnections(result, lost);
+  yield* lostNamespaces(result, failures, lost);
   yield* cameBack(result);
   yield* missing(measurements, connections);
   yield* accounts(measurements);
@@ -89,6 +90,23 @@ function lostConnections(result: Measured, lost: Record<string, number>): Reason
     code: 'CONNECTIONS_LOST',
     message: `${sum(Object.values(lost))} of ${opened} opened connections were lost${planned}: ${listed(lost)}${left}${when}`,
     fix: 'see the logs of the workers and of the proxy at that time',
+  };
+}
+
+/** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
+function* lostNamespaces(
+  { fault }: Measured,
+  failures: Record<string, number>,
+  lost: Record<string, number>,
+): Generator<Reason> {
+  const gone = Object.fromEntries(Object.entries(failures).filter(([cause]) => cause.startsWith(LOST)));
+  const more = sum(Object.values(gone)) - sum(Object.values(lost));
+  // What a planned fault costs is in its own account.
+  if (more <= 0 || fault) return;
+  yield {
+    code: 'CONNECTIONS_LOST',
+    message: `${more} virtual users lost a namespace, while their connections stayed: ${listed(gone)}`,
+    fix: 'see the log of the workers: the server disconnects these sockets',
   };
 }
 

@@ -8,6 +8,7 @@ import type { EngineSnapshot } from '../link.ts';
 import { DeploymentParts } from './deployment-parts.ts';
 import { MetricsPages } from './metrics-pages.ts';
 import { OpenFiles } from './open-files.ts';
+import { OtherClients } from './other-clients.ts';
 import { StatisticsAge } from './statistics-age.ts';
 import { WarningsOnce } from './warnings.ts';
 import { WorkerCounts } from './worker-counts.ts';
@@ -18,6 +19,7 @@ export class Checkpoints {
   readonly #counts: WorkerCounts;
   readonly #age: StatisticsAge;
   readonly #files: OpenFiles;
+  readonly #others: OtherClients;
   readonly #metrics: MetricsPages;
   readonly #deployment: DeploymentParts;
 
@@ -28,6 +30,7 @@ export class Checkpoints {
     this.#counts = new WorkerCounts(context, warnings);
     this.#age = new StatisticsAge(context, warnings);
     this.#files = new OpenFiles(context, warnings);
+    this.#others = new OtherClients(context, warnings);
     this.#metrics = new MetricsPages(context, warnings);
     this.#deployment = new DeploymentParts(context, warnings);
   }
@@ -40,7 +43,7 @@ export class Checkpoints {
     this.#age.begin(counted);
     await this.#deployment.begin();
     await this.#files.begin();
-    const others = this.#counts.begin(workers, counted);
+    const others = Math.max(this.#counts.begin(workers, counted), await this.#others.begin());
     await this.#metrics.begin();
     return { workers, others };
   }
@@ -51,6 +54,7 @@ export class Checkpoints {
     const workers = await this.#counts.check(when);
     this.#age.check(workers, when);
     await this.#files.check(when);
+    await this.#others.check(when);
     await this.#metrics.check(when);
     this.#checkObservers(when);
     await this.checkDeployment(when);

@@ -174,7 +174,7 @@ function idNotShared(event: string, path: string, single: Seen[], connections: n
 export function pathUnmatched(event: string, path: string, example: string): CapacityError {
   return new CapacityError(
     'DELIVERY_PATH_UNMATCHED',
-    `\`${event}\` arrives without a string or a number at ${path}: ${example}`,
-    'correct the path in `delivery`: $.0 is the first argument after the name of the event',
+    `\`${event}\` arrives without a string, or a number up to 2^53, at ${path}: ${example}`,
+    'correct the path in `delivery`: $.0 is the first argument after the name of the event; let the server send longer numbers as strings, because JavaScript rounds them',
   );
 }

@@ -23,6 +23,8 @@ it('a headline of a scenario in which nobody stays counts the peak', () => {
   Object.assign(result.connections, { peak: 5000, held: null });
   Object.assign(result.delivery ?? {}, { coverageOfTarget: null });
   const text = renderConsole(result, PLAIN);
-  assert.match(text, /5,000 connections held/);
-  assert.doesNotMatch(text, /Coverage of target|still connected/);
+  assert.match(text, /at most 5,000 connections at the same time .*reached everybody still connected/s);
+  assert.match(text, /5,000 of 5,000 at the peak/);
+  assert.doesNotMatch(text, /Coverage of target|\bheld\b/);
+  assert.match(renderHtml(result), /Connections at the peak/);
 });

@@ -59,6 +59,14 @@ it('connections whose time of opening nobody has, or that no host had, are a bug
 });
 
 describe('connections that are lost', () => {
+  it('as namespaces of connections that stay, are in the verdict and held', () => {
+    const failures = { disconnected_io_server_disconnect: 75 };
+    const { connections, codes, messages } = evaluated({}, failures);
+    assert.deepEqual([connections.held, connections.lost], [600, {}]);
+    assert.deepEqual(codes, ['CONNECTIONS_LOST']);
+    assert.match(messages[0] ?? '', /^75 virtual users lost a namespace, while their connections stayed/);
+  });
+
   it('while idle, with a proxy worker, are in the verdict and not held', () => {
     const lost = { 'transport close': 300, 'ping timeout': 6 };
     const failures = { disconnected_transport_close: 300, disconnected_ping_timeout: 6 };

@@ -129,6 +129,34 @@ describe('the workers and the generator', () => {
     assert.deepEqual(run.codes, []);
   });
 
+  it('disagree where others use the port of the server, too', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    // A connection to a page of metrics, and the probe's; then as many of others as of the run.
+    run.context.connections = async () => 2 + 2 * run.status.connected;
+    await conducted.whole();
+    assert.deepEqual(run.codes, ['WORKERS_DISAGREE']);
+    assert.deepEqual(messages(conducted), [
+      'at 10 connections, the target had 10 connections beside the 10 of the generator',
+    ]);
+  });
+
+  it('agree where a few others use the port', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.context.connections = async () => run.status.connected + (run.status.connected > 0 ? 5 : 0);
+    await conducted.whole();
+    assert.deepEqual(run.codes, []);
+  });
+
+  it('agree where others used the port before the load already, which is said by itself', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    run.context.connections = async () => run.status.connected + 40;
+    await conducted.whole();
+    assert.deepEqual(run.codes, ['BASELINE_NOT_EMPTY']);
+  });
+
   it('are not compared while connections come and go', async (t) => {
     const conducted = new ConductedRun(t);
     const { run, time } = conducted;

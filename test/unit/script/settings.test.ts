@@ -145,6 +145,10 @@ describe('settings of the hook', () => {
     const control = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
     const token = 'b'.repeat(16);
     assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_TOKEN: token }).control, { ...control, token, tls: {} });
+    const { token: _, ...withoutToken } = control;
+    const given = hookConfig({ control: withoutToken }, {}, { CAPACITY_TOKEN: token }).control;
+    assert.deepEqual(given, { ...control, token, tls: {} });
+    assert.throws(() => hookConfig({ control: withoutToken }), /CAPACITY_TOKEN: required for control/);
     const urls = ['http://10.0.0.2:1', 'http://10.0.0.2:2'];
     assert.deepEqual(hookConfig({ control }, {}, { CAPACITY_CONTROL: urls.join() }).control, {
       ...control,

@@ -1,0 +1,58 @@
+/**
+ * Of a server whose workers count nothing for the run: those who use its port on this machine are the run, and nobody else.
+ * Memory and CPU of other people's connections would be taken for those of the run's.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunContext } from '../context.ts';
+import { ownConnections } from './counted.ts';
+import type { WarningsOnce } from './warnings.ts';
+
+/** A connection that has just ended can be listed a little longer. */
+const AGREE_TIMEOUT_MS = 3000;
+const POLL_MS = 200;
+/** Of the run's connections: a page of metrics on the same port, or a health check. */
+const ALLOWED = { least: 5, share: 0.01 };
+
+export class OtherClients {
+  readonly #context: RunContext;
+  readonly #warnings: WarningsOnce;
+  /** Those of others before the load, such as the connections of another program to the same port. */
+  #before: number | undefined;
+
+  constructor(context: RunContext, warnings: WarningsOnce) {
+    this.#context = context;
+    this.#warnings = warnings;
+  }
+
+  /** @returns how many are not the run's own, if they are more than a few */
+  async begin(): Promise<number> {
+    this.#before = await this.#others();
+    return this.#before !== undefined && this.#before > ALLOWED.least ? this.#before : 0;
+  }
+
+  async check(when: string): Promise<void> {
+    const { population, measurements, signal } = this.#context;
+    // Clients that poll have any number of connections at a time.
+    if (this.#before === undefined || measurements.transports !== 'websocket') return;
+    const deadlineMs = performance.now() + AGREE_TIMEOUT_MS;
+    for (;;) {
+      const others = await this.#others();
+      const held = population.connections();
+      if (others === undefined || signal.aborted || this.#warnings.has('WORKERS_DISAGREE')) return;
+      const more = others - this.#before;
+      if (more <= Math.max(ALLOWED.least, ALLOWED.share * held)) return;
+      if (performance.now() > deadlineMs) {
+        const message = `${when}, the target had ${more} connections beside the ${held} of the generator`;
+        this.#warnings.warn('WORKERS_DISAGREE', message, 'measure a server that nobody else uses');
+        return;
+      }
+      await delay(POLL_MS);
+    }
+  }
+
+  /** @returns connections that are not the run's own */
+  async #others(): Promise<number | undefined> {
+    const all = await this.#context.connections();
+    return all === undefined ? undefined : all - this.#context.population.connections() - ownConnections(this.#context);
+  }
+}
