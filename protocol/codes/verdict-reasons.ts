@@ -93,7 +93,10 @@ export const VERDICT_REASONS = {
     meaning: 'a worker of Artillery did not answer, so what it counted is not known',
   },
   CONNECTIONS_DROPPED: { invalidates: false, meaning: 'open connections dropped, and came back' },
-  CONNECTIONS_LOST: { invalidates: false, meaning: 'open connections, or namespaces of them, ended before the run released them' },
+  CONNECTIONS_LOST: {
+    invalidates: false,
+    meaning: 'open connections, or namespaces of them, ended before the run released them',
+  },
   NOT_UPGRADED: {
     invalidates: false,
     meaning: 'connections that begin with polling did not upgrade to WebSocket',
