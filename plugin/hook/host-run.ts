@@ -25,6 +25,14 @@ const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-ca
 /** Only the conductor speaks with the workers' control ports. */
 const NO_TOKEN = 'only-the-conductor-needs-it';
 
+interface HostRunOptions {
+  /** Join line. */
+  conductor: string;
+  share: Share;
+  /** How long the conductor may be away. */
+  silentAfterMs?: number;
+}
+
 export class HostRun {
   readonly #agent: Agent;
   /** The conductor wants the end, and needs no farewell. */
@@ -32,7 +40,7 @@ export class HostRun {
   #exitCode: number | undefined;
 
   /** @throws CapacityError for invalid settings, with nothing left open */
-  constructor(script: Script, events: ArtilleryEvents, { conductor, share }: { conductor: string; share: Share }) {
+  constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
     const join = parseJoinLine(conductor);
     if (!join) throw noJoinLine();
@@ -57,6 +65,7 @@ export class HostRun {
       carrier: openThreadCarrier(artillery().testRunId),
       admit: () => requireFit(config, log),
       onEnd: (exitCode, why) => this.#end(exitCode, why),
+      ...(silentAfterMs !== undefined && { silentAfterMs }),
     });
     this.#listen(events);
     const { host, port } = join;

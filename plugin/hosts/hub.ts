@@ -15,12 +15,11 @@ import {
   type HubMessage,
   helloSchema,
   type MachineRow,
+  SILENT_AFTER_MS,
 } from './messages.ts';
 import { StandIn } from './stand-in.ts';
 import { Stream, type StreamSocket } from './stream.ts';
 
-/** After this, a host that does not answer is gone, and so are its connections. */
-const LOST_AFTER_MS = 30_000;
 const AGENT_LOST = 'agent lost';
 
 /** A generator host. */
@@ -78,7 +77,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #ending = false;
   #isOpen = true;
 
-  constructor(listener: Listener, expected: Expected, events: HubEvents, lostAfterMs = LOST_AFTER_MS) {
+  constructor(listener: Listener, expected: Expected, events: HubEvents, lostAfterMs = SILENT_AFTER_MS) {
     this.#expected = expected;
     this.#events = events;
     this.#lostAfterMs = lostAfterMs;

@@ -9,6 +9,12 @@ import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
 
 export const AGENT_NAMESPACE = '/agent';
 
+/**
+ * How long the connection between a host and its conductor may be away. Both sides give up after the same time: nobody would
+ * release the host's connections, and the conductor counts them as lost.
+ */
+export const SILENT_AFTER_MS = 30_000;
+
 export const helloSchema = z.object({
   /** Host name. */
   host: z.string().min(1),

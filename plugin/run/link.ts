@@ -24,6 +24,15 @@ export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 /** A ledger row, and which host it is of, if there are several. */
 export type HostedRow = FrozenBroadcast & { host?: string };
 
+interface LinkOptions {
+  /** How long to wait for an engine's answer. */
+  replyTimeoutMs?: number;
+  /** How many there are, if the carrier leads to other hosts. */
+  hosts?: number;
+  /** And how long each may be away: it answers when it is back, or somebody answers for it when it is lost. */
+  awayMs?: number;
+}
+
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
 /** An engine that does not answer for this long counts as dead: its worker thread may have crashed. */
@@ -57,6 +66,7 @@ export class EngineLink {
   readonly silentHosts = new Set<string>();
   readonly #carrier: Carrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
+  readonly #awayMs: number;
   readonly #hosts: number | undefined;
   readonly #ready = Promise.withResolvers<void>();
   /** Arrivals may begin. */
@@ -65,16 +75,13 @@ export class EngineLink {
   readonly #waiting = new Map<number, { engines: Set<string>; replies: Reply[]; done: () => void }>();
   #nextRequest = 1;
 
-  /**
-   * @param carrier closed by `close()`
-   * @param replyTimeoutMs how long to wait for an engine's answer
-   * @param hosts how many there are, if the carrier leads to other hosts
-   */
+  /** @param carrier closed by `close()` */
   constructor(
     carrier: Carrier<RunMessage, EngineMessage>,
-    { replyTimeoutMs = REPLY_TIMEOUT_MS, hosts }: { replyTimeoutMs?: number; hosts?: number } = {},
+    { replyTimeoutMs = REPLY_TIMEOUT_MS, hosts, awayMs = 0 }: LinkOptions = {},
   ) {
     this.#replyTimeoutMs = replyTimeoutMs;
+    this.#awayMs = awayMs;
     this.#hosts = hosts;
     // Nobody awaits it if the start fails earlier.
     this.#ready.promise.catch(() => {});
@@ -164,14 +171,14 @@ export class EngineLink {
     await this.#ask((requestId) => ({ type: 'fault', requestId, order }));
   }
 
-  /** Asks the engines to close everything they hold. Idempotent. */
+  /** Asks the engines to close everything they hold; a host that is away does so by itself. Idempotent. */
   async close(): Promise<void> {
-    await this.#ask((requestId) => ({ type: 'close', requestId }));
+    await this.#ask((requestId) => ({ type: 'close', requestId }), this.#replyTimeoutMs);
     this.#carrier.close();
     this.#statuses.clear();
   }
 
-  #ask(message: (requestId: number) => RunMessage): Promise<Reply[]> {
+  #ask(message: (requestId: number) => RunMessage, timeoutMs = this.#replyTimeoutMs + this.#awayMs): Promise<Reply[]> {
     const engines = new Set(this.#statuses.keys());
     const requestId = this.#nextRequest++;
     if (engines.size === 0) return Promise.resolve([]);
@@ -180,7 +187,7 @@ export class EngineLink {
         this.unanswered += waiting.engines.size;
         if (this.#hosts !== undefined) for (const engine of waiting.engines) this.silentHosts.add(hostOf(engine));
         waiting.done();
-      }, this.#replyTimeoutMs);
+      }, timeoutMs);
       const waiting = {
         engines,
         replies: [] as Reply[],
