@@ -404,6 +404,8 @@ export interface FrozenBroadcast {
   /** Latency of the first and of the last receiver. */
   firstUs: number;
   lastUs: number;
+  /** Of a host that is gone: `expected` is the most that it can have been. */
+  assumed?: true;
   /** Nobody knows when it was sent: there are no latencies. */
   untimed?: true;
   /** Nobody knows the worker of some receivers, or of the publisher: `local` and `cross` are right only together. */
