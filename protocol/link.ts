@@ -21,7 +21,7 @@ type InstantUs = number;
 
 /** Run to all engines. */
 export type RunMessage =
-  /** The target is up and the baseline is taken: arrivals may begin; on several hosts, at that time. */
+  /** The target is up and the baseline is taken: arrivals may begin; on several hosts, all at that time. */
   | { type: 'start'; atUs?: InstantUs }
   | { type: 'warm-up'; requestId: number; order: WarmUpOrder }
   | { type: 'snapshot'; requestId: number }
@@ -43,7 +43,10 @@ export type RunMessage =
 export type EngineMessage = { from: EngineIdentity } & EngineReport;
 
 export type EngineReport =
-  | { type: 'ready' }
+  /** `engines`: how many there will be on this host, of which this is one. */
+  | { type: 'ready'; engines: number }
+  /** Arrivals count from then on; on several hosts, that is when the run had them start. */
+  | { type: 'began'; beganAtUs: InstantUs }
   | { type: 'status'; status: FleetStatus }
   /** All short connections have left; `failure` is the message of the first that failed. */
   | { type: 'warmed'; requestId: number; failure: string | undefined }

@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import { availableParallelism, hostname } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { openThreadCarrier } from '../../protocol/carrier.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { thisHost } from '../../protocol/host.ts';
@@ -92,8 +91,8 @@ export class HostRun {
 
   #listen(events: ArtilleryEvents): void {
     const agent = this.#agent;
-    events.on('phaseStarted', ({ index }) => agent.phase(index, 'started', monotonicUs()));
-    events.on('phaseCompleted', ({ index }) => agent.phase(index, 'completed', monotonicUs()));
+    events.on('phaseStarted', ({ index }) => agent.phase(index, 'started'));
+    events.on('phaseCompleted', ({ index }) => agent.phase(index, 'completed'));
     events.on('stats', ({ counters }) => {
       agent.skippedUsers += counters['vusers.skipped'] ?? 0;
     });

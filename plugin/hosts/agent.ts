@@ -84,8 +84,8 @@ export class Agent {
     this.#send({ type: 'fits' });
   }
 
-  phase(index: number, stage: 'started' | 'completed', happenedAtUs: number): void {
-    this.#send({ type: 'phase', index, stage, happenedAtUs });
+  phase(index: number, stage: 'started' | 'completed'): void {
+    this.#send({ type: 'phase', index, stage });
   }
 
   /** Artillery is about to end. Resolves when the conductor knows, or has been away for too long: its run would wait for this host. */

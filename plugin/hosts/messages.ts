@@ -57,7 +57,7 @@ export type AgentMessage =
   /** The doctor has passed this host for its share, and its clock is known. */
   | { type: 'fits' }
   | { type: 'refused'; code: ErrorCode; message: string; fix: string }
-  | { type: 'phase'; index: number; stage: 'started' | 'completed'; happenedAtUs: number }
+  | { type: 'phase'; index: number; stage: 'started' | 'completed' }
   | { type: 'machine'; row: MachineRow }
   /** Artillery is about to end here: its virtual users have left, or somebody has stopped it. */
   | { type: 'bye'; stopped: boolean; skippedUsers: number };

@@ -37,10 +37,10 @@ type Reply = Extract<EngineMessage, { requestId: number }>;
 
 /** An engine that does not answer for this long counts as dead: its worker thread may have crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
-/** Starting the fleet's processes takes a second or two. */
+/** For each engine: starting the processes of its fleet takes a second or two, and Artillery prepares one after the other. */
 const READY_TIMEOUT_MS = 60_000;
-/** For the start to have reached all hosts when its time has come. */
-const START_LEAD_US = 500_000;
+/** For the start to have reached all hosts, and Artillery there to let its workers run, one each 50 ms. */
+const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 
 /** Of an engine that has not reported. */
 export const NO_STATUS: FleetStatus = {
@@ -69,6 +69,9 @@ export class EngineLink {
   readonly #awayMs: number;
   readonly #hosts: number | undefined;
   readonly #ready = Promise.withResolvers<void>();
+  #readyTimer: NodeJS.Timeout | undefined;
+  /** Engines that there are to be, by host. */
+  readonly #engines = new Map<string, number>();
   /** Arrivals may begin. */
   #started = false;
   readonly #statuses = new Map<string, FleetStatus>();
@@ -99,15 +102,21 @@ export class EngineLink {
   }
 
   /**
-   * Waits for the first engine, of each host if there are several.
+   * Waits for all engines, of each host if there are several.
    * @throws CapacityError ENGINE_MISSING, or the signal's reason
    */
   async ready(signal: AbortSignal): Promise<void> {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]);
-    deadline.addEventListener('abort', () => this.#ready.reject(signal.aborted ? signal.reason : engineMissing()), {
-      once: true,
-    });
-    await this.#ready.promise;
+    const onAbort = () => this.#ready.reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#readyTimer = setTimeout(() => this.#ready.reject(engineMissing()), READY_TIMEOUT_MS);
+    try {
+      await this.#ready.promise;
+    } finally {
+      clearTimeout(this.#readyTimer);
+      this.#readyTimer = undefined;
+      signal.removeEventListener('abort', onAbort);
+    }
   }
 
   /**
@@ -129,7 +138,9 @@ export class EngineLink {
   /** Lets arrivals begin, also in engines that come later. */
   start(): void {
     this.#started = true;
-    const atUs = this.#hosts === undefined ? {} : { atUs: monotonicUs() + START_LEAD_US };
+    const { always, eachEngine } = START_LEAD_US;
+    const leadUs = always + eachEngine * Math.max(0, ...this.#engines.values());
+    const atUs = this.#hosts === undefined ? {} : { atUs: monotonicUs() + leadUs };
     this.#carrier.send({ type: 'start', ...atUs });
   }
 
@@ -202,16 +213,23 @@ export class EngineLink {
     });
   }
 
+  get #areReady(): boolean {
+    const present = [...this.#statuses.keys()].map(hostOf);
+    const isWhole = ([host, engines]: [string, number]) => present.filter((one) => one === host).length >= engines;
+    return this.#engines.size >= (this.#hosts ?? 1) && [...this.#engines].every(isWhole);
+  }
+
   #receive(message: EngineMessage): void {
     const engine = keyOf(message.from);
     if (message.type === 'ready') {
       this.#statuses.set(engine, { ...NO_STATUS });
-      const hosts = new Set([...this.#statuses.keys()].map(hostOf));
-      if (hosts.size >= (this.#hosts ?? 1)) this.#ready.resolve();
+      this.#engines.set(message.from.host, message.engines);
+      this.#readyTimer?.refresh();
+      if (this.#areReady) this.#ready.resolve();
       if (this.#started) this.start();
     } else if (message.type === 'status') this.#statuses.set(engine, message.status);
     else if (message.type === 'failed') this.onFailed(message);
-    else {
+    else if (message.type !== 'began') {
       const waiting = this.#waiting.get(message.requestId);
       waiting?.replies.push(message);
       waiting?.engines.delete(engine);
