@@ -79,7 +79,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
         terminal.print(`Host ${host} is lost: ${why}.`);
         run.warn(agentLost(host, why));
       },
-      onMachine: (host, row) => generators.add(host, row, run.stages),
+      onMachine: (host, row) => generators.add(host, row, run.timeline),
       onSkipped: (users) => {
         run.skippedUsers = users;
       },

@@ -3,6 +3,7 @@
  * machine is. Points in time are converted here, and only here.
  */
 import type { Carrier } from '../../protocol/carrier.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { withInstants } from '../../protocol/instants.ts';
 import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
@@ -141,6 +142,7 @@ export class Agent {
     this.#send({
       type: 'machine',
       row: {
+        atUs: monotonicUs(),
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
         memoryUsedBytes: system?.usedBytes ?? null,
         fleet: { rssBytes: fleet?.rssBytes ?? 0, cpuPercent: fleet?.cpuPercent ?? 0 },

@@ -39,6 +39,8 @@ export type Hello = z.infer<typeof helloSchema>;
 
 /** One second of a generator host. */
 export interface MachineRow {
+  /** A row can come late, after a break. */
+  atUs: number;
   /** Of all cores; null where the kernel does not tell. */
   cpuIdlePercent: number | null;
   memoryUsedBytes: number | null;
