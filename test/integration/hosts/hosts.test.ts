@@ -1,6 +1,10 @@
 /** Conductor and hosts over real connections: who is let in, what passes between them, and what happens when one is gone. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { Listener } from '../../../plugin/hosts/listener.ts';
+import { newSecret } from '../../../plugin/hosts/secret.ts';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import type { EngineReport, RunMessage } from '../../../protocol/link.ts';
 import { newAgent, startHub } from '../../helpers/hosts.ts';
@@ -95,6 +99,16 @@ describe('hosts that a run takes', () => {
     hub.end(4, 'over');
     await eventually('the end', () => agents.every(({ ends }) => ends.includes('over')));
   });
+});
+
+it('a conductor ends although somebody is connected to it, and says nothing', async () => {
+  const listener = await Listener.open('127.0.0.1', 0, await newSecret());
+  const mute = connect({ port: listener.port, host: '127.0.0.1' });
+  mute.on('error', () => {});
+  await once(mute, 'connect');
+  const ended = once(mute, 'close');
+  await listener.close();
+  await ended;
 });
 
 describe('a host is refused', () => {
