@@ -19,6 +19,9 @@ export interface EngineIdentity {
  */
 type InstantUs = number;
 
+/** Held connections can leave in so many parts, about equally large, one after the other. */
+export const RELEASE_PARTS = 4;
+
 /** Run to all engines. */
 export type RunMessage =
   /** The target is up and the baseline is taken: arrivals may begin; on several hosts, all at that time. */
@@ -32,8 +35,8 @@ export type RunMessage =
   | { type: 'messages'; requestId: number; stage: MessageStage }
   /** A planned fault begins, or its consequences are over. */
   | { type: 'fault'; requestId: number; order: FaultOrder }
-  /** Held connections leave now, staggered. */
-  | { type: 'release' }
+  /** Held connections leave now, staggered: all, or those of the first parts. */
+  | { type: 'release'; parts?: number }
   /** The residual is measured: held virtual users can end. */
   | { type: 'finish' }
   /** The run is over (also after Ctrl-C): close everything and reply. */
@@ -104,6 +107,8 @@ export interface FleetStatus {
   upgrading: number;
   /** Dropped, and about to come back. */
   away: number;
+  /** How late a timer of the slowest event loop was at most, in the last second. No count: of several, the largest stands. */
+  loopLateMs: number;
 }
 
 /** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */

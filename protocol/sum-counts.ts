@@ -19,6 +19,18 @@ export function ownValue<V>(record: Record<string, V>, key: string): V | undefin
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
+/** @param zero with the keys to add up; of `loopLateMs`, the largest stands */
+export function sumStatuses<S extends { loopLateMs: number }>(zero: S, statuses: Iterable<S>): S {
+  const sum: Record<string, number> = { ...zero } as object as Record<string, number>;
+  for (const status of statuses as Iterable<Record<string, number>>) {
+    for (const key of Object.keys(sum)) {
+      const [before, value] = [sum[key] as number, status[key] as number];
+      sum[key] = key === 'loopLateMs' ? Math.max(before, value) : before + value;
+    }
+  }
+  return sum as object as S;
+}
+
 export function sumMessages(all: MessageCounts[]): MessageCounts {
   return all.reduce(
     (sum, { sent, unanswered }) => ({ sent: sum.sent + sent, unanswered: sum.unanswered + unanswered }),

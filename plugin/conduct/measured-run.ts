@@ -210,7 +210,7 @@ export class MeasuredRun {
     const { livePort } = this.#options.config;
     if (livePort === undefined) return undefined;
     const { openLiveView } = await import('../live/open.ts');
-    const view = await openLiveView(livePort, conductor, context);
+    const view = await openLiveView(livePort, conductor, context, this.#options.hosts);
     this.#closers.add(() => view.close());
     log(this.#options.surroundings.terminal, `Live view: ${view.url}`);
     return view;

@@ -134,7 +134,7 @@ export default class CapacityEngine {
 
   /** Closes the fleet and releases all virtual users that wait. Idempotent. */
   async close(): Promise<void> {
-    this.#signals.release.resolve();
+    this.#signals.release();
     this.#signals.finish.resolve();
     this.#meter.close();
     await this.#context?.fleet.close();
@@ -211,7 +211,7 @@ export default class CapacityEngine {
   /** Without the hook, held connections leave after the last phase. */
   #followPhases(events: RunnerEvents): void {
     const release = () => {
-      this.#signals.release.resolve();
+      this.#signals.release();
       this.#signals.finish.resolve();
     };
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);

@@ -6,6 +6,7 @@ import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
+import { TimerLag } from '../fleet/timer-lag.ts';
 import type { FleetLike } from './engine-context.ts';
 import type { Signals } from './signals.ts';
 import { newTally, type Tally } from './tally.ts';
@@ -31,6 +32,7 @@ interface RunLinkOptions {
 export class RunLink {
   readonly #options: RunLinkOptions;
   readonly #eventLoop = new EventLoopWatch();
+  readonly #lag = new TimerLag(STATUS_INTERVAL_MS);
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -71,8 +73,9 @@ export class RunLink {
       case 'start':
         return signals.start.resolve(message.atUs);
       case 'release':
+        return signals.release(message.parts);
       case 'finish':
-        return signals[message.type].resolve();
+        return signals.finish.resolve();
       case 'warm-up': {
         const failure = reported && (await warmUp(reported.fleet, message.order));
         return this.#send({ type: 'warmed', requestId: message.requestId, failure });
@@ -105,7 +108,9 @@ export class RunLink {
 
   #sendStatus({ fleet, tally }: Reported): void {
     const { started, toOpen, holding, failed } = tally;
-    const status = { ...fleet.status(), started, toOpen, holding, failed };
+    const ofFleet = fleet.status();
+    const loopLateMs = Math.max(ofFleet.loopLateMs, this.#lag.tick());
+    const status = { ...ofFleet, loopLateMs, started, toOpen, holding, failed };
     this.#send({ type: 'status', status });
   }
 

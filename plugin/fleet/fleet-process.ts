@@ -43,7 +43,7 @@ export class FleetProcess {
   connections = 0;
   status: Status = {
     ...{ connecting: 0, connected: 0, upgrading: 0, away: 0 },
-    ...{ joining: 0, joined: 0, received: 0, reached: 0 },
+    ...{ joining: 0, joined: 0, received: 0, reached: 0, loopLateMs: 0 },
   };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
@@ -186,7 +186,16 @@ export class FleetProcess {
     if (!this.alive) return;
     this.alive = false;
     this.death = { atUs: monotonicUs(), joined: this.status.joined };
-    this.status = { ...this.status, connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
+    this.status = {
+      ...this.status,
+      connecting: 0,
+      connected: 0,
+      upgrading: 0,
+      away: 0,
+      joining: 0,
+      joined: 0,
+      loopLateMs: 0,
+    };
     for (const requestId of [...this.#pending.keys()]) {
       this.#take(requestId)?.reject(new FleetError('fleet_dead', 'the fleet process has died'));
     }

@@ -12,7 +12,7 @@ import type {
   MessageStage,
   Sightings,
 } from '../../protocol/link.ts';
-import { sumMessages } from '../../protocol/sum-counts.ts';
+import { sumMessages, sumStatuses } from '../../protocol/sum-counts.ts';
 import { Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';
 import { FleetProcess, type RequestLimits } from './fleet-process.ts';
@@ -93,11 +93,11 @@ export class Fleet {
   }
 
   status(): Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed'> {
-    const sum = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0, received: 0, reached: 0 };
-    for (const { status } of this.#processes) {
-      for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += status[key];
-    }
-    return sum;
+    const counts = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
+    return sumStatuses(
+      { ...counts, received: 0, reached: 0, loopLateMs: 0 },
+      this.#processes.map(({ status }) => status),
+    );
   }
 
   /** Resets all counts and ledgers, and drops the remaining connections. */

@@ -140,6 +140,7 @@ export type FleetAnswer =
       joined: number;
       received: number;
       reached: number;
+      loopLateMs: number;
     }
   | { op: 'reset'; requestId: number }
   | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }

@@ -1,8 +1,8 @@
 /** A host's connection to the conductor: pinned, with the token, and back again after a break; and the conductor's clock. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
-import { monotonicUs } from '../../protocol/clock.ts';
 import { ClockLine } from '../../protocol/clock-line.ts';
+import { addReading, type ClockReading, followClock, readClock } from '../../protocol/clock-reading.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { thisHost } from '../../protocol/host.ts';
 import type { Join } from './join-line.ts';
@@ -35,7 +35,7 @@ export class ConductorLink<Sent, Received> {
   readonly clock: ClockLine;
   readonly #socket: Socket;
   readonly #stream: Stream<Sent, Received>;
-  #clockTimer: NodeJS.Timeout | undefined;
+  readonly #unfollow: () => void;
   #silentTimer: NodeJS.Timeout | undefined;
 
   private constructor(
@@ -58,7 +58,7 @@ export class ConductorLink<Sent, Received> {
     socket.on('disconnect', awaitBack);
     // While the clock was read.
     if (!socket.connected) awaitBack();
-    this.#clockTimer = setInterval(() => void readClock(socket, clock), READING_INTERVAL_MS);
+    this.#unfollow = followClock(clock, () => readConductor(socket), READING_INTERVAL_MS);
   }
 
   /** @throws CapacityError CONDUCTOR_UNREACHABLE, JOIN_LINE_WRONG, or why the conductor refuses this host; the signal's reason */
@@ -84,7 +84,7 @@ export class ConductorLink<Sent, Received> {
       await connected(socket, options, signal);
       const { kernel } = await askTime(socket);
       const clock = new ClockLine(kernel === thisHost().kernel);
-      for (let reading = 0; reading < FIRST_READINGS; reading++) await readClock(socket, clock);
+      for (let reading = 0; reading < FIRST_READINGS; reading++) await addReading(clock, () => readConductor(socket));
       signal.throwIfAborted();
       if (!Number.isFinite(clock.boundUs)) throw new Error('its clock cannot be read');
       return new ConductorLink<Sent, Received>(socket, stream, clock, options);
@@ -107,7 +107,7 @@ export class ConductorLink<Sent, Received> {
 
   /** Idempotent. */
   close(): void {
-    clearInterval(this.#clockTimer);
+    this.#unfollow();
     clearTimeout(this.#silentTimer);
     this.#socket.removeAllListeners();
     this.#socket.disconnect();
@@ -171,13 +171,8 @@ function askTime(socket: Socket): Promise<{ monotonicUs: number; kernel: string 
   return socket.timeout(READING_TIMEOUT_MS).emitWithAck('time');
 }
 
-/** A reading that fails is none; the next one comes soon. */
-async function readClock(socket: Socket, clock: ClockLine): Promise<void> {
-  if (!socket.connected) return;
-  const beforeUs = monotonicUs();
-  const answer = await askTime(socket).catch(() => undefined);
-  if (!answer) return;
-  const afterUs = monotonicUs();
-  const atUs = (beforeUs + afterUs) / 2;
-  clock.add({ atUs, offsetUs: answer.monotonicUs - atUs, uncertaintyUs: (afterUs - beforeUs) / 2 });
+/** What is asked for while the connection is broken would be answered late, and by nobody who could wait for it. */
+async function readConductor(socket: Socket): Promise<ClockReading> {
+  if (!socket.connected) throw new Error('no connection');
+  return readClock(() => askTime(socket));
 }

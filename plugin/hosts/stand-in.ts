@@ -43,7 +43,7 @@ export class StandIn {
     const gone: FleetStatus | undefined = before && {
       ...before,
       ...{ started: arrivals, failed: arrivals, connecting: 0, connected: 0, joined: 0, toOpen: 0, holding: 0 },
-      ...{ joining: 0, upgrading: 0, away: 0 },
+      ...{ joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
     };
     const status: EngineReport[] = gone ? [{ type: 'status', status: gone }] : [];
     const pending = [...this.#asked.values()].flatMap((message) => this.answer(message, reason));

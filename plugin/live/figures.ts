@@ -2,6 +2,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
+import type { GeneratorHost } from '../run/measurements.ts';
 import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
@@ -27,6 +28,20 @@ export interface LiveFigures {
   /** Whole machine. CPU: 100 is all its cores. */
   system: { usedBytes?: number; cpuPercent?: number };
   loops: LiveLoop[];
+  /** Empty where this machine brings the load itself. */
+  hosts: LiveHost[];
+}
+
+/** One of several hosts that bring the load. */
+interface LiveHost {
+  name: string;
+  /** Why it is gone, if it should not be. */
+  lost: string | null;
+  connections: number;
+  /** How late a timer of its slowest event loop was at most, in the last second. */
+  loopLateMs: number;
+  /** Largest possible error of a time converted from its clock; null until it is known. */
+  clockBoundMs: number | null;
 }
 
 interface LiveBroadcast {
@@ -53,13 +68,16 @@ const RESOLUTION_MS = 10;
 export class LiveReader {
   readonly #conductor: Conductor;
   readonly #context: RunContext;
+  readonly #hosts: () => GeneratorHost[];
   readonly #line: ReturnType<typeof liveFacts>;
   readonly #startedMs = performance.now();
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #since = performance.eventLoopUtilization();
 
-  constructor(conductor: Conductor, context: RunContext) {
+  /** @param hosts those that bring the load, if there are several */
+  constructor(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
     this.#conductor = conductor;
+    this.#hosts = hosts;
     this.#context = context;
     this.#line = liveFacts(conductor, context);
     this.#delay.enable();
@@ -87,6 +105,7 @@ export class LiveReader {
       layers: latestLayers(sampler),
       system: sample?.system ?? {},
       loops,
+      hosts: this.#hosts().map((host) => this.#host(host)),
     };
   }
 
@@ -115,6 +134,12 @@ export class LiveReader {
           sentinelMs: receivedAtUs === undefined ? null : (receivedAtUs - intendedAtUs) / 1000,
         };
       });
+  }
+
+  #host({ host, lost, clock }: GeneratorHost): LiveHost {
+    const { connected, loopLateMs } = this.#context.link.statusOf(host);
+    const clockBoundMs = clock ? clock.boundUs / 1000 : null;
+    return { name: host, lost: lost ?? null, connections: connected, loopLateMs, clockBoundMs };
   }
 
   async #loops(): Promise<LiveLoop[]> {

@@ -1,4 +1,5 @@
 /** Collects the figures of the live line. */
+import { RELEASE_PARTS } from '../../protocol/link.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { totalSeconds } from '../script/phases.ts';
@@ -16,7 +17,7 @@ export function liveFacts(
   const startedMs = performance.now();
   const { delivery, broadcasts } = config;
   const count = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
-  const seconds = delivery?.seconds ?? count * broadcasts.interval;
+  const seconds = delivery?.seconds ?? (count + (RELEASE_PARTS - 1) * broadcasts.byConnections) * broadcasts.interval;
   const planSeconds = totalSeconds(config.phases) + config.hold + seconds + MEASURING_SECONDS;
   let last = { connections: 0, atMs: startedMs };
   let ratePerSec = 0;

@@ -118,7 +118,8 @@ export function settingsOf(
   } = settings;
   return {
     ...others,
-    // As in results of versions that knew one room only.
+    // As in results of versions that knew one room only, and broadcasts with all connections.
+    broadcasts: { ...settings.broadcasts, byConnections: settings.broadcasts.byConnections || undefined },
     rooms: rooms.count > 1 ? rooms : undefined,
     workerSources: withoutAuth(settings.workerSources),
     control: control && { urls: control.urls },

@@ -27,12 +27,19 @@ export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
     .sort((a, b) => a.seq - b.seq);
 }
 
-export function intervalFigures(broadcasts: Reached[]): Figures {
+/** @param clockErrorUs by which all latencies may be wrong together, on top of how much they differ */
+export function intervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figures {
   if (broadcasts.length === 0) return { intervals: null, slowFirst: null };
   return {
     intervals: {
-      oneWayMs: intervalsOf(broadcasts.map(({ rows }) => copiesOf(rows))),
-      completionMs: intervalsOf(broadcasts.map(({ lastUs }) => [{ value: lastUs, count: 1 }])),
+      oneWayMs: intervalsOf(
+        broadcasts.map(({ rows }) => copiesOf(rows)),
+        clockErrorUs,
+      ),
+      completionMs: intervalsOf(
+        broadcasts.map(({ lastUs }) => [{ value: lastUs, count: 1 }]),
+        clockErrorUs,
+      ),
     },
     slowFirst: slowFirst(broadcasts),
   };
@@ -43,9 +50,10 @@ function copiesOf(rows: FrozenBroadcast[]): Cluster {
   return recordedUs(copies).map(({ valueUs, count }) => ({ value: valueUs, count }));
 }
 
-function intervalsOf(clusters: Cluster[]): NonNullable<Figures['intervals']>['oneWayMs'] {
+function intervalsOf(clusters: Cluster[], errorUs: number): NonNullable<Figures['intervals']>['oneWayMs'] {
   const [p50 = null, p99 = null] = clusterIntervals(clusters, [0.5, 0.99]).map(
-    (interval): Interval => interval && { low95: interval.low / 1000, high95: interval.high / 1000 },
+    (interval): Interval =>
+      interval && { low95: Math.max(0, interval.low - errorUs) / 1000, high95: (interval.high + errorUs) / 1000 },
   );
   return { p50, p99 };
 }

@@ -2,13 +2,17 @@
 import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
+import { latencyByConnections } from './by-connections.ts';
+import { clockRows, latencyErrorUs } from './clocks.ts';
 import { intervalFigures, reachedBroadcasts } from './intervals.ts';
 import { whyNotPlaced } from './placement.ts';
 import { sentinelFigures } from './sentinel.ts';
 import { histogramOf, merged, summaryOfEach } from './sums.ts';
 
 export function latencyFigures(measurements: Measurements): Result['latency'] {
-  const { frozen, sent, impossibleRoundTrips, clocks, workersAtStart, ownEvent } = measurements;
+  const { frozen, sent, impossibleRoundTrips, ownEvent } = measurements;
+  const from = ownEvent?.latencyFrom ?? 'server';
+  const clocks = clockRows(measurements);
   // Nobody knows which worker holds a connection, and the server does not say when it meant to send.
   const isPlaced = whyNotPlaced(measurements) === undefined;
   const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
@@ -25,12 +29,13 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const underLoad = halves(roundTripsUs.underLoad);
   const single = halves(roundTripsUs.single);
   return {
-    from: ownEvent?.latencyFrom ?? 'server',
+    from,
     oneWayMs: summaryMs(oneWay, reached),
     localMs: known.workers ? summaryMs(local, reached) : null,
     crossWorkerMs: known.workers ? summaryMs(cross, reached) : null,
     completionMs: each ? summaryMs(each.completionUs, reached) : summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
-    ...intervalFigures(broadcasts),
+    ...intervalFigures(broadcasts, latencyErrorUs({ from, clocks }, measurements)),
+    byConnections: latencyByConnections(measurements),
     sendDelayMs: known.schedule
       ? each
         ? summaryMs(each.sendDelayUs, each.sendDelayUs.totalCount)
@@ -43,12 +48,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
       eachMs: { underLoad: halvesMs(roundTripsUs.underLoad), single: halvesMs(roundTripsUs.single) },
       ...(impossibleRoundTrips.length === 0 && { publishers: measurements.roundTripPublishers }),
     },
-    clocks: clocks.map(({ begin, end = begin }, index) => ({
-      worker: workersAtStart[index]?.worker ?? String(index),
-      offsetUs: Math.round(begin.offsetUs),
-      uncertaintyUs: Math.ceil(Math.max(begin.uncertaintyUs, end.uncertaintyUs)),
-      driftUs: Math.round(end.offsetUs - begin.offsetUs),
-    })),
+    clocks,
     histograms: {
       oneWayLocal: encodeHistogram(isPlaced ? local : oneWay),
       oneWayCrossWorker: encodeHistogram(isPlaced ? cross : createHistogram()),

@@ -5,6 +5,7 @@ import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isDuring } from '../run/fault/measure.ts';
 import type { Measurements } from '../run/measurements.ts';
+import { leastKnownWorker } from './clocks.ts';
 import { clockBoundUs, leastKnownClock } from './generators.ts';
 import { ceilings } from './reasons/ceilings.ts';
 import { connectionProblems } from './reasons/connections.ts';
@@ -67,6 +68,11 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
     };
   }
   if (delivery) yield* ledgerProblems(delivery);
+  const [wrong] = result.latency.byConnections.filter(({ expected, received, lost }) => expected !== received + lost);
+  if (wrong) {
+    const message = `expected is not equal to received + lost in the broadcasts with ${wrong.connections} connections`;
+    yield { code: 'LEDGER_MISMATCH', message };
+  }
   yield* memberProblems(result);
   yield* ownEventProblems(measurements, result);
   yield* copyProblems(measurements, result);
@@ -96,7 +102,7 @@ function* roundTripProblems({ impossibleRoundTrips, roundTripsUs }: Measurements
   const said = Number.isFinite(first.roundTripUs) ? `${ms(first.roundTripUs)} ms` : 'no number';
   yield {
     code: 'ROUND_TRIPS_IMPOSSIBLE',
-    message: `the server acknowledged ${impossibleRoundTrips.length} of ${all} echoes with a round trip that cannot be: that of broadcast ${first.seq} with ${said}, where the probe saw ${ms(first.leastUs)} to ${ms(first.mostUs)} ms`,
+    message: `the server acknowledged ${impossibleRoundTrips.length} of ${all} echoes with a round trip that cannot be: that of broadcast ${first.echo.seq} with ${said}, where the probe saw ${ms(first.leastUs)} to ${ms(first.mostUs)} ms`,
     fix: "let `instrument(io)` acknowledge `broadcast_echo`; is the clock of `sentAtUs` the worker's monotonic one?",
   };
 }
@@ -104,20 +110,23 @@ function* roundTripProblems({ impossibleRoundTrips, roundTripsUs }: Measurements
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
-function* clockProblems({ latency: { clocks, oneWayMs }, generators }: Omit<Result, 'verdict'>): Generator<Reason> {
+function* clockProblems({ latency, generators }: Omit<Result, 'verdict'>): Generator<Reason> {
+  const { oneWayMs } = latency;
+  const worker = leastKnownWorker(latency);
   const host = leastKnownClock(generators);
-  // The straight line between two readings is off by the drift at most.
-  const errorUs = ({ uncertaintyUs, driftUs }: (typeof clocks)[number]) =>
-    uncertaintyUs + Math.abs(driftUs) + clockBoundUs(host);
-  const worst = clocks.toSorted((a, b) => errorUs(b) - errorUs(a))[0];
-  const boundUs = Math.max(MAX_CLOCK_ERROR.us, (oneWayMs?.p50 ?? 0) * 1000 * MAX_CLOCK_ERROR.share);
-  if (worst && oneWayMs && errorUs(worst) > boundUs) {
-    yield {
-      code: 'CLOCK_UNCERTAIN',
-      message: `the clock offset of ${worst.worker} is known only to ± ${(worst.uncertaintyUs / 1000).toFixed(1)} ms, and drifted by ${(worst.driftUs / 1000).toFixed(1)} ms during the broadcasts${host ? `, and that of generator host ${host.host} to ± ${(clockBoundUs(host) / 1000).toFixed(1)} ms` : ''}; the median one-way latency is ${oneWayMs.p50.toFixed(1)} ms`,
-      fix: 'move the generator nearer to the workers, or use only the round trips, which need a single clock',
-    };
-  }
+  const errorUs = (worker?.uncertaintyUs ?? 0) + clockBoundUs(host);
+  if (!oneWayMs || errorUs <= Math.max(MAX_CLOCK_ERROR.us, oneWayMs.p50 * 1000 * MAX_CLOCK_ERROR.share)) return;
+  const ms = (us: number) => `${(us / 1000).toFixed(1)} ms`;
+  const jumped = worker && worker.jumpUs > 0 ? ` and jumped by up to ${ms(worker.jumpUs)}` : '';
+  const clocks = [
+    ...(worker ? [`the clock of ${worker.worker} is known to ± ${ms(worker.uncertaintyUs)}${jumped}`] : []),
+    ...(host ? [`the clock of generator host ${host.host} is known to ± ${ms(clockBoundUs(host))}`] : []),
+  ];
+  yield {
+    code: 'CLOCK_UNCERTAIN',
+    message: `one-way latencies, with a median of ${ms(oneWayMs.p50 * 1000)}, may be wrong by ${ms(errorUs)}: ${clocks.join(', and ')}`,
+    fix: 'move the generator nearer to the workers, or use only the round trips, which need a single clock',
+  };
 }
 
 function* ledgerProblems({ batches, broadcasts, source }: NonNullable<Result['delivery']>): Generator<Reason> {

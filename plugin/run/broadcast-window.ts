@@ -3,7 +3,6 @@ import { destinationOf, roomName } from '../../protocol/rooms.ts';
 import type { Settings } from '../script/settings.ts';
 import { measureAfterBroadcasts } from './at-rest.ts';
 import { LEAD_MS, publish } from './broadcasts.ts';
-import { readClocks, toOurs } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { drain } from './drain.ts';
 import { isDuring, isOn } from './fault/measure.ts';
@@ -11,7 +10,7 @@ import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { withLostMembers } from './lost-members.ts';
 import type { CpuWindow, Measurements } from './measurements.ts';
 import { markRedis, redisSince } from './redis-window.ts';
-import { noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
+import { judgeAgain, noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
 import { pause } from './wait.ts';
 import { mark, type WindowContext, Windows, windowSince } from './windows.ts';
 
@@ -24,7 +23,7 @@ export async function measureBroadcasts(
   onDrain: () => void,
   meanwhile: (leadMs: number) => Promise<void> = async () => {},
 ): Promise<void> {
-  const { control, probe, record, config, measurements, link, ledger, here, signal } = context;
+  const { control, probe, record, config, measurements, link, ledger, clocks, signal } = context;
   const { rooms, broadcasts } = config;
   const to = Array.from({ length: broadcasts.count }, (_, index) => {
     const { room, via } = destinationOf(rooms, index, measurements.workersAtStart.length);
@@ -35,7 +34,7 @@ export async function measureBroadcasts(
     const isNoted = noteEcho(context, 'underLoad', to[echo.seq - 1]?.via ?? 0, echo);
     if (isNoted) answered.add(echo.seq);
   };
-  measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
+  await clocks.read();
   await joinSentinel(context);
   const redisBegin = await markRedis(context);
   await resetGenerator(context);
@@ -50,7 +49,7 @@ export async function measureBroadcasts(
       intervalMs: broadcasts.interval * 1000,
       bytes: broadcasts.bytes,
       binary: broadcasts.binary,
-      clocks: measurements.clocks,
+      clocks: clocks.lines,
       isUnsteady: () => isOn(measurements.fault),
     },
     {
@@ -168,15 +167,16 @@ function noSentinel(context: RunContext, why: string): void {
   );
 }
 
-/** A second reading shows how far the clocks have drifted apart meanwhile. */
-async function settleClocks({ control, measurements, here, signal }: RunContext): Promise<void> {
+/** Between two readings, the clocks are known better than they were at the time. */
+async function settleClocks(context: RunContext): Promise<void> {
+  const { measurements, clocks, signal } = context;
   if (signal.aborted) return;
-  const end = await readClocks(control, here);
-  measurements.clocks = measurements.clocks.map(({ begin }, index) => ({ begin, end: end[index] ?? begin }));
+  await clocks.read();
   measurements.sent = measurements.sent.map((sent) => ({
     ...sent,
-    sentAtUs: toOurs(measurements.clocks[sent.via], sent.stampedAtUs),
+    sentAtUs: clocks.lines[sent.via]?.toOurs(sent.stampedAtUs) ?? sent.stampedAtUs,
   }));
+  judgeAgain(context);
 }
 
 /** Of broadcasts. */

@@ -1,8 +1,8 @@
 /** Publishes broadcasts on an absolute schedule: a slow one does not delay the next, it shows as its own send delay. */
 import { monotonicUs } from '../../protocol/clock.ts';
+import type { ClockLine } from '../../protocol/clock-line.ts';
 import type { BroadcastSent } from '../../protocol/events.ts';
 import type { ControlClients } from '../samplers/workers.ts';
-import { toOurs, toWorkers, type WorkerClock } from './clocks.ts';
 import { pause } from './wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
@@ -29,13 +29,15 @@ export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'v
 }
 
 interface Schedule {
+  /** Number of the first one; by default 1. */
+  firstSeq?: number;
   /** In order: each broadcast's room, and the index of the worker that publishes it. */
   to: { room: string; via: number }[];
   intervalMs: number;
   bytes: number;
   binary: boolean;
   /** One for each worker; without clocks, all workers share the run's. */
-  clocks?: WorkerClock[];
+  clocks?: ClockLine[];
   /** Workers come and go now: one that can be reached publishes, and nobody counts the members. */
   isUnsteady?: () => boolean;
 }
@@ -58,7 +60,7 @@ export const LEAD_MS = 2 * ORDER_AHEAD_MS;
 /** @returns when the last one is confirmed or given up */
 export async function publish(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
-  { to, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
+  { to, firstSeq = 1, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
   { beforeSend, onSent, onFailed }: PublishEvents,
   signal: AbortSignal,
 ): Promise<void> {
@@ -66,7 +68,7 @@ export async function publish(
   const startUs = monotonicUs() + LEAD_MS * 1000;
   for (const [index, { room, via: planned }] of to.entries()) {
     if (signal.aborted) break;
-    const seq = index + 1;
+    const seq = firstSeq + index;
     const intendedAtUs = startUs + index * intervalMs * 1000;
     const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
     await pause(waitMs, signal);
@@ -77,7 +79,7 @@ export async function publish(
     }
     const unsteady = isUnsteady();
     const via = unsteady ? control.reachable(planned) : planned;
-    const atUs = toWorkers(clocks[via], intendedAtUs);
+    const atUs = clocks[via]?.toTheirs(intendedAtUs) ?? intendedAtUs;
     const order = { room, bytes, ...(binary && { binary }), seq, atUs, ...(unsteady && { count: false as const }) };
     const sending = control.broadcast(order, via).then(
       (sent) => {
@@ -88,7 +90,7 @@ export async function publish(
           ...wrong,
           seq,
           room,
-          sentAtUs: toOurs(clocks[via], stampedAtUs),
+          sentAtUs: clocks[via]?.toOurs(stampedAtUs) ?? stampedAtUs,
           stampedAtUs,
           via,
           intendedAtUs,

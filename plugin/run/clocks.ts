@@ -1,45 +1,48 @@
 /**
  * The workers' clocks against the run's. On one host there is one monotonic clock; the clocks of other hosts started with
- * them. So a worker's clock is read before and after the broadcasts, and a time that it reports in between is converted to
- * the run's clock along the straight line through both readings.
+ * them, and drift. So these are read over the whole run, and most precisely just before and after whatever counts.
  */
-import { SAME_CLOCK_US } from '../../protocol/clock-line.ts';
-import type { ClockOffset, ControlClients } from '../samplers/index.ts';
+import { ClockLine } from '../../protocol/clock-line.ts';
+import { followClock } from '../../protocol/clock-reading.ts';
+import type { Control } from './control.ts';
 
-export interface WorkerClock {
-  begin: ClockOffset;
-  end?: ClockOffset;
-}
+/** At once, of which the quickest counts. */
+const READINGS = 16;
+/** In between. More often would be work for the workers, which are what is measured. */
+const INTERVAL_MS = 1000;
 
-/**
- * @param here of each worker: whether it runs on this host
- * @returns in the workers' order
- */
-export async function readClocks(control: Pick<ControlClients, 'time'>, here: boolean[]): Promise<ClockOffset[]> {
-  const clocks = await control.time();
-  return clocks.map((clock, index) => (here[index] && isOurs(clock) ? { ...clock, ...SAME } : clock));
-}
+export class WorkerClocks {
+  /** In the workers' order. */
+  readonly lines: ClockLine[];
+  readonly #control: Pick<Control, 'clock'>;
+  readonly #unfollow: (() => void)[] = [];
 
-/** A reading's error would only be noise in the latencies. */
-const SAME = { offsetUs: 0, uncertaintyUs: 0 };
-function isOurs({ offsetUs, uncertaintyUs }: ClockOffset): boolean {
-  return Math.abs(offsetUs) <= uncertaintyUs + SAME_CLOCK_US;
-}
+  /** @param here of each worker: whether it runs on this host */
+  constructor(control: Pick<Control, 'clock'>, here: boolean[]) {
+    this.#control = control;
+    this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
+  }
 
-/** @returns a time of the worker's clock on the run's clock, in microseconds */
-export function toOurs(clock: WorkerClock | undefined, workerUs: number): number {
-  return workerUs - offsetAt(clock, workerUs - (clock?.begin.offsetUs ?? 0));
-}
+  /** Of all workers. @throws CapacityError if one does not answer */
+  async read(): Promise<void> {
+    await Promise.all(
+      this.lines.map(async (line, via) => {
+        line.separate();
+        for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
+      }),
+    );
+  }
 
-/** @returns a time of the run's clock on the worker's clock */
-export function toWorkers(clock: WorkerClock | undefined, ourUs: number): number {
-  return ourUs + offsetAt(clock, ourUs);
-}
+  /** From now on, again and again, those that are not this host's clock. */
+  follow(): void {
+    for (const [via, line] of this.lines.entries()) {
+      if (line.isOurs) continue;
+      this.#unfollow.push(followClock(line, () => this.#control.clock(via), INTERVAL_MS));
+    }
+  }
 
-/** How far the worker's clock is ahead at a time of the run's clock. */
-export function offsetAt(clock: WorkerClock | undefined, ourUs: number): number {
-  if (!clock) return 0;
-  const { begin, end } = clock;
-  if (!end || end.atUs === begin.atUs) return begin.offsetUs;
-  return begin.offsetUs + ((end.offsetUs - begin.offsetUs) * (ourUs - begin.atUs)) / (end.atUs - begin.atUs);
+  /** Idempotent. */
+  close(): void {
+    for (const unfollow of this.#unfollow.splice(0)) unfollow();
+  }
 }

@@ -9,9 +9,9 @@ import type { OverTime } from '../script/over-time.ts';
 import { arrivalsOf } from '../script/phases.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
 import { measureBroadcasts, measureIdle, measureUnloaded } from './broadcast-window.ts';
+import { measureByConnections } from './by-connections.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
 import { endMessages, measureMessages } from './client-messages.ts';
-import { readClocks } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { measureFault } from './fault/measure.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
@@ -73,7 +73,7 @@ export class Conductor {
 
   /** Warm-up, baseline at zero connections, then the probe's round trips with nobody else there. */
   async prepare(): Promise<void> {
-    const { control, measurements, sampler, population, here, signal } = this.#context;
+    const { control, measurements, sampler, population, clocks, signal } = this.#context;
     const { workers, others } = await this.#checkpoints.begin();
     measurements.workersAtStart = workers.map(identityOf);
     measurements.redisStream = workers.find(({ stream }) => stream !== undefined)?.stream;
@@ -82,7 +82,8 @@ export class Conductor {
       const message = `${others} connections existed before the run, so the baseline includes them`;
       addWarning(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
     }
-    measurements.clocks = (await readClocks(control, here)).map((begin) => ({ begin }));
+    await clocks.read();
+    clocks.follow();
     await warmUp(this.#context);
     // An older number would include connections of the warm-up, which have left since.
     await population.gone(NUMBER_AGE_MS, signal);
@@ -273,6 +274,7 @@ export class Conductor {
 
   async #disconnect(): Promise<void> {
     const { population, link, record, measurements, signal } = this.#context;
+    await measureByConnections(this.#context);
     this.released = true;
     link.tell({ type: 'release' });
     if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {

@@ -7,6 +7,7 @@ import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { ObserverClients, PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
+import type { WorkerClocks } from './clocks.ts';
 import type { Control } from './control.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements.ts';
@@ -27,6 +28,7 @@ export interface RunContext {
   link: Pick<
     EngineLink,
     | 'status'
+    | 'statusOf'
     | 'warmUp'
     | 'snapshots'
     | 'freeze'
@@ -64,8 +66,7 @@ export interface RunContext {
   observers: Pick<ObserverClients, 'gone'> | undefined;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
-  /** For each worker, whether it runs on this machine. */
-  here: boolean[];
+  clocks: Pick<WorkerClocks, 'lines' | 'read' | 'follow'>;
   /** Whether virtual users stay until they are released. */
   holds: boolean;
   /** Aborted when the run ends early: all waiting and publishing then stops. */

@@ -11,7 +11,7 @@ export type Control = Pick<
   | 'batches'
   | 'eventLoops'
   | 'gc'
-  | 'time'
+  | 'clock'
   | 'members'
   | 'servers'
   | 'addresses'
@@ -28,7 +28,9 @@ export const NO_CONTROL: Control = {
   batches: async () => [],
   eventLoops: async () => [],
   gc: async () => {},
-  time: async () => [],
+  clock: async () => {
+    throw new Error('no control port');
+  },
   members: async () => 0,
   servers: async () => undefined,
   addresses: async () => ({}),

@@ -3,17 +3,21 @@
  * neighbours is late, not lost.
  */
 import type { RunContext } from './context.ts';
+import type { Measurements } from './measurements.ts';
 import { otherReceivers } from './receivers/other-receivers.ts';
 import { until } from './wait.ts';
 
-/** @param reachedBefore first copies before the first broadcast, as `FleetStatus` counts them */
-export async function drain(context: RunContext, reachedBefore: number): Promise<void> {
+/**
+ * @param reachedBefore first copies before the first broadcast, as `FleetStatus` counts them
+ * @param sent whose receipts are waited for; by default the run's
+ */
+export async function drain(context: RunContext, reachedBefore: number, sent?: Measurements['sent']): Promise<void> {
   const { config, link, measurements, ledger, signal } = context;
   const { quiet, deadline } = config.drain;
   const receivedNow = () => (ledger ? link.status.received : measurements.roundTripsUs.underLoad.length);
   const outstanding = () =>
     ledger
-      ? expectedCopies(context) - (link.status.reached - reachedBefore)
+      ? expectedCopies(context.measurements, sent ?? measurements.sent) - (link.status.reached - reachedBefore)
       : measurements.sent.length - measurements.roundTripsUs.underLoad.length;
   let received = receivedNow();
   let lastMs = performance.now();
@@ -29,10 +33,10 @@ export async function drain(context: RunContext, reachedBefore: number): Promise
 }
 
 /** As the workers counted the members; where nobody did, as many as before. */
-function expectedCopies({ measurements }: RunContext): number {
+function expectedCopies(measurements: Measurements, sent: Measurements['sent']): number {
   let members = 0;
   let copies = 0;
-  for (const one of measurements.sent) {
+  for (const one of sent) {
     members = otherReceivers(one, measurements) ?? members;
     copies += members;
   }

@@ -16,7 +16,7 @@ import type {
   Sightings,
   WarmUpOrder,
 } from '../../protocol/link.ts';
-import { sumMessages } from '../../protocol/sum-counts.ts';
+import { sumMessages, sumStatuses } from '../../protocol/sum-counts.ts';
 
 /** What an engine and its fleet have counted, and which engine that is. */
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
@@ -56,6 +56,7 @@ export const NO_STATUS: FleetStatus = {
   joining: 0,
   upgrading: 0,
   away: 0,
+  loopLateMs: 0,
 };
 
 export class EngineLink {
@@ -94,11 +95,16 @@ export class EngineLink {
 
   /** Sum over all engines. */
   get status(): FleetStatus {
-    const sum = { ...NO_STATUS };
-    for (const status of this.#statuses.values()) {
-      for (const key of Object.keys(sum) as (keyof FleetStatus)[]) sum[key] += status[key];
-    }
-    return sum;
+    return sumStatuses(NO_STATUS, this.#statuses.values());
+  }
+
+  /** Of one of several hosts. */
+  statusOf(host: string): FleetStatus {
+    const own = [...this.#statuses].filter(([engine]) => hostOf(engine) === host);
+    return sumStatuses(
+      NO_STATUS,
+      own.map(([, status]) => status),
+    );
   }
 
   /**

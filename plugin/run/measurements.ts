@@ -1,5 +1,6 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import { basename } from 'node:path';
+import type { ClockLine } from '../../protocol/clock-line.ts';
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../protocol/connection.ts';
 import type { WorkerBatches, WorkerEventLoop, WorkerResources, WorkerStats } from '../../protocol/events.ts';
@@ -12,9 +13,9 @@ import type { RedisTraffic } from '../samplers/redis.ts';
 import type { Repeated } from '../script/flow.ts';
 import type { Settings } from '../script/settings.ts';
 import type { SentBroadcast, UnsentBroadcast } from './broadcasts.ts';
-import type { WorkerClock } from './clocks.ts';
 import type { EngineSnapshot, HostedRow } from './link.ts';
 import type { EachBroadcast } from './own-event/rows.ts';
+import type { Echo } from './receivers/probe.ts';
 import { receiversRoom } from './receivers/receivers-room.ts';
 import type { SentinelReceipts } from './receivers/sentinel.ts';
 
@@ -258,11 +259,13 @@ export interface Measurements {
   /** Key of the adapter's Redis stream, if it writes to one. */
   redisStream: string | undefined;
   /** In the order of `workersAtStart`. */
-  clocks: WorkerClock[];
+  clocks: ClockLine[];
   sent: SentBroadcast[];
   /** Broadcasts that no worker sent, and why. */
   unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[];
   frozen: HostedRow[];
+  /** From all connections to the last part of them, if there were broadcasts with fewer, too. */
+  byConnections: { connections: number; sent: SentBroadcast[]; frozen: HostedRow[] }[];
   /** If the scenario plans one, and it has come. */
   fault: FaultMeasured | undefined;
   /** If an event of the server's own was counted in place of the contract's broadcasts. */
@@ -292,7 +295,17 @@ export interface Measurements {
   /** The worker that published each of them. */
   roundTripPublishers: { single: string[]; underLoad: string[] };
   /** Which the server cannot have measured, by what the probe saw, with their bounds. `roundTripUs` may be NaN. */
-  impossibleRoundTrips: { seq: number; roundTripUs: number; leastUs: number; mostUs: number }[];
+  impossibleRoundTrips: {
+    load: 'single' | 'underLoad';
+    /** Index of the publisher. */
+    via: number;
+    echo: Echo;
+    roundTripUs: number;
+    leastUs: number;
+    mostUs: number;
+  }[];
+  /** That lie across a jump of a worker's clock. */
+  jumpedRoundTrips: number;
   /** Joins name other workers than those that count the connections. */
   misnamed: boolean;
   workersAtStart: WorkerIdentity[];
@@ -373,6 +386,7 @@ export function newMeasurements(
     sent: [],
     unsent: [],
     frozen: [],
+    byConnections: [],
     fault: undefined,
     ownEvent: undefined,
     messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,
@@ -388,6 +402,7 @@ export function newMeasurements(
     roundTripsUs: { single: [], underLoad: [] },
     roundTripPublishers: { single: [], underLoad: [] },
     impossibleRoundTrips: [],
+    jumpedRoundTrips: 0,
     misnamed: false,
     workersAtStart: [],
     workersAtEnd: [],

@@ -24,6 +24,7 @@ import { ENGINE } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
 import { tellMemory } from '../script/worker-sources.ts';
 import { requireAllWorkers } from './all-workers.ts';
+import { WorkerClocks } from './clocks.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { type Control, NO_CONTROL, withoutControl } from './control.ts';
@@ -111,6 +112,9 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   closers.add(() => population.close());
   const workers = await control.stats();
   const here = workers.map(({ host }) => host.kernel === thisHost().kernel);
+  const clocks = new WorkerClocks(control, here);
+  closers.add(() => clocks.close());
+  measurements.clocks = clocks.lines;
   measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
   measurements.memory = target.control !== undefined || tellMemory(config.workerSources);
   const sampler = new Sampler({
@@ -132,7 +136,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const parts = { connection, population, redis, metrics, observers, deployment, openFiles, stack: target.stack };
   const resources = new ResourceWindows(() => control.resources());
   const measuring = { link, control, sampler, resources, ...receivers, ...parts };
-  return { context: { config, measurements, record, ...measuring, ledger, here, holds, signal }, target, workers };
+  return { context: { config, measurements, record, ...measuring, ledger, clocks, holds, signal }, target, workers };
 }
 
 /** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */

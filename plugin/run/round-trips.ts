@@ -2,7 +2,6 @@
 
 import { SAME_CLOCK_US } from '../../protocol/clock-line.ts';
 import { publish } from './broadcasts.ts';
-import { offsetAt, type WorkerClock } from './clocks.ts';
 import { addWarning, type RunContext } from './context.ts';
 import type { Echo } from './receivers/probe.ts';
 import { receiversRoom } from './receivers/receivers-room.ts';
@@ -13,9 +12,6 @@ const ANSWER_TIMEOUT_MS = 30_000;
 export const ROUND_TRIPS_FIX =
   'see the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';
 
-/** Clocks of two hosts drift apart by no more. */
-const MAX_DRIFT = 500e-6;
-
 /**
  * Notes an echo as a round trip, or as one that the server cannot have measured: it ends when the server has the echo, so
  * after the probe got the broadcast, and before it got the acknowledgement.
@@ -24,36 +20,44 @@ const MAX_DRIFT = 500e-6;
  * @returns false if nobody knows by which clock it was measured
  */
 export function noteEcho(
-  { measurements, probe }: RunContext,
+  { measurements, clocks: { lines }, probe }: Pick<RunContext, 'measurements' | 'clocks' | 'probe'>,
   load: 'single' | 'underLoad',
   via: number,
   echo: Echo,
 ): boolean {
-  const { workersAtStart, clocks, impossibleRoundTrips } = measurements;
-  const publisher = clocks[via];
-  const answering = clocks[workersAtStart.findIndex(({ worker }) => worker === probe.worker)];
+  const { workersAtStart, impossibleRoundTrips } = measurements;
+  const publisher = lines[via];
+  const answering = lines[workersAtStart.findIndex(({ worker }) => worker === probe.worker)];
   const { receivedAtUs, acknowledgedAtUs } = echo;
-  const offsetUs = offsetAt(publisher, receivedAtUs);
+  const offsetUs = publisher?.offsetAt(receivedAtUs) ?? 0;
   // Whose clock the round trip ends on matters only where the clocks differ.
-  const isOneClock = clocks.every((clock) => offsetAt(clock, receivedAtUs) === offsetUs);
+  const isOneClock = lines.every((line) => line.offsetAt(receivedAtUs) === offsetUs);
   if (!answering && !isOneClock) return false;
-  const roundTripUs = echo.roundTripUs + (isOneClock ? 0 : offsetUs - offsetAt(answering, receivedAtUs));
-  const sentAtUs = echo.sentAtUs - offsetUs;
+  const sentAtUs = publisher?.toOurs(echo.sentAtUs) ?? echo.sentAtUs;
+  if ([publisher, answering].some((line) => (line?.jumpUs(sentAtUs, acknowledgedAtUs) ?? 0) > 0)) {
+    measurements.jumpedRoundTrips++;
+    return true;
+  }
+  const roundTripUs = echo.roundTripUs + (isOneClock ? 0 : offsetUs - (answering?.offsetAt(receivedAtUs) ?? 0));
   const errorUs =
-    SAME_CLOCK_US + uncertaintyUs(publisher, acknowledgedAtUs) + uncertaintyUs(answering, acknowledgedAtUs);
+    SAME_CLOCK_US + (publisher?.worstAt(acknowledgedAtUs) ?? 0) + (answering?.worstAt(acknowledgedAtUs) ?? 0);
   const [leastUs, mostUs] = [receivedAtUs - sentAtUs, acknowledgedAtUs - sentAtUs];
   const isPossible = roundTripUs > 0 && roundTripUs >= leastUs - errorUs && roundTripUs <= mostUs + errorUs;
   if (isPossible) {
     measurements.roundTripsUs[load].push(roundTripUs);
     measurements.roundTripPublishers[load].push(workersAtStart[via]?.worker ?? String(via));
-  } else impossibleRoundTrips.push({ seq: echo.seq, roundTripUs, leastUs, mostUs });
+  } else impossibleRoundTrips.push({ load, via, echo, roundTripUs, leastUs, mostUs });
   return true;
 }
 
-/** Where the same clock is read on both sides, there is none. */
-function uncertaintyUs(clock: WorkerClock | undefined, atUs: number): number {
-  const { uncertaintyUs = 0, atUs: readAtUs = atUs } = clock?.begin ?? {};
-  return uncertaintyUs === 0 ? 0 : uncertaintyUs + Math.abs(atUs - readAtUs) * MAX_DRIFT;
+/** That a clock has jumped, which makes a round trip look impossible, only later readings of it tell. */
+export function judgeAgain(context: RunContext): void {
+  const { measurements } = context;
+  for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) noteEcho(context, load, via, echo);
+  const { jumpedRoundTrips } = measurements;
+  if (jumpedRoundTrips === 0) return;
+  const message = `${jumpedRoundTrips} round trips: a worker's clock jumped meanwhile, or just before or after`;
+  addWarning(context, 'ROUND_TRIPS_MISSING', message, 'was its machine suspended, or moved to another host?');
 }
 
 /** @returns the probe's own room */
@@ -63,14 +67,14 @@ export function singleRoom(room: string): string {
 
 /** @returns when all are answered or given up; the probe is in a room of the broadcasts then */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
-  const { control, probe, record, config, measurements, signal } = context;
+  const { control, probe, record, config, measurements, clocks, signal } = context;
   const room = singleRoom(config.room);
   await probe.join(room);
   const trips = measurements.roundTripsUs.single;
   const { singleRoundTrips: count } = config;
   const to = Array.from({ length: count }, (_, index) => ({ room, via: index % measurements.workersAtStart.length }));
   probe.onRoundTrip = (echo) => noteEcho(context, 'single', to[echo.seq - 1]?.via ?? 0, echo);
-  const answered = () => trips.length + measurements.impossibleRoundTrips.length;
+  const answered = () => trips.length + measurements.impossibleRoundTrips.length + measurements.jumpedRoundTrips;
   const unsent: string[] = [];
   await publish(
     control,
@@ -79,7 +83,7 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
       intervalMs: INTERVAL_MS,
       bytes: config.broadcasts.bytes,
       binary: config.broadcasts.binary,
-      clocks: measurements.clocks,
+      clocks: clocks.lines,
     },
     { onSent: () => {}, onFailed: ({ message }) => unsent.push(message) },
     signal,

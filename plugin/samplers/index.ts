@@ -12,4 +12,4 @@ export { Sampler } from './sampler.ts';
 export { ServerProcesses } from './server-processes.ts';
 export { Thinned } from './thinned.ts';
 export { tcpSocketsOf, workerMachines } from './worker-machines.ts';
-export { type ClockOffset, ControlClients, type EachControl } from './workers.ts';
+export { ControlClients, type EachControl } from './workers.ts';

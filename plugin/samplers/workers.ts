@@ -1,7 +1,7 @@
 /** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
 import { io, type Socket } from 'socket.io-client';
 import { agentTo } from '../../protocol/agent.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { type ClockReading, readClock } from '../../protocol/clock-reading.ts';
 import type { TlsOptions } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import {
@@ -17,14 +17,6 @@ import {
 } from '../../protocol/events.ts';
 import { connectError, unreachable } from './control-errors.ts';
 import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './control-places.ts';
-
-/** How far a worker's monotonic clock is ahead of ours, and the largest possible error of that. */
-export interface ClockOffset {
-  /** When it was read, on our clock. */
-  atUs: number;
-  offsetUs: number;
-  uncertaintyUs: number;
-}
 
 const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */
@@ -169,17 +161,19 @@ export class ControlClients {
     return this.#worker(via).request('broadcast', [order]);
   }
 
-  /** Half of the shortest of several round trips bounds the error. @returns offsets in the order of the URLs */
-  time(): Promise<ClockOffset[]> {
+  /** One round trip. @param via index of the worker @returns its clock */
+  clock(via: number): Promise<ClockReading> {
+    return readClock(() => this.#worker(via).request('time'));
+  }
+
+  /** The quickest of several round trips. @returns in the order of the URLs */
+  time(): Promise<ClockReading[]> {
     return Promise.all(
-      this.#workers.map(async (worker) => {
-        let best: ClockOffset = { atUs: 0, offsetUs: 0, uncertaintyUs: Number.POSITIVE_INFINITY };
-        for (let reading = 0; reading < CLOCK_READINGS; reading++) {
-          const beforeUs = monotonicUs();
-          const { monotonicUs: serverUs } = await worker.request('time');
-          const afterUs = monotonicUs();
-          const [atUs, uncertaintyUs] = [(beforeUs + afterUs) / 2, (afterUs - beforeUs) / 2];
-          if (uncertaintyUs < best.uncertaintyUs) best = { atUs, offsetUs: serverUs - atUs, uncertaintyUs };
+      this.#workers.map(async (_, via) => {
+        let best = await this.clock(via);
+        for (let reading = 1; reading < CLOCK_READINGS; reading++) {
+          const next = await this.clock(via);
+          if (next.uncertaintyUs < best.uncertaintyUs) best = next;
         }
         return best;
       }),

@@ -66,3 +66,18 @@ function roomProblems({ count, perConnection }: RoomPlan, { delivery }: PluginOp
   }
   return problems;
 }
+
+/** Broadcasts with fewer connections need some that leave when the run says so, and a ledger. */
+export function byConnectionsProblems(
+  { broadcasts, delivery, fault }: PluginOptions,
+  { engine, stays }: { engine: string; stays: boolean },
+): Problem[] {
+  if (broadcasts.byConnections === 0) return [];
+  const path = formatPath(['config', 'plugins', PLUGIN, 'broadcasts', 'byConnections']);
+  return [
+    ...(engine === ENGINE ? [] : [`only engine ${ENGINE} tells who received what`]),
+    ...(stays ? [] : ['its virtual users must stay: end the flow with `hold: true`']),
+    ...(delivery ? ['not with `delivery`, whose event the server sends'] : []),
+    ...(fault ? ['not with `fault`: the deployment is another one afterwards'] : []),
+  ].map((message) => ({ path, message }));
+}

@@ -1,5 +1,6 @@
 /** What the run will do, for an engine in one of Artillery's workers. The main thread has validated it. */
 import { z } from 'zod';
+import { RELEASE_PARTS } from '../../protocol/link.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
 import { type Environment, optionsSchema, type PluginOptions } from './plugin-options.ts';
@@ -16,9 +17,10 @@ export function plannedBroadcasts(
   const options = script.config.plugins?.[PLUGIN];
   if (options === undefined) return undefined;
   const { broadcasts, overTime } = (options ?? {}) as { broadcasts?: object; overTime?: object };
-  const { count, bytes } = optionsSchema.shape.broadcasts.parse(broadcasts);
+  const { count, bytes, byConnections } = optionsSchema.shape.broadcasts.parse(broadcasts);
   if (overTime !== undefined) return { count: 0, bytes };
-  return { count: validVariables(env).BROADCASTS ?? count, bytes };
+  const withAll = validVariables(env).BROADCASTS ?? count;
+  return { count: withAll + (RELEASE_PARTS - 1) * byConnections, bytes };
 }
 
 /** @returns the event of the server's own that it counts */

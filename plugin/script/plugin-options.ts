@@ -29,6 +29,8 @@ export const optionsSchema = z.strictObject({
       bytes: positive.default(1000),
       /** The payload is that many bytes in place of characters, and travels as an attachment. */
       binary: z.boolean().default(false),
+      /** How many with 75, 50 and 25 % of the connections, as these leave; 0 for none. */
+      byConnections: z.number().int().nonnegative().default(0),
     })
     .prefault({}),
   /** In place of the one room: connections that join it are spread over these, and broadcasts go to one of them each. */

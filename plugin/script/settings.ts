@@ -8,7 +8,7 @@ import type { ObservedLayer } from '../../protocol/observation.ts';
 import { formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
-import { optionProblems, variableProblems } from './cross-checks.ts';
+import { byConnectionsProblems, optionProblems, variableProblems } from './cross-checks.ts';
 import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
 import { faultSchema } from './fault-options.ts';
@@ -148,6 +148,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     const stays = flows.every(({ holds }) => holds);
     const around = { engine: engineOf(script, variables).engine, stays, ownServer };
     problems.push(...faultProblems({ options, variables, ...around, reconnection: read.options.reconnection }));
+    problems.push(...byConnectionsProblems(options, around));
   }
   const controlTls = tlsOfOtherHosts(
     read.options.connection?.tls ?? {},

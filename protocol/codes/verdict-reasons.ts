@@ -181,7 +181,7 @@ export const VERDICT_REASONS = {
   CLOCK_UNCERTAIN: {
     invalidates: false,
     meaning:
-      'a worker runs on another host, and the offset of its clock, which is removed from the latencies, is not known precisely enough for them',
+      'workers, or generators, are on several hosts, and the offsets of their clocks, which are removed from the latencies, are not known precisely enough for them',
   },
   WARM_UP_FAILED: {
     invalidates: false,
@@ -281,7 +281,8 @@ export const VERDICT_REASONS = {
   },
   ROUND_TRIPS_MISSING: {
     invalidates: false,
-    meaning: 'round trips of the probe, unloaded or under load, were not sent or not answered',
+    meaning:
+      'round trips of the probe, unloaded or under load, were not sent, not answered, or across a jump of a clock',
   },
   NOT_GONE: {
     invalidates: false,

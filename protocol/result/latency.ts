@@ -23,6 +23,20 @@ export const latencySchema = z.strictObject({
     .strictObject({ seq: count, lastMs: z.number(), othersP50Ms: z.number(), othersMaxMs: z.number() })
     .nullable()
     .default(null),
+  /** From all connections to a quarter of them, if there were broadcasts with fewer. */
+  byConnections: z
+    .array(
+      z.strictObject({
+        connections: count,
+        broadcasts: count,
+        expected: count,
+        received: count,
+        lost: count,
+        oneWayMs: summary,
+        completionMs: summary,
+      }),
+    )
+    .default([]),
   sendDelayMs: summary,
   /** Of the reference receiver (`sentinel`), which does nothing else and which its worker serves last. */
   sentinelMs: summary.default(null),
@@ -42,10 +56,12 @@ export const latencySchema = z.strictObject({
       z.strictObject({
         worker: z.string(),
         offsetUs: z.number(),
-        /** Maximum error of the offset. */
+        /** Maximum error of the offset, at any of the broadcasts. */
         uncertaintyUs: z.number(),
         /** Change of the offset during the broadcasts; removed, too. */
         driftUs: z.number(),
+        /** Sum of its jumps during the run, which nothing but a moved or suspended machine explains; removed, too. */
+        jumpUs: z.number().default(0),
       }),
     )
     .default([]),

@@ -10,7 +10,17 @@ import { generator, hosts } from './generator.ts';
 import { perConnection, plateaus } from './memory.ts';
 import { overTime } from './over-time.ts';
 import { summaryRows } from './summary.ts';
-import { capacity, clientMessages, connections, cpu, fault, latency, messages, type Section } from './tables.ts';
+import {
+  capacity,
+  clientMessages,
+  connections,
+  cpu,
+  fault,
+  latency,
+  latencyByConnections,
+  messages,
+  type Section,
+} from './tables.ts';
 
 export interface ConsoleOptions {
   /** ANSI colours. */
@@ -98,6 +108,7 @@ function tables(result: Result, width: number, paint: Paint): string[] {
     clientMessages(result, width),
     messages(result, width),
     latency(result),
+    latencyByConnections(result),
     cpu(result),
     hosts(result, width),
     generator(result),

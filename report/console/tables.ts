@@ -5,6 +5,7 @@ import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
 import { batchName } from '../batch-name.ts';
+import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../by-connections.ts';
 import {
   messageRows,
   messageTimes,
@@ -212,14 +213,22 @@ export function latency({ latency: times }: Result): Section | null {
   };
 }
 
+export function latencyByConnections(result: Result): Section | null {
+  const rows = byConnectionsRows(result);
+  if (rows.length === 0) return null;
+  return { title: 'Latency against connections (ms)', lines: table(BY_CONNECTIONS_HEAD, rows, INDENT) };
+}
+
 /** Of workers on other hosts. */
 function clockNote(clocks: Result['latency']['clocks']): string[] {
   const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
   if (apart.length === 0) return [];
   const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
+  const jumped = apart.filter(({ jumpUs }) => jumpUs > 0);
   return [
     `${integer(apart.length)} of ${integer(clocks.length)} workers use a different clock from the generator; the offset is ` +
       `removed, with an error of ± ${milliseconds(worst.uncertaintyUs / 1000)} ms (${worst.worker}).`,
+    ...jumped.map(({ worker, jumpUs }) => `The clock of ${worker} jumped by up to ${milliseconds(jumpUs / 1000)} ms.`),
   ];
 }
 

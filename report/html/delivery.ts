@@ -4,7 +4,9 @@ import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
 import { batchName } from '../batch-name.ts';
+import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../by-connections.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../charts/broadcasts.ts';
+import { latencyByConnections } from '../charts/by-connections.ts';
 import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.ts';
 import { integer, milliseconds, percentOf } from '../format.ts';
 import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
@@ -40,8 +42,17 @@ ${[...fromNotes(times), ...broadcastNotes(times)].map(
   (note) => html`<p>${note}</p>
 `,
 )}
-${figure(broadcastTimes(result), 'Not measured: no broadcast was received.', result.delivery && timesTable(result.delivery.batches))}`,
+${figure(broadcastTimes(result), 'Not measured: no broadcast was received.', result.delivery && timesTable(result.delivery.batches))}
+${byConnections(result)}`,
   });
+}
+
+function byConnections(result: Result): Html | null {
+  const chart = latencyByConnections(result);
+  return (
+    chart &&
+    figure(chart, '', dataTable('Latency against connections, in ms', BY_CONNECTIONS_HEAD, byConnectionsRows(result)))
+  );
 }
 
 export function roundTrips(result: Result): Html {

@@ -6,6 +6,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { whyNoDelivery } from '../absent.ts';
 import { answerParts, outcomeTitle } from '../answer/sentence.ts';
 import { batchName } from '../batch-name.ts';
+import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../by-connections.ts';
 import {
   messageRows,
   messageTimes,
@@ -109,6 +110,7 @@ function performance(result: Result): string[] {
     ...messages(result),
     '### Latency',
     latency(result),
+    ...byConnections(result),
     '### CPU',
     cpu(result),
     ...(result.generators.length > 0 ? ['### Generator Hosts', hosts(result)] : []),
@@ -116,6 +118,11 @@ function performance(result: Result): string[] {
     ...(result.absent.memory === undefined ? [capacity(result)] : []),
     limits(result),
   ];
+}
+
+function byConnections(result: Result): string[] {
+  const rows = byConnectionsRows(result);
+  return rows.length === 0 ? [] : ['### Latency vs Connections (ms)', markdownTable(BY_CONNECTIONS_HEAD, rows)];
 }
 
 function hosts(result: Result): string {

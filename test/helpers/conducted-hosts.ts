@@ -19,6 +19,8 @@ export interface HostsOptions {
   hosts: number;
   /** Of the plugin. */
   options?: object;
+  /** Of the conductor. */
+  env?: Record<string, string>;
   /** How long a host, or the conductor, may be away; by default as in a real run. */
   awayMs?: number;
 }
@@ -75,14 +77,14 @@ function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
 
 /** A server, a conductor that waits for its hosts, and how to start these. All of it ends with the test. */
 export async function conductHosts(t: TestContext, options: HostsOptions): Promise<HostsRun> {
-  const { hosts, awayMs } = options;
+  const { hosts, awayMs, env: own = {} } = options;
   const place = await prepare(t, options);
   const listen = ['--hosts', String(hosts), '--listen', '127.0.0.1:0'];
   const args =
     awayMs === undefined
       ? [CLI, 'conduct', ...listen, place.file]
       : [CONDUCTOR, place.file, String(hosts), String(awayMs)];
-  const run = start(t, args, place.folder, {});
+  const run = start(t, args, place.folder, own);
   const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(run.output())?.[1];
   await eventually('the join line', () => line() !== undefined || run.child.exitCode !== null);
   const joinLine = line() ?? '';

@@ -41,7 +41,17 @@ export class FakeFleet {
 
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
-    return { connecting: 0, connected, upgrading: 0, away: 0, joining: 0, joined: 0, received: 0, reached: 0 };
+    return {
+      connecting: 0,
+      connected,
+      upgrading: 0,
+      away: 0,
+      joining: 0,
+      joined: 0,
+      received: 0,
+      reached: 0,
+      loopLateMs: 0,
+    };
   }
 
   async reset(): Promise<void> {

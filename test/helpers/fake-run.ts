@@ -2,6 +2,7 @@
  * What a run measures with, without processes or sockets: the test is the server, the engines and the virtual users.
  * Any function of the parts can be replaced by the test's own.
  */
+import { WorkerClocks } from '../../plugin/run/clocks.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements.ts';
@@ -12,7 +13,7 @@ import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/host.ts';
-import type { FleetStatus, MessageCounts, MessageStage } from '../../protocol/link.ts';
+import { type FleetStatus, type MessageCounts, type MessageStage, RELEASE_PARTS } from '../../protocol/link.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 
 const ROUND_TRIP_US = 2000;
@@ -32,6 +33,8 @@ export class FakeRun {
   echo: { roundTripUs: number; sentAtUs?: number } = { roundTripUs: ROUND_TRIP_US };
   /** Of w0 and w1; undefined for a version that does not count them. */
   collections: (number | undefined)[] = [0, 0];
+  /** When the first of them are released. */
+  #held: number | undefined;
   /** Connections that have ended. */
   left = 0;
   /** What the engines report. */
@@ -52,12 +55,13 @@ export class FakeRun {
     const config = hookConfig(options, scenario, {}, script);
     this.measurements = measurements({ receiversRoom: receiversRoom(config.rooms) });
     const link = this.#link();
+    const control = this.#control();
     this.context = {
       config,
       measurements: this.measurements,
       record: { append: (type) => void this.recorded.push(type) },
       link,
-      control: this.#control(),
+      control,
       sampler: this.#sampler(),
       resources: { begin: async () => {}, end: async () => {} },
       probe: {
@@ -79,10 +83,22 @@ export class FakeRun {
       stack: undefined,
       deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,
-      here: [true, true],
+      clocks: this.#newClocks(control, [true, true]),
       holds: true,
       signal: this.stop.signal,
     };
+  }
+
+  /** Both workers are on other hosts. @param clock of the worker with that index */
+  apart(clock: RunContext['control']['clock']): void {
+    this.context.control.clock = clock;
+    this.context.clocks = this.#newClocks(this.context.control, [false, false]);
+  }
+
+  #newClocks(control: RunContext['control'], here: boolean[]): WorkerClocks {
+    const clocks = new WorkerClocks(control, here);
+    this.measurements.clocks = clocks.lines;
+    return clocks;
   }
 
   get codes(): string[] {
@@ -115,6 +131,7 @@ export class FakeRun {
   #link(): RunContext['link'] {
     return {
       status: this.status,
+      statusOf: () => this.status,
       unanswered: 0,
       silentHosts: new Set(),
       warmUp: async ({ connections }) => {
@@ -146,9 +163,12 @@ export class FakeRun {
         this.asked.push(`messages ${stage}`);
         return this.messages(stage);
       },
-      tell: ({ type }) => {
-        this.asked.push(`tell ${type}`);
-        if (type === 'release') this.leave(this.status.connected);
+      tell: (message) => {
+        this.asked.push(`tell ${message.type}`);
+        if (message.type !== 'release') return;
+        const { parts = RELEASE_PARTS } = message;
+        this.#held ??= this.status.connected;
+        this.leave(this.status.connected - Math.round(this.#held * (1 - parts / RELEASE_PARTS)));
       },
     };
   }
@@ -181,7 +201,7 @@ export class FakeRun {
         this.asked.push('gc');
         this.collect();
       },
-      time: async () => ['w0', 'w1'].map(() => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 })),
+      clock: async () => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 10 }),
       members: async () => this.status.joined,
       servers: async () => 2,
       addresses: async () => ({}),

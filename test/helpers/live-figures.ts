@@ -24,6 +24,7 @@ export function liveFigures(connections: number, changes: Partial<LiveFigures> =
       { name: 'conductor', utilization: 0.1, delayP99Ms: 1 },
       { name: 'w0', utilization: 0.5, delayP99Ms: 4 },
     ],
+    hosts: [],
     ...changes,
   };
 }

@@ -8,6 +8,22 @@ import { type Result, resultSchema } from '../../protocol/result/result.ts';
 
 const MB = 1024 * 1024;
 
+/** One of several hosts that brought the load. */
+export function generatorHost(
+  host: string,
+  { share = 0.5, p50 = 10, boundMs = 0.21 }: { share?: number; p50?: number; boundMs?: number } = {},
+): Result['generators'][number] {
+  const oneWayMs = { count: 100, min: 1, mean: p50, p50, p90: p50, p95: p50, p99: p50, p999: null, max: p50 + 4 };
+  return {
+    ...{ host, cores: 4, share, arrivals: 100, connections: 100, held: 100, failed: 0, lost: null, oneWayMs },
+    cpu: { idlePercent: { ramp: 60, messages: null, broadcasts: 40 } },
+    memory: { fleetPeakBytes: 1, artilleryPeakBytes: 1, usedPeakBytes: null },
+    loops: { delayP99Ms: 2.5, delayMaxMs: 9, utilization: 0.4 },
+    startSkewMs: share < 0.5 ? 3.2 : 0,
+    clock: { offsetMs: 5e8, boundMs },
+  };
+}
+
 /** A made-up distribution around its median. */
 export function summaryOf(count: number, p50: number): Summary {
   return {
@@ -214,6 +230,7 @@ export function perfectResult(): Result {
         completionMs: { p50: { low95: 54, high95: 57 }, p99: null },
       },
       slowFirst: null,
+      byConnections: [],
       sendDelayMs: summaryOf(12, 0.2),
       sentinelMs: summaryOf(12, 40),
       behindSentinelMs: summaryOf(6, 0.5),

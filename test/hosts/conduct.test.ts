@@ -1,6 +1,7 @@
 /** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are processes of their own. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { LiveFigures } from '../../plugin/live/figures.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { assertFoots, assertNothingLeft, conductHosts, runAlone, USERS } from '../helpers/conducted-hosts.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -20,10 +21,24 @@ function countsOf({ connections, delivery }: Result): object {
   };
 }
 
+/** The figures that the live page shows next. */
+async function liveFigures(output: string): Promise<LiveFigures> {
+  const url = /Live view: (\S+)/.exec(output)?.[1];
+  const { body } = await fetch(`${url}events`);
+  assert.ok(body, output);
+  let text = '';
+  for await (const part of body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const [, data] = /^event: figures\ndata: (.*)\n\n/m.exec(text) ?? [];
+    if (data !== undefined) return JSON.parse(data).figures;
+  }
+  throw new Error(`the page has no figures: ${text}`);
+}
+
 // They mostly wait.
 describe('a run over several hosts', { concurrency: 4 }, () => {
-  it('has one result, equal in all counts to that of one host, with a row for each', async (t) => {
-    const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2 } } };
+  it('has one result, equal in all counts to that of one host, with a row for each; and latency against connections', async (t) => {
+    const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2, byConnections: 2 } } };
     const alone = await runAlone(t, options);
     const aloneEnded = alone.ended;
     const run = await conductHosts(t, options);
@@ -47,6 +62,14 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
       result.generators.map(({ clock, lost }) => [clock?.boundMs, lost]),
       Array(3).fill([0, null]),
     );
+    const { byConnections } = result.latency;
+    assert.deepEqual([byConnections.length, byConnections[0]?.connections], [4, 60], outputs);
+    for (const { connections, expected, received, lost, broadcasts } of byConnections) {
+      assert.deepEqual([received, lost], [expected, 0]);
+      assert.equal(expected, connections * broadcasts);
+    }
+    const shares = byConnections.map(({ connections }) => Math.round((4 * connections) / 60));
+    assert.deepEqual(shares, [4, 3, 2, 1], outputs);
     assert.equal(new Set(result.generator.map(({ host }) => host)).size, 3);
     assert.ok(
       result.generators.every(({ memory }) => memory.fleetPeakBytes > 1e6),
@@ -81,10 +104,17 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('that is stopped ends all hosts, and keeps what was measured', async (t) => {
-    const run = await conductHosts(t, { hosts: 2, options: { broadcasts: { count: 50, interval: 0.2 } } });
+  it('that is stopped ends all hosts, and keeps what was measured; the live page shows each of them', async (t) => {
+    const options = { broadcasts: { count: 50, interval: 0.2 } };
+    const run = await conductHosts(t, { hosts: 2, options, env: { CAPACITY_LIVE: '1' } });
     const hosts = [0, 1].map((index) => run.host(index));
     await run.reached('broadcasts');
+    const live = await liveFigures(run.output());
+    assert.equal(new Set(live.hosts.map(({ name }) => name)).size, 2);
+    for (const { lost, connections, loopLateMs, clockBoundMs } of live.hosts) {
+      assert.deepEqual([lost, connections, clockBoundMs], [null, USERS, 0]);
+      assert.ok(loopLateMs >= 0);
+    }
     run.child.kill('SIGINT');
     assert.equal(await run.ended, 130, run.output());
     assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [130, 130]);

@@ -1,9 +1,10 @@
 /** The control port of each worker: reachable, with this token, of this version; the workers all, and each once; their clocks. */
+import type { ClockReading } from '../../../protocol/clock-reading.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { VERSION } from '../../../protocol/version.ts';
 import { requireAllWorkers } from '../../run/all-workers.ts';
-import { type ClockOffset, ControlClients } from '../../samplers/index.ts';
+import { ControlClients } from '../../samplers/index.ts';
 import type { ControlSettings } from '../../script/settings.ts';
 import type { TargetCheck } from './target-check.ts';
 
@@ -63,7 +64,7 @@ function judge({
 /** @returns how precisely latencies from it can be known */
 export function checkClock(
   { worker }: Pick<WorkerStats, 'worker'>,
-  { offsetUs, uncertaintyUs }: Pick<ClockOffset, 'offsetUs' | 'uncertaintyUs'>,
+  { offsetUs, uncertaintyUs }: Pick<ClockReading, 'offsetUs' | 'uncertaintyUs'>,
 ): TargetCheck {
   const ms = (us: number) => (us / 1000).toFixed(2);
   const check = {

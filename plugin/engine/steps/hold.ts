@@ -16,7 +16,7 @@ export const hold = defineStep({
       tally.holding++;
       // A virtual user that has lost its connection no longer counts as holding.
       user.session.onLost = leave;
-      await signals.release.promise;
+      await signals.released();
       if (!user.session.dropped) leave();
       await user.session.close();
       await signals.finish.promise;

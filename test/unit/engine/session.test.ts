@@ -76,7 +76,7 @@ describe('a dropped connection', () => {
     assert.deepEqual([tally.failed, tally.holding], [0, 1]);
     await play.time.pass(5000);
     assert.deepEqual([tally.failed, tally.holding, tally.ended], [1, 0, 0]);
-    signals.release.resolve();
+    signals.release();
     signals.finish.resolve();
     assert.equal((await done).error?.code, 'disconnected_ping_timeout');
     assert.deepEqual([tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, 0]);
@@ -90,7 +90,7 @@ describe('a dropped connection', () => {
     const done = play.flow({ emit: ['join_room', 'user:alice'] }, { hold: true });
     await play.time.pass(5000);
     assert.deepEqual([tally.failures, tally.holding], [{ join_refused: 1 }, 0]);
-    signals.release.resolve();
+    signals.release();
     signals.finish.resolve();
     assert.equal((await done).error?.code, 'join_refused');
   });
@@ -102,7 +102,7 @@ describe('a dropped connection', () => {
     const done = play.flow({ connect: true }, { hold: true });
     await play.time.pass(5000);
     assert.equal(await Promise.race([done, 'held']), 'held');
-    signals.release.resolve();
+    signals.release();
     signals.finish.resolve();
     assert.equal((await done).error?.code, 'disconnected_ping_timeout');
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ClockLine } from '../../../protocol/clock-line.ts';
 import { withInstants } from '../../../protocol/instants.ts';
+import { randomSource } from '../../helpers/random-source.ts';
 
 const SECOND = 1_000_000;
 const AHEAD = 400_000 * SECOND;
@@ -10,42 +11,150 @@ const reading = (seconds: number, offsetUs: number, uncertaintyUs: number) => {
 };
 
 describe('the line of another clock', () => {
-  it('keeps the quickest reading of each ten seconds, and runs straight between them', () => {
+  it('keeps the quickest reading of each ten seconds, and runs straight between them and beyond', () => {
     const line = new ClockLine(false);
-    for (const one of [reading(1, 900, 500), reading(5, 100, 50), reading(8, 700, 400)]) line.add(one);
-    line.add(reading(15, 300, 60));
+    for (const one of [reading(1, 900, 900), reading(5, 100, 50), reading(8, 700, 700)]) line.add(one);
+    line.add(reading(15, 300, 40));
     assert.equal(line.offsetAt(5 * SECOND), AHEAD + 100);
     assert.equal(line.offsetAt(10 * SECOND), AHEAD + 200);
-    assert.deepEqual([line.offsetAt(0), line.offsetAt(99 * SECOND)], [AHEAD + 100, AHEAD + 300]);
+    assert.deepEqual([line.offsetAt(0), line.offsetAt(20 * SECOND)], [AHEAD, AHEAD + 400]);
+    assert.equal(line.offsetAt(99 * SECOND), AHEAD + 300, 'too far to say');
     assert.equal(Math.round(line.toOurs(line.toTheirs(12 * SECOND))), 12 * SECOND);
-    assert.equal(line.boundUs, 60);
+    assert.equal(line.boundUs, 50 + 200, 'nothing else tells how straight it is');
   });
 
-  it('is known less well by as much as it bends: a clock that jumps shows', () => {
+  it('begins an interval before and after readings that are to count in any case', () => {
+    const line = new ClockLine(false);
+    line.add(reading(1, 0, 10));
+    line.separate();
+    for (const one of [reading(2, 40, 300), reading(2.1, 40, 200)]) line.add(one);
+    line.separate();
+    line.add(reading(3, 80, 10));
+    assert.equal(line.offsetAt(2.1 * SECOND), AHEAD + 40);
+  });
+
+  it('does not rely on slow readings of an interval that has just begun, or is cut short', () => {
+    const line = new ClockLine(false);
+    for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
+    for (const seconds of [11, 12, 15]) line.add(reading(seconds, 3000, 4000));
+    assert.deepEqual([line.offsetAt(12 * SECOND), line.boundUs], [AHEAD, 50]);
+    line.separate();
+    line.add(reading(16, 0, 60));
+    assert.deepEqual([line.offsetAt(12 * SECOND), line.boundUs], [AHEAD, 60]);
+    for (const seconds of [21, 26]) line.add(reading(seconds, 3000, 4000));
+    assert.deepEqual([line.offsetAt(21 * SECOND), line.boundAt(20 * SECOND)], [AHEAD + 3000, 4000 + 3000]);
+  });
+
+  it('is known less well by as much as it bends', () => {
     const line = new ClockLine(false);
     for (const [seconds, offset] of [
       [5, 0],
-      [15, 0],
-      [25, 80_000],
-      [35, 80_000],
+      [15, 100],
+      [25, 500],
+      [35, 600],
     ] as const) {
       line.add(reading(seconds, offset, 50));
     }
-    assert.equal(line.boundUs, 50 + 40_000);
+    assert.deepEqual(
+      [10, 20, 30].map((seconds) => line.boundAt(seconds * SECOND)),
+      [50 + 300, 50 + 300, 50 + 300],
+    );
+    line.add(reading(45, 700, 50));
+    assert.equal(line.boundAt(30 * SECOND), 50, 'it goes on straight');
+    assert.equal(line.boundUs, 50 + 300);
+  });
+
+  for (const byUs of [80_000, -80_000]) {
+    it(`begins anew where the clock jumps by ${byUs / 1000} ms`, () => {
+      const line = new ClockLine(false);
+      for (const seconds of [1, 2, 3]) line.add(reading(seconds, 0, 50));
+      for (const seconds of [4, 5, 6, 11, 12]) line.add(reading(seconds, byUs, 50));
+      // At most: by the errors of the readings on both sides, and a drift of 500 µs in the second between.
+      const jumpUs = 80_000 + 50 + 50 + 500;
+      for (const [seconds, offset] of [
+        [1, 0],
+        [2.9, 0],
+        [4, byUs],
+        [9, byUs],
+      ] as const) {
+        const theirUs = seconds * SECOND + AHEAD + offset;
+        assert.equal(line.offsetAt(seconds * SECOND), AHEAD + offset);
+        // What the clock showed twice, or would show again, is in doubt.
+        const isNear = Math.abs(seconds - 3.5) <= 0.6;
+        if (!isNear) assert.equal(line.toOurs(theirUs), seconds * SECOND);
+        assert.equal(line.boundAt(seconds * SECOND), 50 + (isNear ? jumpUs : 0), `${seconds} s`);
+      }
+      assert.deepEqual([line.jumpUs(), line.boundUs], [jumpUs, jumpUs + 50]);
+    });
+  }
+
+  it('knows a jump by readings before and after slow ones that hide it', () => {
+    const line = new ClockLine(false);
+    for (const seconds of [1, 2]) line.add(reading(seconds, 0, 50));
+    for (const seconds of [3, 4]) line.add(reading(seconds, 10_000, 20_000));
+    assert.equal(line.jumpUs(), 0);
+    line.add(reading(5, 10_000, 50));
+    assert.ok(line.jumpUs() >= 10_000 && line.jumpUs() < 12_000, `${line.jumpUs()} us`);
+    assert.equal(line.offsetAt(6 * SECOND), AHEAD + 10_000);
   });
 
   it('is our own on the same kernel, unless somebody moved it', () => {
     const same = new ClockLine(true);
     same.add({ atUs: SECOND, offsetUs: 30, uncertaintyUs: 40 });
-    assert.deepEqual([same.offsetAt(SECOND), same.boundUs], [0, 0]);
+    assert.deepEqual([same.offsetAt(SECOND), same.boundUs, same.isOurs], [0, 0, true]);
     const moved = new ClockLine(true);
     moved.add(reading(1, 0, 40));
-    assert.deepEqual([moved.offsetAt(SECOND), moved.boundUs], [AHEAD, 40]);
+    assert.deepEqual([moved.offsetAt(SECOND), moved.boundUs, moved.isOurs], [AHEAD, 40, false]);
   });
 
   it('is unknown before its first reading', () => {
-    assert.equal(new ClockLine(false).boundUs, Number.POSITIVE_INFINITY);
+    const line = new ClockLine(false);
+    assert.deepEqual([line.boundUs, line.boundAt(1), line.worstAt(1)], Array(3).fill(Number.POSITIVE_INFINITY));
+    assert.deepEqual([line.toOurs(7), line.toTheirs(7), line.isOurs], [7, 7, false]);
   });
+});
+
+describe('a clock that is read for ten minutes', () => {
+  const MINUTES = 10;
+  const driftUs: Record<string, (seconds: number) => number> = {
+    'that is 50 millionths fast': (seconds) => 50 * seconds,
+    'whose rate changes as it warms up': (seconds) => 50 * seconds + (30 * seconds ** 2) / 600,
+    'that NTP speeds up and slows down': (seconds) => 2000 * Math.sin(seconds / 60),
+    'that jumps by a second in the middle': (seconds) => 20 * seconds + (seconds < 300.2 ? 0 : SECOND),
+    'that falls back by a second in the middle': (seconds) => 20 * seconds - (seconds < 300.2 ? 0 : SECOND),
+  };
+  for (const [what, moreUs] of Object.entries(driftUs)) {
+    it(`${what} is followed within its bound, and converted times with it`, () => {
+      const draw = randomSource(7);
+      const random = () => draw(1_000_000) / 1_000_000;
+      const line = new ClockLine(false);
+      for (let seconds = 0; seconds < MINUTES * 60; seconds++) {
+        // A way there and a way back; the worker is busy now and then.
+        const waysUs = [random(), random()].map((share) => 60 + 40 * share + (random() < 0.3 ? 20_000 * random() : 0));
+        const [thereUs, backUs] = waysUs as [number, number];
+        const atUs = seconds * SECOND + (thereUs + backUs) / 2;
+        const asked = seconds + thereUs / SECOND;
+        const offsetUs = AHEAD + moreUs(asked) + (thereUs - backUs) / 2;
+        line.add({ atUs, offsetUs, uncertaintyUs: (thereUs + backUs) / 2 });
+      }
+      const errors: number[] = [];
+      for (let seconds = 0; seconds < MINUTES * 60; seconds += 0.37) {
+        const ourUs = seconds * SECOND;
+        const converted = line.toOurs(ourUs + AHEAD + moreUs(seconds));
+        const errorUs = Math.abs(converted - ourUs);
+        assert.ok(
+          errorUs <= line.boundAt(converted),
+          `${errorUs} us off at ${seconds} s, ± ${line.boundAt(converted)}`,
+        );
+        // The last reading before a jump may have been a slow one, and no quicker one follows it.
+        if (Math.abs(seconds - 300) > 10) errors.push(errorUs);
+      }
+      assert.ok(Math.max(...errors) < 150, `${Math.max(...errors)} us`);
+      const quietUs = line.boundAt(100 * SECOND);
+      assert.ok(quietUs < 400, `± ${quietUs} us`);
+      assert.equal(line.jumpUs() > 0, what.includes('second'));
+    });
+  }
 });
 
 it('of a message, the points in time are converted, at any depth, and nothing else', () => {

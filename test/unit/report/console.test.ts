@@ -61,6 +61,7 @@ function earlyResult(): Result {
     completionMs: null,
     intervals: null,
     slowFirst: null,
+    byConnections: [],
     sendDelayMs: null,
     sentinelMs: null,
     behindSentinelMs: null,
@@ -216,10 +217,11 @@ function unwrapped(result: Result): string {
 test('workers with clocks of their own are named, with what is left of the difference', () => {
   const result = perfectResult();
   result.latency.clocks = [
-    { worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0 },
-    { worker: 'w1', offsetUs: 4e9, uncertaintyUs: 140, driftUs: 3 },
+    { worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 },
+    { worker: 'w1', offsetUs: 4e9, uncertaintyUs: 140, driftUs: 3, jumpUs: 2000 },
   ];
   assert.match(unwrapped(result), /1 of 2 workers use a different clock from the generator; .* ± 0\.14 ms \(w1\)/);
+  assert.match(unwrapped(result), /The clock of w1 jumped by up to 2\.00 ms/);
 });
 
 test('a whole machine that moved more than all layers together is no check on them', () => {

@@ -5,22 +5,13 @@ import { mismatches } from '../../../report/compare/comparability.ts';
 import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
-import { perfectResult } from '../../helpers/results.ts';
-
-function host(name: string, share: number, p50: number): Result['generators'][number] {
-  const oneWayMs = { count: 100, min: 1, mean: p50, p50, p90: p50, p95: p50, p99: p50, p999: null, max: p50 + 4 };
-  return {
-    ...{ host: name, cores: 4, share, arrivals: 100, connections: 100, held: 100, failed: 0, lost: null, oneWayMs },
-    cpu: { idlePercent: { ramp: 60, messages: null, broadcasts: 40 } },
-    memory: { fleetPeakBytes: 1, artilleryPeakBytes: 1, usedPeakBytes: null },
-    loops: { delayP99Ms: 2.5, delayMaxMs: 9, utilization: 0.4 },
-    startSkewMs: share < 0.5 ? 3.2 : 0,
-    clock: { offsetMs: 5e8, boundMs: 0.21 },
-  };
-}
+import { generatorHost, perfectResult } from '../../helpers/results.ts';
 
 function resultOf(...shares: number[]): Result {
-  return { ...perfectResult(), generators: shares.map((share, index) => host(`load-${index}`, share, 10 + index)) };
+  return {
+    ...perfectResult(),
+    generators: shares.map((share, index) => generatorHost(`load-${index}`, { share, p50: 10 + index })),
+  };
 }
 
 describe('several generator hosts', () => {

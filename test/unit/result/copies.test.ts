@@ -7,7 +7,7 @@ import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot 
 import { perfectResult } from '../../helpers/results.ts';
 
 /** Of a run with one broadcast to two members. */
-function codes(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>, driftUs = 0): string[] {
+function codes(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>, uncertaintyUs = 0): string[] {
   const measured = measurements({
     sent: [sent(1, 3)],
     frozen: [frozenBroadcast(1, [1000, 2000], row)],
@@ -15,7 +15,7 @@ function codes(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>, 
   });
   const delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
   const result = perfectResult();
-  const clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs }];
+  const clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs, driftUs: 0, jumpUs: 0 }];
   return [...copyProblems(measured, { ...result, delivery, latency: { ...result.latency, clocks } })].map(
     ({ code }) => code,
   );
@@ -43,6 +43,6 @@ describe('copies of broadcasts', () => {
   it('may come before their send by no more than the clocks may be wrong', () => {
     assert.deepEqual(codes({ early: 1, earlyByUs: 900 }, {}), []);
     assert.deepEqual(codes({ early: 1, earlyByUs: 1100 }, {}), ['RECEIVED_BEFORE_SENT']);
-    assert.deepEqual(codes({ early: 1, earlyByUs: 1100 }, {}, -200), []);
+    assert.deepEqual(codes({ early: 1, earlyByUs: 1100 }, {}, 200), []);
   });
 });

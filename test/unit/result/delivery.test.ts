@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { ClockLine } from '../../../protocol/clock-line.ts';
 import {
   encoded,
   frozenBroadcast,
@@ -92,18 +93,48 @@ describe('all broadcasts', () => {
     assert.equal(Math.round(roundTripHalfMs.underLoad?.p50 ?? 0), 5);
   });
 
-  it('have clocks as uncertain as the worse of both readings; their difference is the drift', () => {
-    const reading = (offsetUs: number, uncertaintyUs: number) => ({ atUs: 0, offsetUs, uncertaintyUs });
+  it('have clocks at the times of the broadcasts, with the drift between the first and the last', () => {
+    const [remote, same] = [new ClockLine(false), new ClockLine(true)];
+    for (const [seconds, offsetUs, uncertaintyUs] of [
+      [0, 0, 900],
+      [10, 100.4, 7],
+      [20, 200.4, 9.2],
+      [30, 300.4, 9.2],
+      [40, 2400.4, 9.2],
+    ] as const) {
+      remote.add({ atUs: seconds * 1e6, offsetUs, uncertaintyUs });
+    }
+    assert.deepEqual(latencyFigures(measurements({ clocks: [remote, same] })).clocks, [], 'not read so far');
+    same.add({ atUs: 0, offsetUs: 5, uncertaintyUs: 3 });
+    const at = (seconds: number) => ({ ...sent(1, 3), sentAtUs: seconds * 1e6 });
     const { clocks } = latencyFigures(
       measurements({
         workersAtStart: [{ worker: 'w0', pid: 1 }],
-        clocks: [{ begin: reading(100.4, 7), end: reading(80, 9.2) }, { begin: reading(5, 3) }],
+        clocks: [remote, same],
+        sent: [at(10.5), at(20), at(25)],
       }),
     );
     assert.deepEqual(clocks, [
-      { worker: 'w0', offsetUs: 100, uncertaintyUs: 10, driftUs: -20 },
-      { worker: '1', offsetUs: 5, uncertaintyUs: 3, driftUs: 0 },
+      { worker: 'w0', offsetUs: 105, uncertaintyUs: 10, driftUs: 145, jumpUs: 0 },
+      { worker: '1', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 },
     ]);
+  });
+
+  it('have intervals that are as much wider as the clocks may be wrong', () => {
+    const frozen = Array.from({ length: 10 }, (_, index) => frozenBroadcast(index + 1, [1000 + 100 * index]));
+    const line = new ClockLine(false);
+    line.add({ atUs: 0, offsetUs: 1e9, uncertaintyUs: 200 });
+    const host = { cores: 2, arrivals: 1, beganAtUs: 0, lost: undefined, cpuIdlePercent: {} };
+    const hosts = [
+      { ...host, host: 'a', clock: { offsetUs: 0, boundUs: 300 }, peakBytes: { fleet: 0, artillery: 0, used: 0 } },
+    ];
+    const known = latencyFigures(measurements({ frozen })).intervals?.completionMs.p50;
+    const apart = latencyFigures(measurements({ frozen, clocks: [line], hosts })).intervals?.completionMs.p50;
+    assert.ok(known && apart);
+    assert.deepEqual(
+      [apart.low95, apart.high95].map((ms) => Math.round(ms * 1000)),
+      [known.low95 - 0.5, known.high95 + 0.5].map((ms) => Math.round(ms * 1000)),
+    );
   });
 });
 

@@ -4,7 +4,7 @@ import { evaluate } from '../../../plugin/result/verdict.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
-import { perfectResult, summaryOf } from '../../helpers/results.ts';
+import { generatorHost, perfectResult, summaryOf } from '../../helpers/results.ts';
 
 const worker = { worker: 'w0', pid: 10 };
 const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
@@ -27,7 +27,20 @@ function verdictOf(change: (result: Result, measurements: Measurements) => void 
   return { status, codes: reasons.map(({ code }) => code), reasons };
 }
 
-const clock = (changes: object) => ({ worker: 'w0', offsetUs: 9e9, uncertaintyUs: 100, driftUs: 0, ...changes });
+const clock = (changes: object) => ({
+  worker: 'w0',
+  offsetUs: 9e9,
+  uncertaintyUs: 100,
+  driftUs: 0,
+  jumpUs: 0,
+  ...changes,
+});
+
+/** It brought the whole load. */
+function ownHost({ connections }: Result, boundMs: number): Result['generators'][number] {
+  const { opened, held } = connections;
+  return { ...generatorHost('a', { share: 1, boundMs }), connections: opened, held: held ?? 0 };
+}
 
 function batch(result: Result) {
   const [first] = result.delivery?.batches ?? [];
@@ -114,7 +127,7 @@ describe('verdict', () => {
     ['SENTINEL_MISSING', 'SUSPECT', (_, f) => f.warnings.push({ code: 'SENTINEL_MISSING', message: '' })],
     ['FLEET_PROCESS_DIED', 'SUSPECT', (_, f) => f.snapshots.push(snapshot({ processes: [deadProcess] }))],
     ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ uncertaintyUs: 1500 }))],
-    ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.latency.clocks.push(clock({ driftUs: -1500 }))],
+    ['CLOCK_UNCERTAIN', 'SUSPECT', (r) => r.generators.push(ownHost(r, 1.5))],
     ['MEMORY_GROWS', 'SUSPECT', (r) => Object.assign(r.memory.perConnectionBytes.workerPss ?? {}, { doubt: 'grows' })],
     ['MEMORY_NOT_LINEAR', 'SUSPECT', (r) => bendMemory(r)],
     ['PLATEAU_MOVED', 'SUSPECT', (_, f) => f.warnings.push({ code: 'PLATEAU_MOVED', message: '' })],
@@ -236,20 +249,31 @@ describe('verdict', () => {
     assert.equal(status({ uncertaintyUs: 900 }), 'VALID');
     // The median of this result is 12.5 ms.
     assert.equal(status({ uncertaintyUs: 1200 }), 'VALID');
+    assert.equal(status({ driftUs: 9000, jumpUs: 9000 }), 'VALID', 'followed');
   });
 
-  it('names the worst of several clocks', () => {
-    const { reasons } = verdictOf((r) =>
+  it('names the worst of several clocks, and adds those of both ends', () => {
+    const { reasons } = verdictOf((r) => {
       r.latency.clocks.push(
         clock({ uncertaintyUs: 2000 }),
-        clock({ worker: 'w1', uncertaintyUs: 100, driftUs: -5000 }),
-        clock({ worker: 'w2', driftUs: 3000 }),
-      ),
+        clock({ worker: 'w1', uncertaintyUs: 5000, jumpUs: 4000 }),
+        clock({ worker: 'w2', driftUs: 30_000 }),
+      );
+      r.generators.push(ownHost(r, 1.5));
+    });
+    assert.equal(
+      reasons[0]?.message,
+      'one-way latencies, with a median of 12.5 ms, may be wrong by 6.5 ms: the clock of w1 is known to ± 5.0 ms and jumped ' +
+        'by up to 4.0 ms, and the clock of generator host a is known to ± 1.5 ms',
     );
-    assert.match(
-      reasons[0]?.message ?? '',
-      /^the clock offset of w1 is known only to ± 0\.1 ms, and drifted by -5\.0 ms/,
-    );
+  });
+
+  it('asks for no clock of a worker where latencies count from none', () => {
+    const { codes } = verdictOf((r) => {
+      r.latency.from = 'publisher';
+      r.latency.clocks.push(clock({ uncertaintyUs: 9000 }));
+    });
+    assert.deepEqual(codes, []);
   });
 
   it('does without broadcasts, and with one that nobody was there for', () => {

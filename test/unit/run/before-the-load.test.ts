@@ -109,11 +109,7 @@ describe('single round trips', () => {
   it('are the difference of two clocks longer where another worker publishes', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    run.context.here = [false, false];
-    run.context.control.time = async () => [
-      { atUs: 0, offsetUs: 700, uncertaintyUs: 1 },
-      { atUs: 0, offsetUs: 1000, uncertaintyUs: 1 },
-    ];
+    run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: [700, 1000][via] ?? 0, uncertaintyUs: 1 }));
     await conducted.prepare();
     // The probe is on w0, which answers; w0 publishes the first, w1 the second.
     assert.deepEqual(run.measurements.roundTripsUs.single, [2000, 2300]);
@@ -134,9 +130,7 @@ describe('single round trips', () => {
   it('that differ from what the probe saw by the error of a remote clock are possible', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    run.context.here = [false, false];
-    run.context.control.time = async () =>
-      [0, 0].map((offsetUs) => ({ atUs: monotonicUs(), offsetUs, uncertaintyUs: 5000 }));
+    run.apart(async () => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 5000 }));
     run.echo = { roundTripUs: 6000 };
     await conducted.prepare();
     assert.deepEqual(run.measurements.roundTripsUs.single, [6000, 6000]);
@@ -146,9 +140,7 @@ describe('single round trips', () => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
     Object.assign(run.context.probe, { worker: '' });
-    run.context.here = [false, false];
-    run.context.control.time = async () =>
-      [700, 9000].map((offsetUs) => ({ atUs: monotonicUs(), offsetUs, uncertaintyUs: 1 }));
+    run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: [700, 9000][via] ?? 0, uncertaintyUs: 1 }));
     await conducted.prepare();
     assert.deepEqual(run.measurements.roundTripsUs.single, []);
     assert.deepEqual(run.codes, ['ROUND_TRIPS_MISSING']);

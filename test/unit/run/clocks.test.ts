@@ -1,34 +1,65 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { offsetAt, readClocks, toOurs, toWorkers } from '../../../plugin/run/clocks.ts';
+import { it } from 'node:test';
+import { WorkerClocks } from '../../../plugin/run/clocks.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-const reading = (atUs: number, offsetUs: number, uncertaintyUs = 100) => ({ atUs, offsetUs, uncertaintyUs });
-const controlThatReads = (...clocks: ReturnType<typeof reading>[]) => ({ time: async () => clocks });
+/** Of workers that are so far ahead; each asked one is noted. */
+function control(offsetsUs: number[], asked: number[] = []) {
+  return {
+    clock: async (via: number) => {
+      asked.push(via);
+      return { atUs: monotonicUs(), offsetUs: offsetsUs[via] ?? Number.NaN, uncertaintyUs: 100 };
+    },
+  };
+}
 
-test('a clock without a second reading keeps its offset', () => {
-  const clock = { begin: reading(1000, 5000) };
-  assert.equal(offsetAt(clock, 99_000), 5000);
-  assert.equal(toOurs(clock, 8000), 3000);
-  assert.equal(toWorkers(clock, 3000), 8000);
+it('on one host there is one clock: it is not followed, and the error of asking for it is none of the latencies', async (t) => {
+  const time = new VirtualTime(t);
+  const asked: number[] = [];
+  const clocks = new WorkerClocks(control([150, 150], asked), [true, false]);
+  await time.until(clocks.read());
+  assert.deepEqual(
+    clocks.lines.map((line) => [line.offsetAt(monotonicUs()), line.boundUs]),
+    [
+      [0, 0],
+      [150, 100],
+    ],
+  );
+  asked.splice(0);
+  clocks.follow();
+  await time.pass(10_000);
+  assert.deepEqual(asked, Array(10).fill(1));
+  clocks.close();
+  clocks.close();
+  await time.pass(10_000);
+  assert.equal(asked.length, 10);
 });
 
-test('a clock that goes fast is followed along the line through both readings', () => {
-  const clock = { begin: reading(2_000_000, 1000), end: reading(12_000_000, 1200) };
-  assert.equal(offsetAt(clock, 7_000_000), 1100);
-  assert.equal(offsetAt(clock, 22_000_000), 1400, 'beyond the second reading, too');
-  assert.ok(Math.abs(toOurs(clock, toWorkers(clock, 7_000_000)) - 7_000_000) < 1);
+it('a clock of this host that is off nevertheless is taken as it is, and followed', async (t) => {
+  const time = new VirtualTime(t);
+  const asked: number[] = [];
+  const clocks = new WorkerClocks(control([5000], asked), [true]);
+  await time.until(clocks.read());
+  assert.deepEqual([clocks.lines[0]?.offsetAt(0), clocks.lines[0]?.boundUs], [5000, 100]);
+  clocks.follow();
+  await time.pass(2000);
+  assert.equal(asked.length, 18);
+  clocks.close();
 });
 
-test('on one host there is one clock, and the error of asking for it is none of the latencies', async () => {
-  const clocks = await readClocks(controlThatReads(reading(1, 150), reading(2, 150)), [true, false]);
-  assert.deepEqual(clocks, [reading(1, 0, 0), reading(2, 150)]);
-});
-
-test('a clock of this host that is off nevertheless is taken as it is', async () => {
-  assert.deepEqual(await readClocks(controlThatReads(reading(1, 5000)), [true]), [reading(1, 5000)]);
-});
-
-test('a worker that nothing is known of has our clock', () => {
-  assert.equal(toOurs(undefined, 7), 7);
-  assert.equal(toWorkers(undefined, 7), 7);
+it('a worker that does not answer for a while is no reason to end; before and after what counts, it is', async (t) => {
+  const time = new VirtualTime(t);
+  const asks = control([5000]);
+  const { clock } = asks;
+  const clocks = new WorkerClocks(asks, [false]);
+  await time.until(clocks.read());
+  clocks.follow();
+  asks.clock = async () => Promise.reject(new Error('busy'));
+  await time.pass(3000);
+  await assert.rejects(time.until(clocks.read()), /busy/);
+  asks.clock = clock;
+  await time.pass(3000);
+  assert.equal(clocks.lines[0]?.boundUs, 100);
+  clocks.close();
 });

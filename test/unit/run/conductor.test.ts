@@ -127,6 +127,44 @@ it('makes a result in which everything foots', async (t) => {
   assert.equal(measurements.cpu.unloaded.length, 10);
 });
 
+it('has broadcasts with fewer connections when all else is measured, and memory is as without', async (t) => {
+  const conducted = new ConductedRun(t, { broadcasts: { count: 3, interval: 1, byConnections: 2 } });
+  await conducted.whole();
+  const { measurements, context, asked } = conducted.run;
+  assert.deepEqual(
+    measurements.byConnections.map(({ connections, sent }) => [connections, sent.map(({ seq }) => seq)]),
+    [
+      [20, [1, 2, 3]],
+      [15, [4, 5]],
+      [10, [6, 7]],
+      [5, [8, 9]],
+    ],
+  );
+  const released = asked.indexOf('tell release');
+  assert.ok(asked.lastIndexOf('snapshots') < released, 'connections are counted before');
+  assert.equal(measurements.roundTripsUs.underLoad.length, 3);
+  const result = assembleResult(measurements, context.config, perfectResult().environment, context.sampler);
+  assert.deepEqual(result, resultSchema.parse(result));
+  assert.deepEqual(result.verdict, { status: 'VALID', reasons: [] });
+  assert.deepEqual([result.delivery?.broadcasts, result.delivery?.expected], [3, 60]);
+  assert.deepEqual(
+    result.latency.byConnections.map(({ expected, received, lost, oneWayMs }) => [
+      expected,
+      received,
+      lost,
+      oneWayMs?.count,
+    ]),
+    [
+      [60, 60, 0, 60],
+      [30, 30, 0, 30],
+      [20, 20, 0, 20],
+      [10, 10, 0, 10],
+    ],
+  );
+  assert.equal(result.memory.perConnectionBytes.workerPss?.slope, 1000);
+  assert.deepEqual(result.memory.residualBytes, { workerPss: 0 });
+});
+
 describe('phases', () => {
   it('take no plateau in a pause before any arrivals', async (t) => {
     const conducted = new ConductedRun(t, {}, [PAUSE, RAMP, PAUSE]);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { type Carrier, openThreadCarrier } from '../../../protocol/carrier.ts';
-import type { EngineMessage, EngineReport, FleetStatus, RunMessage } from '../../../protocol/link.ts';
+import type { EngineIdentity, EngineMessage, EngineReport, FleetStatus, RunMessage } from '../../../protocol/link.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -20,13 +20,14 @@ const STATUS: FleetStatus = {
   joining: 0,
   upgrading: 0,
   away: 0,
+  loopLateMs: 3,
 };
 
 /** The other end, as an engine of an Artillery worker. */
 class FakeEngine {
   readonly heard: RunMessage[] = [];
   readonly #carrier: Carrier<EngineMessage, RunMessage>;
-  readonly #from: EngineMessage['from'];
+  readonly #from: EngineIdentity;
 
   constructor(
     t: TestContext,
@@ -66,6 +67,23 @@ function answering(message: RunMessage): EngineReport | undefined {
 }
 
 const never = new AbortController().signal;
+
+test('statuses add up by host, and of the lateness of loops the largest counts', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(runId), { hosts: 2 });
+  const engines = ['a', 'a', 'b'].map((host, index) => new FakeEngine(t, runId, String(index), answering, host));
+  for (const [index, engine] of engines.entries()) {
+    engine.ready();
+    engine.status({ ...STATUS, loopLateMs: [2, 40, 7][index] as number });
+  }
+  await eventually('all statuses', () => link.status.connected === 15);
+  const of = ({ connected, received, loopLateMs }: FleetStatus) => [connected, received, loopLateMs];
+  assert.deepEqual(of(link.status), [15, 21, 40]);
+  assert.deepEqual(of(link.statusOf('a')), [10, 14, 40]);
+  assert.deepEqual(of(link.statusOf('b')), [5, 7, 7]);
+  assert.deepEqual(of(link.statusOf('c')), [0, 0, 0]);
+  await link.close();
+});
 
 test('all engines are asked, and their answers and statuses add up', async (t) => {
   const runId = randomUUID();

@@ -57,7 +57,7 @@ it('keeps the ledger of the broadcasts until then, also where no worker answers 
   conductor.onStage = () => {
     if (conductor.stage !== 'broadcasts') return;
     setTimeout(() => {
-      control.time = () => Promise.reject(new Error('connection lost'));
+      control.clock = () => Promise.reject(new Error('connection lost'));
       control.gc = () => Promise.reject(new Error('connection lost'));
       run.stop.abort();
     }, 2500);

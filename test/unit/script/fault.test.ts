@@ -22,6 +22,13 @@ it('lets CONNECTIONS size the phases', () => {
 
 for (const [name, options, config, env, problem] of [
   ['without reconnection', { fault: FAULT }, {}, {}, /fault: .*reconnection: true/],
+  [
+    'beside broadcasts with fewer connections',
+    { fault: FAULT, broadcasts: { byConnections: 6 } },
+    ENGINE,
+    {},
+    /broadcasts\.byConnections: not with `fault`/,
+  ],
   ['without kind and command', { fault: {} }, ENGINE, {}, /fault: needs a `kind`, or a `command`/],
   ['with a command of another kind', { fault: { ...FAULT, command: ['x'] } }, ENGINE, {}, /fault\.command: only for/],
   [

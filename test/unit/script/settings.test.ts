@@ -12,7 +12,7 @@ describe('settings of the hook', () => {
   it('have defaults', () => {
     const config = hookConfig();
     assert.equal(config.target, 'http://127.0.0.1:8080');
-    assert.deepEqual(config.broadcasts, { count: 20, interval: 1, bytes: 1000, binary: false });
+    assert.deepEqual(config.broadcasts, { count: 20, interval: 1, bytes: 1000, binary: false, byConnections: 0 });
     assert.equal(config.engine, 'socketio-capacity');
     assert.equal(config.external, false);
     assert.equal(config.control, undefined);
@@ -23,7 +23,7 @@ describe('settings of the hook', () => {
     const config = hookConfig({ hold: 5, broadcasts: { bytes: 10 } }, {}, env);
     assert.equal(config.target, 'ws://10.0.0.1:81');
     assert.equal(config.hold, 0);
-    assert.deepEqual(config.broadcasts, { count: 3, interval: 1, bytes: 10, binary: false });
+    assert.deepEqual(config.broadcasts, { count: 3, interval: 1, bytes: 10, binary: false, byConnections: 0 });
     assert.equal(config.profile, 'embedded');
     assert.deepEqual(config.phases, [{ duration: 2, arrivalRate: 5, rampTo: 5 }]);
   });

@@ -1,0 +1,48 @@
+/** How well the clocks are known that one-way latencies lie between: of the worker that sends, and of the host that receives. */
+import type { Result } from '../../protocol/result/result.ts';
+import type { Measurements } from '../run/measurements.ts';
+
+type Clocks = Result['latency']['clocks'];
+
+/** Of each worker, at the times that were converted: those of the broadcasts. Empty before the first reading. */
+export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
+  if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
+  const timesUs = sent.map(({ sentAtUs }) => sentAtUs);
+  const firstUs = timesUs.length > 0 ? smallest(timesUs) : Number.POSITIVE_INFINITY;
+  const lastUs = timesUs.length > 0 ? largest(timesUs) : Number.POSITIVE_INFINITY;
+  return clocks.map((line, index) => ({
+    worker: workersAtStart[index]?.worker ?? String(index),
+    offsetUs: Math.round(line.offsetAt(firstUs)),
+    uncertaintyUs: Math.ceil(largest([firstUs, ...timesUs].map((atUs) => line.boundAt(atUs)))),
+    driftUs: Math.round(line.offsetAt(lastUs) - line.offsetAt(firstUs)),
+    jumpUs: Math.round(line.jumpUs()),
+  }));
+}
+
+/** @returns the worker whose clock is known least; undefined where no latency counts from a worker's clock */
+export function leastKnownWorker({
+  from,
+  clocks,
+}: Pick<Result['latency'], 'from' | 'clocks'>): Clocks[number] | undefined {
+  if (from !== 'server') return undefined;
+  return clocks.toSorted((a, b) => b.uncertaintyUs - a.uncertaintyUs)[0];
+}
+
+/** @returns by how much a one-way latency may be wrong; 0 where all is on one clock */
+export function latencyErrorUs(
+  latency: Pick<Result['latency'], 'from' | 'clocks'>,
+  { hosts = [] }: Measurements,
+): number {
+  return (
+    (leastKnownWorker(latency)?.uncertaintyUs ?? 0) + largest([0, ...hosts.map(({ clock }) => clock?.boundUs ?? 0)])
+  );
+}
+
+/** Of any number of values. */
+function largest(values: number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+}
+
+function smallest(values: number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+}
