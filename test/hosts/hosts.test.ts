@@ -178,7 +178,7 @@ describe('hosts as namespaces', { skip: whyNoNamespaces(), timeout: 180_000, con
     assert.ok(result, outputs());
     assert.deepEqual(reasonsOfServer(result), ['CLOCK_UNCERTAIN'], outputs());
     const uncertain = result.verdict.reasons.find(({ code }) => code === 'CLOCK_UNCERTAIN');
-    assert.match(uncertain?.message ?? '', /that of generator host load-2 to ± \d+\.\d ms/);
+    assert.match(uncertain?.message ?? '', /generator host load-2 is known to ± \d+\.\d ms/);
     const { delivery, generators } = result;
     assert.deepEqual([delivery?.expected, delivery?.received], [USERS * BROADCASTS, USERS * BROADCASTS]);
     const latencies = generators.map(({ oneWayMs }) => oneWayMs ?? assert.fail(outputs()));
