@@ -134,10 +134,10 @@ async function startAgent(join: Join, index: number, hosts: number): Promise<voi
   const link = await ConductorLink.open<AgentMessage, HubMessage>({
     ...{ join, namespace: AGENT_NAMESPACE, hello, startTimeoutMs: JOIN_TIMEOUT_MS, silentAfterMs: JOIN_TIMEOUT_MS },
     onMessage: (message) => message.type === 'run' && answer(message),
-    onSilent: () => process.exit(1),
+    onLost: () => process.exit(1),
     signal: new AbortController().signal,
   });
-  say({ type: 'ready' });
+  say({ type: 'ready', engines: 1 });
   link.send({ type: 'fits' });
   const status = {
     ...NO_STATUS,
@@ -151,7 +151,8 @@ async function startAgent(join: Join, index: number, hosts: number): Promise<voi
     const { boundUs } = link.clock;
     const clock = { offsetUs: link.clock.offsetAt(Number.POSITIVE_INFINITY), boundUs };
     const layer = { rssBytes: 2e8, cpuPercent: 10 };
-    const row = { cpuIdlePercent: 80, memoryUsedBytes: 1e9, fleet: layer, artillery: layer, clock, skippedUsers: 0 };
+    const machine = { cpuIdlePercent: 80, memoryUsedBytes: 1e9, fleet: layer, artillery: layer };
+    const row = { atUs: monotonicUs(), ...machine, clock, skippedUsers: 0 };
     link.send({ type: 'machine', row });
   }, ROW_INTERVAL_MS);
 }

@@ -24,7 +24,7 @@ export const RELEASE_PARTS = 4;
 
 /** Run to all engines. */
 export type RunMessage =
-  /** The target is up and the baseline is taken: arrivals may begin; on several hosts, at that time. */
+  /** The target is up and the baseline is taken: arrivals may begin; on several hosts, all at that time. */
   | { type: 'start'; atUs?: InstantUs }
   | { type: 'warm-up'; requestId: number; order: WarmUpOrder }
   | { type: 'snapshot'; requestId: number }
@@ -46,7 +46,10 @@ export type RunMessage =
 export type EngineMessage = { from: EngineIdentity } & EngineReport;
 
 export type EngineReport =
-  | { type: 'ready' }
+  /** `engines`: how many there will be on this host, of which this is one. */
+  | { type: 'ready'; engines: number }
+  /** Arrivals count from then on; on several hosts, that is when the run had them start. */
+  | { type: 'began'; beganAtUs: InstantUs }
   | { type: 'status'; status: FleetStatus }
   /** All short connections have left; `failure` is the message of the first that failed. */
   | { type: 'warmed'; requestId: number; failure: string | undefined }
@@ -409,6 +412,8 @@ export interface FrozenBroadcast {
   /** Latency of the first and of the last receiver. */
   firstUs: number;
   lastUs: number;
+  /** Of a host that is gone: `expected` is the most that it can have been. */
+  assumed?: true;
   /** Nobody knows when it was sent: there are no latencies. */
   untimed?: true;
   /** Nobody knows the worker of some receivers, or of the publisher: `local` and `cross` are right only together. */

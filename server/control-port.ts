@@ -13,6 +13,7 @@ import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
 import { listen } from './listen.ts';
 import { currentValue, type Metrics } from './metrics.ts';
+import { watchSockets } from './open-sockets.ts';
 import { tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { readResources } from './worker-resources.ts';
@@ -42,6 +43,7 @@ interface ControlPortOptions {
 export async function openControlPort(options: ControlPortOptions): Promise<{ port: number; close(): Promise<void> }> {
   const { token, controlPort, controlHost, tls, worker, metrics, eventLoop, collections, batches, counts } = options;
   const http = tls ? createTlsServer(tls) : createServer();
+  const endSockets = watchSockets(http);
   const port = await listen(http, controlPort, controlHost, 'control port');
   const instance = randomUUID();
   const isToken = tokenCheck(token);
@@ -83,7 +85,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     close: async () => {
       history.close();
       const closed = controlIo.close();
-      http.closeAllConnections();
+      endSockets();
       await closed;
     },
   };

@@ -18,7 +18,8 @@ export interface Known<Started, Truth> {
 }
 
 /**
- * In the child: starts with the parent's configuration, replies to each message with the truth, ends with the parent.
+ * In the child: starts with the parent's configuration, replies to each message with the truth, ends with the parent. A parent
+ * without a channel reads on standard output that it has started.
  */
 export async function serve<Config, Started, Truth>(
   start: (config: Config) => Promise<Known<Started, Truth>>,
@@ -28,7 +29,8 @@ export async function serve<Config, Started, Truth>(
   process.on('disconnect', () => process.exit());
   // Ctrl-C reaches the whole process group; the parent decides when this process ends.
   process.on('SIGINT', () => {});
-  process.send?.(started);
+  if (process.send) process.send(started);
+  else console.log(JSON.stringify(started));
 }
 
 /** In the parent: a running known server. */

@@ -4,7 +4,12 @@ import { monotonicUs } from '../../protocol/clock.ts';
 import { serve } from './known-process.ts';
 
 export interface RelayConfig {
+  /** By default on this machine's loopback. */
+  toHost?: string;
   toPort: number;
+  /** Where it listens: by default, on a free port of loopback. */
+  host?: string;
+  port?: number;
   /** From server to client, and from client to server. */
   downMs: number;
   upMs: number;
@@ -24,10 +29,10 @@ export interface RelayTruth {
 /** Handshakes and acknowledgements are smaller. */
 const ECHO_MIN_BYTES = 1000;
 
-await serve(async ({ toPort, downMs, upMs }: RelayConfig) => {
+await serve(async ({ toHost = '127.0.0.1', toPort, host = '127.0.0.1', port = 0, downMs, upMs }: RelayConfig) => {
   let truth: RelayTruth = { downUs: [], upUs: [] };
   const relay = createServer({ noDelay: true }, (client) => {
-    const server = connect({ port: toPort, host: '127.0.0.1', noDelay: true });
+    const server = connect({ port: toPort, host: toHost, noDelay: true });
     hold(server, client, downMs, (chunk) => {
       const sentAtUs = /"sentAtUs":(\d+)/.exec(chunk.toString('latin1'))?.[1];
       if (sentAtUs) truth.downUs.push(monotonicUs() - Number(sentAtUs));
@@ -36,8 +41,8 @@ await serve(async ({ toPort, downMs, upMs }: RelayConfig) => {
       if (chunk.length >= ECHO_MIN_BYTES) truth.upUs.push(monotonicUs() - arrivedAtUs);
     });
   });
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
-  const started: RelayStarted = { url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}` };
+  await new Promise<void>((resolve) => relay.listen(port, host, resolve));
+  const started: RelayStarted = { url: `http://${host}:${(relay.address() as AddressInfo).port}` };
   return {
     started,
     truth: () => {

@@ -7,6 +7,7 @@ import { endChild } from '../../protocol/end-child.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { Hub } from '../hosts/hub.ts';
 import { Listener } from '../hosts/listener.ts';
+import { SILENT_AFTER_MS } from '../hosts/messages.ts';
 import { scriptHash } from '../hosts/script-hash.ts';
 import { newSecret, readSecret } from '../hosts/secret.ts';
 import { EngineLink } from '../run/link.ts';
@@ -44,6 +45,8 @@ interface ConductOptions {
   launch: string[];
   /** Ctrl-C. */
   signal: AbortSignal;
+  /** How long a host may be away. */
+  lostAfterMs?: number;
 }
 
 /**
@@ -53,6 +56,7 @@ interface ConductOptions {
  */
 export async function conductHosts(options: ConductOptions): Promise<number> {
   const { script, config, path, artilleryVersion, hosts, listen, address, launch, signal } = options;
+  const { lostAfterMs = SILENT_AFTER_MS } = options;
   if (config.engine !== ENGINE) throw otherEngine(config.engine);
   const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
   const listener = await Listener.open(listen.host, listen.port, secret);
@@ -75,11 +79,12 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
         terminal.print(`Host ${host} is lost: ${why}.`);
         run.warn(agentLost(host, why));
       },
-      onMachine: (host, row) => generators.add(host, row, run.stages),
+      onMachine: (host, row) => generators.add(host, row, run.timeline),
       onSkipped: (users) => {
         run.skippedUsers = users;
       },
     },
+    lostAfterMs,
   );
   const generators = new GeneratorHosts(() => hub.hosts);
   const admit = async () => {
@@ -93,7 +98,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     script,
     config,
     scriptPath: path,
-    link: new EngineLink(hub, { hosts }),
+    link: new EngineLink(hub, { hosts, awayMs: lostAfterMs }),
     hosts: () => generators.measured(),
     surroundings: { terminal, artilleryVersion, admit, end: async (code) => over.resolve(code) },
   });

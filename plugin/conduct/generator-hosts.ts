@@ -1,7 +1,13 @@
 /** What the hosts that bring the load tell of themselves, added up by the windows of the run. */
 import type { HostEntry } from '../hosts/hub.ts';
 import type { MachineRow } from '../hosts/messages.ts';
-import type { GeneratorHost, GeneratorWindow } from '../run/measurements.ts';
+import type { GeneratorHost, GeneratorWindow, Measurements } from '../run/measurements.ts';
+
+export interface Timeline {
+  stages: Measurements['stages'];
+  /** When `t` of the stages is 0; undefined before the first one. */
+  beganAtUs: number | undefined;
+}
 
 interface Known {
   /** By the number of the stage in the run. */
@@ -19,21 +25,22 @@ export class GeneratorHosts {
     this.#hosts = hosts;
   }
 
-  /** @param stages of the run so far */
+  /** @param timeline of the run so far */
   add(
     host: string,
-    { cpuIdlePercent, memoryUsedBytes, fleet, artillery }: MachineRow,
-    stages: { name: string }[],
+    { atUs, cpuIdlePercent, memoryUsedBytes, fleet, artillery }: MachineRow,
+    { stages, beganAtUs = atUs }: Timeline,
   ): void {
     const known = this.#of(host);
     const { peakBytes } = known;
     peakBytes.fleet = Math.max(peakBytes.fleet, fleet.rssBytes);
     peakBytes.artillery = Math.max(peakBytes.artillery, artillery.rssBytes);
     if (memoryUsedBytes !== null) peakBytes.used = Math.max(peakBytes.used ?? 0, memoryUsedBytes);
-    const window = WINDOWS[stages.at(-1)?.name ?? ''];
+    const stage = stages.findLastIndex(({ t }) => t * 1e6 <= atUs - beganAtUs);
+    const window = WINDOWS[stages[stage]?.name ?? ''];
     if (window === undefined || cpuIdlePercent === null) return;
-    const idle = known.idle.get(stages.length) ?? { window, sum: 0, rows: 0 };
-    known.idle.set(stages.length, { window, sum: idle.sum + cpuIdlePercent, rows: idle.rows + 1 });
+    const idle = known.idle.get(stage) ?? { window, sum: 0, rows: 0 };
+    known.idle.set(stage, { window, sum: idle.sum + cpuIdlePercent, rows: idle.rows + 1 });
   }
 
   measured(): GeneratorHost[] {

@@ -27,6 +27,7 @@ import { openResources } from '../run/resources.ts';
 import { succeed, within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
+import type { Timeline } from './generator-hosts.ts';
 import { log, logResult, openLiveLine, type Terminal } from './terminal.ts';
 
 /** What conducts the run: Artillery's main thread, or the command `conduct`. */
@@ -104,9 +105,10 @@ export class MeasuredRun {
     return this.#prepared && this.#result(this.#prepared);
   }
 
-  /** Stages so far, the last of which is going on. */
-  get stages(): Measurements['stages'] {
-    return this.#measurements.stages;
+  /** Stages so far, the last of which is going on; and when their time axis began. */
+  get timeline(): Timeline {
+    const { stages, samplesBeganAtUs } = this.#measurements;
+    return { stages, beganAtUs: samplesBeganAtUs };
   }
 
   /** What somebody else than the conductor has noticed. */

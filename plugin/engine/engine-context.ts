@@ -24,5 +24,7 @@ export interface EngineContext {
   meter: Meter;
   tally: Tally;
   signals: Signals;
+  /** By how much all arrivals are put off. */
+  putOffMs: number;
   warn: (message: string) => void;
 }

@@ -1,6 +1,7 @@
 /** The engine that Artillery loads, one per worker thread. Starts the fleet, then compiles each scenario to a function. */
 
 import { openThreadCarrier } from '../../protocol/carrier.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
 import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
@@ -48,13 +49,20 @@ export default class CapacityEngine {
   readonly #signals = new Signals();
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
+  #link: RunLink | undefined;
+  /** When arrivals are to begin, on our clock. */
+  #startAtUs: number | undefined;
+  #began = false;
 
   /** Only stores its arguments: Artillery swallows errors of constructors, and fails later with a misleading message. */
   constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
     this.#helpers = helpers;
     this.#dependencies = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...dependencies };
-    if (this.#hasHook) return;
+    if (this.#hasHook) {
+      events.on('phaseStarted', () => this.#begin());
+      return;
+    }
     this.#followPhases(events);
     events.on('done', () => this.#reportFailures());
   }
@@ -67,17 +75,37 @@ export default class CapacityEngine {
     const { runtime } = this.#dependencies;
     if (!runtime.isWorker) return;
     const link = this.#hasHook ? this.#linkTo(runtime) : undefined;
+    this.#link = link;
+    const { worker, workers } = this.#share;
     try {
       this.#context = await this.#start();
-      link?.ready(this.#context);
-      if (this.#context && !link && this.#share.worker === 1) runtime.warn(NO_RESULT);
+      link?.ready(this.#context, workers);
+      if (this.#context && !link && worker === 1) runtime.warn(NO_RESULT);
     } catch (error) {
       const { code, message, fix } = asCapacityError(error);
       if (link) link.failed(code, message, fix);
       else runtime.abort(describeError(asCapacityError(error)));
       await new Promise(() => {});
     }
-    if (link) await this.#signals.start.promise;
+    if (!link) return;
+    void this.#signals.start.promise.then((atUs) => {
+      this.#startAtUs = atUs;
+    });
+    // Artillery prepares one worker after the other, and lets them run when the last one is ready.
+    if (worker === workers) await this.#signals.start.promise;
+  }
+
+  /**
+   * Artillery takes a moment to let its workers run, one after the other, and another one on each host. What it takes less than
+   * until the time of the start, its arrivals are put off by, so that they begin everywhere at the same time.
+   */
+  #begin(): void {
+    if (this.#began) return;
+    this.#began = true;
+    const nowUs = monotonicUs();
+    const beganAtUs = Math.max(nowUs, this.#startAtUs ?? 0);
+    if (this.#context) this.#context.putOffMs = (beganAtUs - nowUs) / 1000;
+    this.#link?.began(beganAtUs);
   }
 
   /** For Artillery, failed virtual users do not fail a run, and without the hook there is no verdict either. */
@@ -145,6 +173,7 @@ export default class CapacityEngine {
       meter: this.#meter,
       tally: newTally(),
       signals: this.#signals,
+      putOffMs: 0,
       warn: this.#dependencies.runtime.warn,
     };
   }

@@ -1,7 +1,5 @@
 /** The engine's end of the link to the run, which is in the main thread. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Carrier } from '../../protocol/carrier.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
 import { sumMessages } from '../../protocol/sum-counts.ts';
@@ -47,11 +45,15 @@ export class RunLink {
     };
   }
 
-  /** Reports that the fleet has started; the run answers with `start`. */
-  ready(reported: Reported | undefined): void {
+  /** Reports that the fleet has started; when all of them have, the run answers with `start`. @param engines on this host */
+  ready(reported: Reported | undefined, engines: number): void {
     this.#reported = reported;
-    this.#send({ type: 'ready' });
+    this.#send({ type: 'ready', engines });
     if (reported) this.#timer = setInterval(() => this.#sendStatus(reported), STATUS_INTERVAL_MS).unref();
+  }
+
+  began(beganAtUs: number): void {
+    this.#send({ type: 'began', beganAtUs });
   }
 
   failed(code: ErrorCode, message: string, fix: string): void {
@@ -69,8 +71,7 @@ export class RunLink {
     const reported = this.#reported;
     switch (message.type) {
       case 'start':
-        if (message.atUs !== undefined) await delay(Math.max(0, (message.atUs - monotonicUs()) / 1000));
-        return signals.start.resolve();
+        return signals.start.resolve(message.atUs);
       case 'release':
         return signals.release(message.parts);
       case 'finish':

@@ -1,4 +1,5 @@
 /** Compiles a scenario into the function that Artillery calls for each virtual user. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { scenarioOptionsSchema } from '../script/connect-options.ts';
 import { verbOf } from '../script/flow.ts';
 import { hasHttpSteps } from '../script/http-steps.ts';
@@ -105,6 +106,7 @@ async function play(
   const { tally, meter } = engine;
   const session = new Session(engine, flow.awaited);
   let failure: FlowError | null = null;
+  if (engine.putOffMs > 0) await delay(engine.putOffMs);
   tally.started++;
   flow.http?.setInitialContext(context);
   try {

@@ -5,8 +5,8 @@ const GOLDEN_RATIO = 0.618033988749895;
 
 /** Events of a run that all virtual users of a worker wait for: one promise each, however many wait. */
 export class Signals {
-  /** Arrivals can begin. */
-  readonly start = Promise.withResolvers<void>();
+  /** Arrivals can begin: on several hosts, at this time of our clock. */
+  readonly start = Promise.withResolvers<number | undefined>();
   /** Held virtual users can call back. */
   readonly finish = Promise.withResolvers<void>();
   readonly #releases = Array.from({ length: RELEASE_PARTS }, () => Promise.withResolvers<void>());

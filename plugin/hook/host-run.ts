@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import { availableParallelism, hostname } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { openThreadCarrier } from '../../protocol/carrier.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { thisHost } from '../../protocol/host.ts';
@@ -25,6 +24,14 @@ const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-ca
 /** Only the conductor speaks with the workers' control ports. */
 const NO_TOKEN = 'only-the-conductor-needs-it';
 
+interface HostRunOptions {
+  /** Join line. */
+  conductor: string;
+  share: Share;
+  /** How long the conductor may be away. */
+  silentAfterMs?: number;
+}
+
 export class HostRun {
   readonly #agent: Agent;
   /** The conductor wants the end, and needs no farewell. */
@@ -32,7 +39,7 @@ export class HostRun {
   #exitCode: number | undefined;
 
   /** @throws CapacityError for invalid settings, with nothing left open */
-  constructor(script: Script, events: ArtilleryEvents, { conductor, share }: { conductor: string; share: Share }) {
+  constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
     const join = parseJoinLine(conductor);
     if (!join) throw noJoinLine();
@@ -57,6 +64,7 @@ export class HostRun {
       carrier: openThreadCarrier(artillery().testRunId),
       admit: () => requireFit(config, log),
       onEnd: (exitCode, why) => this.#end(exitCode, why),
+      ...(silentAfterMs !== undefined && { silentAfterMs }),
     });
     this.#listen(events);
     const { host, port } = join;
@@ -83,8 +91,8 @@ export class HostRun {
 
   #listen(events: ArtilleryEvents): void {
     const agent = this.#agent;
-    events.on('phaseStarted', ({ index }) => agent.phase(index, 'started', monotonicUs()));
-    events.on('phaseCompleted', ({ index }) => agent.phase(index, 'completed', monotonicUs()));
+    events.on('phaseStarted', ({ index }) => agent.phase(index, 'started'));
+    events.on('phaseCompleted', ({ index }) => agent.phase(index, 'completed'));
     events.on('stats', ({ counters }) => {
       agent.skippedUsers += counters['vusers.skipped'] ?? 0;
     });

@@ -3,20 +3,27 @@
  * machine is. Points in time are converted here, and only here.
  */
 import type { Carrier } from '../../protocol/carrier.ts';
+import { monotonicUs } from '../../protocol/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { withInstants } from '../../protocol/instants.ts';
 import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
 import { LAYERS, type LayerSample, type SampleRow, Sampler } from '../samplers/index.ts';
 import { ConductorLink } from './conductor-link.ts';
 import type { Join } from './join-line.ts';
-import { AGENT_NAMESPACE, type AgentMessage, type Hello, type HubMessage } from './messages.ts';
+import {
+  AGENT_NAMESPACE,
+  type AgentMessage,
+  type Hello,
+  type HubMessage,
+  type Refusal,
+  SILENT_AFTER_MS,
+} from './messages.ts';
 
 /** The conductor may be started after its hosts. */
 const START_TIMEOUT_MS = 120_000;
-/** Nobody would release the connections. */
-const SILENT_AFTER_MS = 30_000;
 const ROW_INTERVAL_MS = 1000;
-const FLUSH_TIMEOUT_MS = 5000;
+/** For the conductor to learn that somebody has stopped this host. */
+const STOP_TIMEOUT_MS = 5000;
 
 interface AgentOptions {
   join: Join;
@@ -27,6 +34,7 @@ interface AgentOptions {
   admit(): Promise<void>;
   /** The conductor wants Artillery to end here, or has gone. */
   onEnd(exitCode: number | undefined, why: CapacityError | string): void;
+  /** How long the conductor may be away. */
   silentAfterMs?: number;
 }
 
@@ -59,7 +67,7 @@ export class Agent {
       ...{ join, hello, silentAfterMs },
       namespace: AGENT_NAMESPACE,
       onMessage: (message) => this.#fromConductor(message),
-      onSilent: () => this.#options.onEnd(undefined, conductorLost(join, silentAfterMs)),
+      onLost: (refusal) => this.#options.onEnd(undefined, conductorLost(join, silentAfterMs, refusal)),
       startTimeoutMs: START_TIMEOUT_MS,
       signal: this.#abort.signal,
     });
@@ -77,16 +85,16 @@ export class Agent {
     this.#send({ type: 'fits' });
   }
 
-  phase(index: number, stage: 'started' | 'completed', happenedAtUs: number): void {
-    this.#send({ type: 'phase', index, stage, happenedAtUs });
+  phase(index: number, stage: 'started' | 'completed'): void {
+    this.#send({ type: 'phase', index, stage });
   }
 
-  /** Artillery is about to end. Resolves when the conductor knows, or does not answer. */
+  /** Artillery is about to end. Resolves when the conductor knows, or has been away for too long: its run would wait for this host. */
   async bye(stopped: boolean): Promise<void> {
     if (!this.#link) return;
     this.#sendRow(this.#link);
     this.#send({ type: 'bye', stopped, skippedUsers: this.skippedUsers });
-    await this.#link.flushed(FLUSH_TIMEOUT_MS);
+    await this.#link.flushed(stopped ? STOP_TIMEOUT_MS : (this.#options.silentAfterMs ?? SILENT_AFTER_MS));
   }
 
   /** Idempotent. */
@@ -134,6 +142,7 @@ export class Agent {
     this.#send({
       type: 'machine',
       row: {
+        atUs: monotonicUs(),
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
         memoryUsedBytes: system?.usedBytes ?? null,
         fleet: { rssBytes: fleet?.rssBytes ?? 0, cpuPercent: fleet?.cpuPercent ?? 0 },
@@ -145,10 +154,11 @@ export class Agent {
   }
 }
 
-function conductorLost({ host, port }: Join, afterMs: number): CapacityError {
+function conductorLost({ host, port }: Join, afterMs: number, refusal: Refusal | undefined): CapacityError {
+  const what = refusal ? `goes on without this host (${refusal.message})` : `has not answered for ${afterMs / 1000} s`;
   return new CapacityError(
     'CONDUCTOR_LOST',
-    `the conductor at ${host}:${port} has not answered for ${afterMs / 1000} s: this host ends, so that no connection is left behind`,
+    `the conductor at ${host}:${port} ${what}: this host ends, so that no connection is left behind`,
     'see its output; the result of the run, if there is one, is there',
   );
 }

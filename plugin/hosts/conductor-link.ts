@@ -23,8 +23,8 @@ interface LinkOptions<Received> {
   /** Tells the conductor who this is. */
   hello: unknown;
   onMessage(message: Received): void;
-  /** The conductor has not answered for that long. */
-  onSilent(): void;
+  /** The conductor has been away for `silentAfterMs`; or is back, and does not take this host any more. */
+  onLost(refusal?: Refusal): void;
   /** How long the conductor may take to come up. */
   startTimeoutMs: number;
   silentAfterMs: number;
@@ -42,7 +42,7 @@ export class ConductorLink<Sent, Received> {
     socket: Socket,
     stream: Stream<Sent, Received>,
     clock: ClockLine,
-    options: Pick<LinkOptions<Received>, 'onSilent' | 'silentAfterMs'>,
+    options: Pick<LinkOptions<Received>, 'onLost' | 'silentAfterMs'>,
   ) {
     this.#socket = socket;
     this.#stream = stream;
@@ -51,11 +51,13 @@ export class ConductorLink<Sent, Received> {
       clearTimeout(this.#silentTimer);
       this.#stream.resend();
     });
-    // It takes this host for lost, and refuses it from now on.
-    socket.on('connect_error', (error: Error & { data?: Refusal }) => error.data && options.onSilent());
-    socket.on('disconnect', () => {
-      this.#silentTimer = setTimeout(() => options.onSilent(), options.silentAfterMs);
-    });
+    socket.on('connect_error', ({ data }: Error & { data?: Refusal }) => data && options.onLost(data));
+    const awaitBack = () => {
+      this.#silentTimer = setTimeout(() => options.onLost(), options.silentAfterMs);
+    };
+    socket.on('disconnect', awaitBack);
+    // While the clock was read.
+    if (!socket.connected) awaitBack();
     this.#unfollow = followClock(clock, () => readConductor(socket), READING_INTERVAL_MS);
   }
 
@@ -84,6 +86,7 @@ export class ConductorLink<Sent, Received> {
       const clock = new ClockLine(kernel === thisHost().kernel);
       for (let reading = 0; reading < FIRST_READINGS; reading++) await addReading(clock, () => readConductor(socket));
       signal.throwIfAborted();
+      if (!Number.isFinite(clock.boundUs)) throw new Error('its clock cannot be read');
       return new ConductorLink<Sent, Received>(socket, stream, clock, options);
     } catch (error) {
       socket.disconnect();

@@ -15,12 +15,11 @@ import {
   type HubMessage,
   helloSchema,
   type MachineRow,
+  SILENT_AFTER_MS,
 } from './messages.ts';
 import { StandIn } from './stand-in.ts';
 import { Stream, type StreamSocket } from './stream.ts';
 
-/** After this, a host that does not answer is gone, and so are its connections. */
-const LOST_AFTER_MS = 30_000;
 const AGENT_LOST = 'agent lost';
 
 /** A generator host. */
@@ -28,7 +27,7 @@ export interface HostEntry {
   /** Unique in the run: the host's name, with its index where there is one. */
   name: string;
   hello: Hello;
-  /** When its first phase began, on the conductor's clock. */
+  /** When its first phase began, on the conductor's clock: of its engines, the first one's. */
   beganAtUs: number | undefined;
   /** Why it is gone, if it should not be. */
   lost: string | undefined;
@@ -78,7 +77,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #ending = false;
   #isOpen = true;
 
-  constructor(listener: Listener, expected: Expected, events: HubEvents, lostAfterMs = LOST_AFTER_MS) {
+  constructor(listener: Listener, expected: Expected, events: HubEvents, lostAfterMs = SILENT_AFTER_MS) {
     this.#expected = expected;
     this.#events = events;
     this.#lostAfterMs = lostAfterMs;
@@ -246,16 +245,17 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     engine.noteReport(report as EngineMessage);
     if (report.type === 'failed') {
       this.#refuse(new CapacityError(report.code, `${agent.name}: ${report.message}`, report.fix));
+    } else if (report.type === 'began') {
+      agent.beganAtUs = Math.min(report.beganAtUs, agent.beganAtUs ?? Number.POSITIVE_INFINITY);
     } else this.#deliver({ from: named, ...report } as EngineMessage);
   }
 
-  #phaseOf(agent: Agent, { index, stage, happenedAtUs }: Extract<AgentMessage, { type: 'phase' }>): void {
+  #phaseOf(agent: Agent, { index, stage }: Extract<AgentMessage, { type: 'phase' }>): void {
     if (stage === 'completed') {
       agent.completed = Math.max(agent.completed, index);
       this.#tellCompleted();
       return;
     }
-    agent.beganAtUs ??= happenedAtUs;
     if (index <= this.#phase) return;
     this.#phase = index;
     this.#events.onPhase(index, 'started');

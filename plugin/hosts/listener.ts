@@ -10,6 +10,7 @@ import { type Namespace, Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../protocol/clock.ts';
 import { thisHost } from '../../protocol/host.ts';
 import { listen } from '../../server/listen.ts';
+import { watchSockets } from '../../server/open-sockets.ts';
 import { tokenCheck } from '../../server/token.ts';
 import { fingerprintOf, formatJoinLine } from './join-line.ts';
 import type { Refusal } from './messages.ts';
@@ -26,12 +27,14 @@ const FAREWELL_TIMEOUT_MS = 2000;
 export class Listener {
   readonly #https: HttpsServer;
   readonly #io: Server;
+  readonly #endSockets: () => void;
   readonly #secret: Secret;
   readonly #isToken: (given: unknown) => boolean;
   readonly #wrong = new Map<string, { count: number; sinceMs: number }>();
 
-  private constructor(https: HttpsServer, secret: Secret) {
+  private constructor(https: HttpsServer, endSockets: () => void, secret: Secret) {
     this.#https = https;
+    this.#endSockets = endSockets;
     this.#secret = secret;
     this.#isToken = tokenCheck(secret.token);
     this.#io = new Server(https, {
@@ -48,8 +51,9 @@ export class Listener {
    */
   static async open(host: string, port: number, secret: Secret): Promise<Listener> {
     const https = createServer({ cert: secret.certificate, key: secret.key });
+    const endSockets = watchSockets(https);
     await listen(https, port, host, 'port of the conductor');
-    return new Listener(https, secret);
+    return new Listener(https, endSockets, secret);
   }
 
   get port(): number {
@@ -85,8 +89,9 @@ export class Listener {
     const { clients } = this.#io.engine as unknown as { clients: Record<string, EventEmitter> };
     const gone = Promise.all(Object.values(clients).map((client) => once(client, 'close')));
     await Promise.race([gone, delay(FAREWELL_TIMEOUT_MS, undefined, { ref: false })]);
-    await this.#io.close();
-    this.#https.closeAllConnections();
+    const closed = this.#io.close();
+    this.#endSockets();
+    await closed;
   }
 
   #refuseToken({ handshake }: Socket): Refusal | undefined {

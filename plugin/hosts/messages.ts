@@ -9,6 +9,12 @@ import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
 
 export const AGENT_NAMESPACE = '/agent';
 
+/**
+ * How long the connection between a host and its conductor may be away. Both sides give up after the same time: nobody would
+ * release the host's connections, and the conductor counts them as lost.
+ */
+export const SILENT_AFTER_MS = 30_000;
+
 export const helloSchema = z.object({
   /** Host name. */
   host: z.string().min(1),
@@ -33,6 +39,8 @@ export type Hello = z.infer<typeof helloSchema>;
 
 /** One second of a generator host. */
 export interface MachineRow {
+  /** A row can come late, after a break. */
+  atUs: number;
   /** Of all cores; null where the kernel does not tell. */
   cpuIdlePercent: number | null;
   memoryUsedBytes: number | null;
@@ -51,7 +59,7 @@ export type AgentMessage =
   /** The doctor has passed this host for its share, and its clock is known. */
   | { type: 'fits' }
   | { type: 'refused'; code: ErrorCode; message: string; fix: string }
-  | { type: 'phase'; index: number; stage: 'started' | 'completed'; happenedAtUs: number }
+  | { type: 'phase'; index: number; stage: 'started' | 'completed' }
   | { type: 'machine'; row: MachineRow }
   /** Artillery is about to end here: its virtual users have left, or somebody has stopped it. */
   | { type: 'bye'; stopped: boolean; skippedUsers: number };

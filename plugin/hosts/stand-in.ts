@@ -110,7 +110,7 @@ function ended(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason:
   };
 }
 
-/** Nobody knows what its members received: all of it counts as lost. */
+/** Nobody knows what its members received: all of it counts as lost. How many of its connections were members, the server knows. */
 function lostRow({ seq }: FreezeOrder, members: number): FrozenBroadcast {
   const none = encodeHistogram(createHistogram());
   return {
@@ -118,5 +118,6 @@ function lostRow({ seq }: FreezeOrder, members: number): FrozenBroadcast {
     ...{ duplicates: 0, reordered: 0, unexpected: 0, notMember: 0, wrongSize: 0, wrongContent: 0 },
     ...{ early: 0, earlyByUs: 0, missed: 0, resent: 0, receivers: 0, firstUs: 0, lastUs: 0 },
     latencyUs: { local: none, cross: none },
+    assumed: true,
   };
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import { OBSERVATION_PATH } from '../../protocol/observation.ts';
 import { listen } from '../../server/listen.ts';
+import { watchSockets } from '../../server/open-sockets.ts';
 import { tokenCheck } from '../../server/token.ts';
 import type { ObservedProcesses } from './observed-processes.ts';
 
@@ -22,13 +23,14 @@ export async function openObserver(
 ): Promise<{ port: number; close(): Promise<void> }> {
   const isToken = tokenCheck(token);
   const http = tls ? createTlsServer(tls) : createServer();
+  const endSockets = watchSockets(http);
   http.on('request', (request, response) => void answer(request, response, processes, isToken));
   const chosen = await listen(http, port, host, 'observer');
   return {
     port: chosen,
     close: async () => {
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-      http.closeAllConnections();
+      endSockets();
       await closed;
     },
   };

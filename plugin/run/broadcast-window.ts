@@ -7,6 +7,7 @@ import { addWarning, type RunContext } from './context.ts';
 import { drain } from './drain.ts';
 import { isDuring, isOn } from './fault/measure.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
+import { withLostMembers } from './lost-members.ts';
 import type { CpuWindow, Measurements } from './measurements.ts';
 import { markRedis, redisSince } from './redis-window.ts';
 import { judgeAgain, noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
@@ -85,7 +86,7 @@ export async function measureBroadcasts(
       ...{ seq, room },
       ...{ sentAtUs, intendedAtUs },
     }));
-    measurements.frozen = await link.freeze(orders);
+    measurements.frozen = withLostMembers(await link.freeze(orders), measurements);
     await findUnconfirmed(context);
   }
   // The processes that a fault replaces have other memory than those before.

@@ -7,6 +7,7 @@ import { destinationOf, roomName } from '../../protocol/rooms.ts';
 import { publish, type SentBroadcast } from './broadcasts.ts';
 import type { RunContext } from './context.ts';
 import { drain } from './drain.ts';
+import { withLostMembers } from './lost-members.ts';
 import { until } from './wait.ts';
 
 const LEAVE_TIMEOUT_MS = 120_000;
@@ -60,9 +61,10 @@ async function measureLevel(context: RunContext, connections: number, firstSeq: 
     ...one,
     sentAtUs: clocks.lines[one.via]?.toOurs(one.stampedAtUs) ?? one.stampedAtUs,
   }));
-  const frozen = await link.freeze(
+  const rows = await link.freeze(
     settled.map(({ seq, room, sentAtUs, intendedAtUs }) => ({ seq, room, sentAtUs, intendedAtUs })),
   );
+  const frozen = withLostMembers(rows, { ...measurements, sent: settled });
   measurements.byConnections.push({ connections, sent: settled, frozen });
   record.append('by-connections', { connections, sent: settled });
 }

@@ -24,14 +24,23 @@ export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 /** A ledger row, and which host it is of, if there are several. */
 export type HostedRow = FrozenBroadcast & { host?: string };
 
+interface LinkOptions {
+  /** How long to wait for an engine's answer. */
+  replyTimeoutMs?: number;
+  /** How many there are, if the carrier leads to other hosts. */
+  hosts?: number;
+  /** And how long each may be away: it answers when it is back, or somebody answers for it when it is lost. */
+  awayMs?: number;
+}
+
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
 /** An engine that does not answer for this long counts as dead: its worker thread may have crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
-/** Starting the fleet's processes takes a second or two. */
+/** For each engine: starting the processes of its fleet takes a second or two, and Artillery prepares one after the other. */
 const READY_TIMEOUT_MS = 60_000;
-/** For the start to have reached all hosts when its time has come. */
-const START_LEAD_US = 500_000;
+/** For the start to have reached all hosts, and Artillery there to let its workers run, one each 50 ms. */
+const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 
 /** Of an engine that has not reported. */
 export const NO_STATUS: FleetStatus = {
@@ -58,24 +67,25 @@ export class EngineLink {
   readonly silentHosts = new Set<string>();
   readonly #carrier: Carrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
+  readonly #awayMs: number;
   readonly #hosts: number | undefined;
   readonly #ready = Promise.withResolvers<void>();
+  #readyTimer: NodeJS.Timeout | undefined;
+  /** Engines that there are to be, by host. */
+  readonly #engines = new Map<string, number>();
   /** Arrivals may begin. */
   #started = false;
   readonly #statuses = new Map<string, FleetStatus>();
   readonly #waiting = new Map<number, { engines: Set<string>; replies: Reply[]; done: () => void }>();
   #nextRequest = 1;
 
-  /**
-   * @param carrier closed by `close()`
-   * @param replyTimeoutMs how long to wait for an engine's answer
-   * @param hosts how many there are, if the carrier leads to other hosts
-   */
+  /** @param carrier closed by `close()` */
   constructor(
     carrier: Carrier<RunMessage, EngineMessage>,
-    { replyTimeoutMs = REPLY_TIMEOUT_MS, hosts }: { replyTimeoutMs?: number; hosts?: number } = {},
+    { replyTimeoutMs = REPLY_TIMEOUT_MS, hosts, awayMs = 0 }: LinkOptions = {},
   ) {
     this.#replyTimeoutMs = replyTimeoutMs;
+    this.#awayMs = awayMs;
     this.#hosts = hosts;
     // Nobody awaits it if the start fails earlier.
     this.#ready.promise.catch(() => {});
@@ -98,15 +108,21 @@ export class EngineLink {
   }
 
   /**
-   * Waits for the first engine, of each host if there are several.
+   * Waits for all engines, of each host if there are several.
    * @throws CapacityError ENGINE_MISSING, or the signal's reason
    */
   async ready(signal: AbortSignal): Promise<void> {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]);
-    deadline.addEventListener('abort', () => this.#ready.reject(signal.aborted ? signal.reason : engineMissing()), {
-      once: true,
-    });
-    await this.#ready.promise;
+    const onAbort = () => this.#ready.reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#readyTimer = setTimeout(() => this.#ready.reject(engineMissing()), READY_TIMEOUT_MS);
+    try {
+      await this.#ready.promise;
+    } finally {
+      clearTimeout(this.#readyTimer);
+      this.#readyTimer = undefined;
+      signal.removeEventListener('abort', onAbort);
+    }
   }
 
   /**
@@ -128,7 +144,9 @@ export class EngineLink {
   /** Lets arrivals begin, also in engines that come later. */
   start(): void {
     this.#started = true;
-    const atUs = this.#hosts === undefined ? {} : { atUs: monotonicUs() + START_LEAD_US };
+    const { always, eachEngine } = START_LEAD_US;
+    const leadUs = always + eachEngine * Math.max(0, ...this.#engines.values());
+    const atUs = this.#hosts === undefined ? {} : { atUs: monotonicUs() + leadUs };
     this.#carrier.send({ type: 'start', ...atUs });
   }
 
@@ -170,14 +188,14 @@ export class EngineLink {
     await this.#ask((requestId) => ({ type: 'fault', requestId, order }));
   }
 
-  /** Asks the engines to close everything they hold. Idempotent. */
+  /** Asks the engines to close everything they hold; a host that is away does so by itself. Idempotent. */
   async close(): Promise<void> {
-    await this.#ask((requestId) => ({ type: 'close', requestId }));
+    await this.#ask((requestId) => ({ type: 'close', requestId }), this.#replyTimeoutMs);
     this.#carrier.close();
     this.#statuses.clear();
   }
 
-  #ask(message: (requestId: number) => RunMessage): Promise<Reply[]> {
+  #ask(message: (requestId: number) => RunMessage, timeoutMs = this.#replyTimeoutMs + this.#awayMs): Promise<Reply[]> {
     const engines = new Set(this.#statuses.keys());
     const requestId = this.#nextRequest++;
     if (engines.size === 0) return Promise.resolve([]);
@@ -186,7 +204,7 @@ export class EngineLink {
         this.unanswered += waiting.engines.size;
         if (this.#hosts !== undefined) for (const engine of waiting.engines) this.silentHosts.add(hostOf(engine));
         waiting.done();
-      }, this.#replyTimeoutMs);
+      }, timeoutMs);
       const waiting = {
         engines,
         replies: [] as Reply[],
@@ -201,16 +219,23 @@ export class EngineLink {
     });
   }
 
+  get #areReady(): boolean {
+    const present = [...this.#statuses.keys()].map(hostOf);
+    const isWhole = ([host, engines]: [string, number]) => present.filter((one) => one === host).length >= engines;
+    return this.#engines.size >= (this.#hosts ?? 1) && [...this.#engines].every(isWhole);
+  }
+
   #receive(message: EngineMessage): void {
     const engine = keyOf(message.from);
     if (message.type === 'ready') {
       this.#statuses.set(engine, { ...NO_STATUS });
-      const hosts = new Set([...this.#statuses.keys()].map(hostOf));
-      if (hosts.size >= (this.#hosts ?? 1)) this.#ready.resolve();
+      this.#engines.set(message.from.host, message.engines);
+      this.#readyTimer?.refresh();
+      if (this.#areReady) this.#ready.resolve();
       if (this.#started) this.start();
     } else if (message.type === 'status') this.#statuses.set(engine, message.status);
     else if (message.type === 'failed') this.onFailed(message);
-    else {
+    else if (message.type !== 'began') {
       const waiting = this.#waiting.get(message.requestId);
       waiting?.replies.push(message);
       waiting?.engines.delete(engine);

@@ -62,7 +62,7 @@ export const ERROR_CODES = {
     'a host has another version, scenario, number of hosts or share than the run needs, or is one too many; the message names it',
   JOIN_LINE_WRONG: 'the certificate or the token of the conductor is not that of `CAPACITY_CONDUCTOR`',
   CONDUCTOR_UNREACHABLE: 'a host could not connect to its conductor',
-  CONDUCTOR_LOST: 'the conductor did not answer any more, so a host ended its part of the load',
+  CONDUCTOR_LOST: 'the conductor was away for too long, or goes on without this host, which ended its part of the load',
 
   // Target
   TARGET_TOO_LARGE:

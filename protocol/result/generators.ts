@@ -31,7 +31,7 @@ export const generatorsSchema = z
       }),
       /** The worst of its event loops. */
       loops: z.strictObject({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() }).nullable(),
-      /** How much later than on the first host its first phase began. */
+      /** How much later than on the first host its arrivals began: those of the first of its engines. */
       startSkewMs: z.number().nullable(),
       /** Of all receipts on this host. */
       oneWayMs: summary,

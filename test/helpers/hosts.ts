@@ -12,6 +12,8 @@ import type { CapacityError } from '../../protocol/errors.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link.ts';
 
 const secret = await newSecret();
+type Closer = () => Promise<void>;
+const agentsOf = new WeakMap<TestContext, Closer[]>();
 
 export interface TestHub {
   hub: Hub;
@@ -35,8 +37,12 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
   };
   const expected = { hosts, version: '1', scriptHash: 'same', arrivals: [10 * hosts, 0] };
   const hub = new Hub(listener, expected, events, lostAfterMs);
+  const closers = agentsOf.get(t) ?? [];
+  agentsOf.set(t, closers);
   t.after(async () => {
     hub.stop();
+    // The listener waits for those that are still there.
+    await Promise.all(closers.map((close) => close()));
     await listener.close();
   });
   return { hub, join: parseJoinLine(listener.joinLine('127.0.0.1')) as Join, told, refusals };
@@ -44,6 +50,8 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
 
 export interface TestAgent {
   agent: Agent;
+  /** Of the carrier to its engines. */
+  runId: string;
   /** What the conductor wanted or what happened, when the host is to end. */
   ends: (CapacityError | string)[];
   heard: RunMessage[];
@@ -51,7 +59,7 @@ export interface TestAgent {
   say(report: EngineReport): void;
 }
 
-/** @param answer of the engine */
+/** Ends with the hub of the test. @param answer of the engine */
 export function newAgent(
   t: TestContext,
   join: Join,
@@ -82,9 +90,9 @@ export function newAgent(
     onEnd: (_, why) => ends.push(why),
     ...(silentAfterMs !== undefined && { silentAfterMs }),
   });
-  t.after(async () => {
+  agentsOf.get(t)?.push(async () => {
     await agent.close();
     engine.close();
   });
-  return { agent, ends, heard, say };
+  return { agent, runId, ends, heard, say };
 }

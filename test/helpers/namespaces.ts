@@ -23,6 +23,8 @@ export function whyNoNamespaces(): string | false {
 
 export interface NamespaceHost {
   address: string;
+  /** Changes its network: `ip` with these arguments. */
+  ip(...args: string[]): void;
   /** Output of both streams comes to `output`. */
   start(command: string[], env?: Record<string, string>): HostProcess;
 }
@@ -67,7 +69,11 @@ export class NamespaceNetwork {
       ...['--time', `--monotonic=${aheadSeconds}`, `--boottime=${aheadSeconds}`],
       ...['sh', '-c', `mount --bind ${bootId} /proc/sys/kernel/random/boot_id && hostname ${name} && exec "$@"`, 'sh'],
     ];
-    return { address, start: (command, env = {}) => this.#start([...enter, ...command], env) };
+    return {
+      address,
+      ip: (...args) => ip('-n', namespace, ...args),
+      start: (command, env = {}) => this.#start([...enter, ...command], env),
+    };
   }
 
   #add(name: string): string {

@@ -52,6 +52,7 @@ export class Bench {
       meter: new Meter(),
       tally: newTally(),
       signals: new Signals(),
+      putOffMs: 0,
       warn: (message) => this.warnings.push(message),
     };
   }

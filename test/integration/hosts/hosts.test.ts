@@ -1,6 +1,10 @@
 /** Conductor and hosts over real connections: who is let in, what passes between them, and what happens when one is gone. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { Listener } from '../../../plugin/hosts/listener.ts';
+import { newSecret } from '../../../plugin/hosts/secret.ts';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import type { EngineReport, RunMessage } from '../../../protocol/link.ts';
 import { newAgent, startHub } from '../../helpers/hosts.ts';
@@ -31,7 +35,7 @@ async function twoHosts(t: TestContext, lostAfterMs?: number) {
   const joined = test.hub.joined(5000, NEVER);
   await Promise.all(agents.map(({ agent }) => agent.join()));
   for (const { say } of agents) {
-    say({ type: 'ready' });
+    say({ type: 'ready', engines: 1 });
     say({ type: 'status', status: { ...NO_STATUS, started: 5, connected: 5, joined: 5 } });
   }
   await joined;
@@ -51,12 +55,12 @@ describe('hosts that a run takes', () => {
     link.start();
     await eventually('the start', () => agents.every(({ heard }) => heard.some(({ type }) => type === 'start')));
     const [one, other] = agents.map(({ agent }) => agent);
-    one?.phase(0, 'started', 5);
-    other?.phase(0, 'started', 6);
-    one?.phase(0, 'completed', 7);
+    one?.phase(0, 'started');
+    other?.phase(0, 'started');
+    one?.phase(0, 'completed');
     await eventually('the first phase', () => told.includes('phase 0 started'));
     assert.ok(!told.includes('phase 0 completed'));
-    other?.phase(0, 'completed', 8);
+    other?.phase(0, 'completed');
     await eventually('its end', () => told.includes('phase 0 completed'));
     assert.equal(told.filter((text) => text === 'phase 0 started').length, 1);
     await Promise.all(agents.map(({ agent }) => agent.bye(false)));
@@ -95,6 +99,16 @@ describe('hosts that a run takes', () => {
     hub.end(4, 'over');
     await eventually('the end', () => agents.every(({ ends }) => ends.includes('over')));
   });
+});
+
+it('a conductor ends although somebody is connected to it, and says nothing', async () => {
+  const listener = await Listener.open('127.0.0.1', 0, await newSecret());
+  const mute = connect({ port: listener.port, host: '127.0.0.1' });
+  mute.on('error', () => {});
+  await once(mute, 'connect');
+  const ended = once(mute, 'close');
+  await listener.close();
+  await ended;
 });
 
 describe('a host is refused', () => {

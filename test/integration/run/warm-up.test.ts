@@ -25,7 +25,7 @@ async function startEngine(t: TestContext, url: string) {
   const link = new EngineLink(openThreadCarrier(testRunId));
   t.after(() => link.close());
   const engine = { carrier: openThreadCarrier<EngineMessage, RunMessage>(testRunId), identity: ENGINE_1 };
-  new RunLink({ ...engine, signals: new Signals(), close: () => fleet.close() }).ready({ fleet, tally: newTally() });
+  new RunLink({ ...engine, signals: new Signals(), close: () => fleet.close() }).ready({ fleet, tally: newTally() }, 1);
   await link.ready(AbortSignal.timeout(5000));
   return { fleet, link };
 }

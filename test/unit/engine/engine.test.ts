@@ -5,6 +5,7 @@ import CapacityEngine from '../../../plugin/engine/engine.ts';
 import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { openThreadCarrier } from '../../../protocol/carrier.ts';
+import { monotonicUs } from '../../../protocol/clock.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
@@ -159,6 +160,49 @@ describe('with the plugin', () => {
     assert.equal(started[0]?.settings.ledger, true);
     send({ type: 'start' });
     await init;
+  });
+
+  it('lets Artillery prepare the next worker, until the last one waits for start', async () => {
+    const phases = (worker: number) => [{ duration: 1, arrivalCount: 3, worker, totalWorkers: 2 }];
+    const [first, second] = [1, 2].map((worker) => start({ hook: true, config: { phases: phases(worker) } }));
+    assert.ok(first && second);
+    const ready = once(first.arrived, 'ready');
+    await first.engine.init();
+    assert.deepEqual((await ready)[0].engines, 2);
+    const init = second.engine.init();
+    await once(second.arrived, 'ready');
+    assert.equal(await Promise.race([init, turn().then(() => 'waiting')]), 'waiting');
+    second.send({ type: 'start' });
+    await init;
+  });
+
+  it('puts all arrivals off until the time of the start, however soon Artillery lets them come', async () => {
+    const { engine, arrived, send, events, play } = start({ hook: true });
+    const init = engine.init();
+    await once(arrived, 'ready');
+    const atUs = monotonicUs() + 60_000;
+    send({ type: 'start', atUs });
+    await init;
+    const began = once(arrived, 'began');
+    events.emit('phaseStarted', {});
+    const { outcome } = play();
+    assert.deepEqual([outcome.started, (await began)[0].beganAtUs], [1, atUs]);
+    let status = { started: 0 };
+    while (status.started === 0) [{ status }] = await once(arrived, 'status');
+    assert.ok(monotonicUs() >= atUs);
+  });
+
+  it('begins at once when the time of the start is over, and says by how much', async () => {
+    const { engine, arrived, send, events } = start({ hook: true });
+    const init = engine.init();
+    await once(arrived, 'ready');
+    send({ type: 'start', atUs: monotonicUs() - 1000 });
+    await init;
+    const beforeUs = monotonicUs();
+    const began = once(arrived, 'began');
+    events.emit('phaseStarted', {});
+    events.emit('phaseStarted', {});
+    assert.ok((await began)[0].beganAtUs >= beforeUs);
   });
 
   it('waits for start without a fleet when another engine drives the load', async () => {

@@ -7,7 +7,6 @@ import { newTally } from '../../../plugin/engine/tally.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { openThreadCarrier } from '../../../protocol/carrier.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
-import { eventually } from '../../helpers/poll.ts';
 
 /** Counts what it is asked for. */
 class CountingFleet extends FakeFleet {
@@ -32,11 +31,11 @@ test('an engine answers the run, and not the answers of other engines', async (t
     const identity = { host: 'here', engine: String(index) };
     const options = { carrier: openThreadCarrier(runId), identity, signals: new Signals(), close: async () => {} };
     const link = new RunLink(options as ConstructorParameters<typeof RunLink>[0]);
-    link.ready({ fleet, tally: newTally() });
+    link.ready({ fleet, tally: newTally() }, 2);
   }
   t.after(() => run.close());
   await run.ready(new AbortController().signal);
-  await eventually('both engines', async () => (await run.snapshots()).length === 2);
+  assert.equal((await run.snapshots()).length, 2);
   for (const fleet of fleets) fleet.asked = 0;
   assert.deepEqual(await run.messages('stop'), { sent: 10, unanswered: 4 });
   assert.equal((await run.snapshots()).length, 2);

@@ -50,8 +50,8 @@ class FakeEngine {
     this.#carrier.send({ from: this.#from, ...report });
   }
 
-  ready(): void {
-    this.send({ type: 'ready' });
+  ready(engines = 1): void {
+    this.send({ type: 'ready', engines });
   }
 
   status(status: FleetStatus): void {
@@ -100,6 +100,25 @@ test('all engines are asked, and their answers and statuses add up', async (t) =
   assert.equal((await link.freeze([])).length, 2);
   assert.equal(link.unanswered, 0);
   await link.close();
+});
+
+test('a run waits for all engines of all hosts', async (t) => {
+  const runId = randomUUID();
+  const link = new EngineLink(openThreadCarrier(runId), { hosts: 2 });
+  t.after(() => link.close());
+  const of = (host: string, id: string) => new FakeEngine(t, runId, id, answering, host);
+  const [a1, a2, b1] = [of('a', '1'), of('a', '2'), of('b', '1')];
+  let isReady = false;
+  const waited = link.ready(never).then(() => {
+    isReady = true;
+  });
+  a1.ready(2);
+  b1.ready(1);
+  a1.status(STATUS);
+  await eventually('the first status', () => link.status.connected === 5);
+  assert.equal(isReady, false);
+  a2.ready(2);
+  await waited;
 });
 
 test('an engine that does not answer is given up and counted; the others’ answers stay', async (t) => {

@@ -1,0 +1,200 @@
+/** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are process groups of their own. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { startApp, type TestApp, TOKEN } from './app.ts';
+import { eventually } from './poll.ts';
+
+const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
+const CONDUCTOR = join(import.meta.dirname, '../fixtures/conductor.ts');
+const HOST = join(import.meta.dirname, '../fixtures/generator-host.ts');
+/** Of each host, half of them in each of two ramps. */
+export const USERS = 20;
+
+export interface HostsOptions {
+  hosts: number;
+  /** Of the plugin. */
+  options?: object;
+  /** Of the conductor. */
+  env?: Record<string, string>;
+  /** How long a host, or the conductor, may be away; by default as in a real run. */
+  awayMs?: number;
+}
+
+export interface StartedProcess {
+  child: ChildProcess;
+  output(): string;
+  /** Exit code, when all of its processes that share its output have ended. */
+  ended: Promise<number | null>;
+  /** All processes of its group at once. */
+  kill(): void;
+  /** Ids of the processes of its group. */
+  running(): string[];
+}
+
+export interface HostStart {
+  env?: Record<string, string>;
+  /** Where it reaches the conductor, if not directly. */
+  port?: number;
+}
+
+export interface HostsRun extends StartedProcess {
+  app: TestApp;
+  /** Where the conductor listens. */
+  port: number;
+  host(index: number, start?: HostStart): StartedProcess;
+  result(): Result | undefined;
+  /** Waits until the conductor has entered the stage, or has ended. */
+  reached(stage: string): Promise<void>;
+  /** Waits until so many broadcasts are out, or the conductor has ended. */
+  sent(count: number): Promise<void>;
+}
+
+function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
+  const ramp = { duration: 2, arrivalRate: (USERS / 4) * hosts, rampTo: (USERS / 4) * hosts };
+  return {
+    config: {
+      target: app.url,
+      plugins: {
+        'socketio-capacity': {
+          ...{ warmUp: 30, singleRoundTrips: 2, hold: 0.2, drain: { quiet: 0.3, deadline: 3 } },
+          broadcasts: { count: 3, interval: 0.2 },
+          control: { urls: [app.controlUrl], token: TOKEN },
+          ...options,
+        },
+      },
+      phases: [ramp, { pause: 2 }, ramp, { pause: 2 }],
+    },
+    scenarios: [
+      { engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }] },
+    ],
+  };
+}
+
+/** A server, a conductor that waits for its hosts, and how to start these. All of it ends with the test. */
+export async function conductHosts(t: TestContext, options: HostsOptions): Promise<HostsRun> {
+  const { hosts, awayMs, env: own = {} } = options;
+  const place = await prepare(t, options);
+  const listen = ['--hosts', String(hosts), '--listen', '127.0.0.1:0'];
+  const args =
+    awayMs === undefined
+      ? [CLI, 'conduct', ...listen, place.file]
+      : [CONDUCTOR, place.file, String(hosts), String(awayMs)];
+  const run = start(t, args, place.folder, own);
+  const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(run.output())?.[1];
+  await eventually('the join line', () => line() !== undefined || run.child.exitCode !== null);
+  const joinLine = line() ?? '';
+  const port = Number(/:(\d+)#/.exec(joinLine)?.[1]);
+  const whileRunning = (what: string, happened: () => boolean | undefined) =>
+    eventually(what, () => run.child.exitCode !== null || happened(), 40_000).then(
+      () => {},
+      (error) => assert.fail(`${error.message}\n${run.output()}`),
+    );
+  return {
+    ...run,
+    ...place,
+    port,
+    host: (index, { env = {}, port: via = port } = {}) => {
+      const limit = awayMs === undefined ? [] : [String(awayMs)];
+      return start(t, [HOST, place.file, ...limit], place.folder, {
+        CAPACITY_CONDUCTOR: joinLine.replace(`:${port}#`, `:${via}#`),
+        CAPACITY_HOSTS: String(hosts),
+        CAPACITY_HOST: String(index),
+        ...env,
+      });
+    },
+    reached: (stage) => whileRunning(`stage ${stage}`, () => place.result()?.stages.some(({ name }) => name === stage)),
+    sent: (count) => whileRunning(`${count} broadcasts`, () => place.sent() >= count),
+  };
+}
+
+/** The same run, with all of its load from one host that conducts it, too. */
+export async function runAlone(t: TestContext, options: HostsOptions) {
+  const place = await prepare(t, options);
+  return { ...start(t, [HOST, place.file], place.folder, {}), ...place };
+}
+
+async function prepare(t: TestContext, options: HostsOptions) {
+  const app = await startApp();
+  t.after(() => app.close());
+  const folder = mkdtempSync(join(tmpdir(), 'conduct-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'scenario.json');
+  writeFileSync(file, JSON.stringify(scenario(app, options)));
+  const read = (name: string): string | undefined => {
+    try {
+      return readFileSync(join(folder, 'results/latest', name), 'utf8');
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    ...{ app, folder, file },
+    sent: () => (read('record.ndjson') ?? '').split('"type":"broadcast"').length - 1,
+    result: (): Result | undefined => {
+      const text = read('result.json');
+      return text === undefined ? undefined : resultSchema.parse(JSON.parse(text));
+    },
+  };
+}
+
+function start(t: TestContext, args: string[], folder: string, env: Record<string, string>): StartedProcess {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    cwd: folder,
+    detached: true,
+    env: { ...process.env, NODE_OPTIONS: '', CAPACITY_CONDUCTOR: '', CAPACITY_HOSTS: '', CAPACITY_HOST: '', ...env },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data) => {
+      output += data;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const group = child.pid as number;
+  const kill = () => {
+    try {
+      process.kill(-group, 'SIGKILL');
+    } catch {
+      // it has ended
+    }
+  };
+  t.after(async () => {
+    kill();
+    await ended;
+  });
+  return { child, output: () => output, ended, kill, running: () => processesOf(group) };
+}
+
+/** Without those that have ended, and that nobody has waited for. */
+function processesOf(group: number): string[] {
+  return execFileSync('ps', ['-eo', 'pgid=,pid=,stat='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([pgid, , stat = 'Z']) => Number(pgid) === group && !stat.startsWith('Z'))
+    .map(([, pid = '']) => pid);
+}
+
+/** Nothing of the run is left: no process, and no connection at the server. */
+export async function assertNothingLeft({ app }: { app: TestApp }, processes: StartedProcess[]): Promise<void> {
+  await eventually('the end of all processes', () => processes.every(({ running }) => running().length === 0));
+  await eventually('the end of all connections', () => app.io.engine.clientsCount === 0);
+}
+
+/** Every sum of the result is that of its parts, over hosts, broadcasts and ends. */
+export function assertFoots(result: Result, why: string): void {
+  const { connections, generators, delivery } = result;
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+  assert.equal(connections.opened, (connections.held ?? 0) + sum(Object.values(connections.lost)), why);
+  assert.equal(sum(generators.map((host) => host.connections)), connections.opened, why);
+  assert.equal(sum(generators.map((host) => host.held)), connections.held, why);
+  assert.equal(connections.asked, connections.opened + sum(generators.map((host) => host.failed)), why);
+  for (const batch of delivery?.batches ?? []) {
+    assert.equal(batch.expected, batch.received + batch.lostConnected + batch.lostDisconnected, why);
+    assert.equal(batch.serverMembers, batch.expected, why);
+  }
+}

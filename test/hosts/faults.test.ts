@@ -1,0 +1,169 @@
+/** Whole runs over two hosts, in which a process dies or the network is cut: who notices, what is counted, and that nothing is left. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import {
+  assertFoots,
+  assertNothingLeft,
+  conductHosts,
+  type HostsOptions,
+  type HostsRun,
+  type StartedProcess,
+  USERS,
+} from '../helpers/conducted-hosts.ts';
+import { CuttableLink } from '../helpers/cuttable-link.ts';
+import { eventually } from '../helpers/poll.ts';
+import { reasonsOfServer } from '../helpers/run.ts';
+
+const AWAY_MS = 2000;
+const INVALID = 4;
+
+interface TwoHosts {
+  run: HostsRun;
+  hosts: [StartedProcess, StartedProcess];
+  /** Between the second one and the conductor. */
+  link: CuttableLink;
+  outputs(): string;
+}
+
+async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>): Promise<TwoHosts> {
+  const run = await conductHosts(t, { hosts: 2, ...options });
+  const link = await CuttableLink.open(t, run.port);
+  const hosts: TwoHosts['hosts'] = [run.host(0), run.host(1, { port: link.port })];
+  const outputs = () => [run, ...hosts].map(({ output }) => output()).join('\n---\n');
+  return { run, hosts, link, outputs };
+}
+
+/**
+ * The run has gone on with the first host alone, all sums are right, and nothing is left.
+ * @param also may follow from the loss
+ * @returns the result
+ */
+async function afterLoss({ run, hosts, outputs }: TwoHosts, also: ReasonCode[] = []): Promise<Result> {
+  assert.deepEqual([await run.ended, await hosts[0].ended], [INVALID, 0], outputs());
+  await hosts[1].ended;
+  const result = run.result();
+  assert.ok(result, outputs());
+  assertFoots(result, outputs());
+  const { reasons } = result.verdict;
+  assert.ok(
+    reasons.some(({ code }) => code === 'AGENT_LOST'),
+    outputs(),
+  );
+  // Nothing but the loss and what follows from it.
+  const others = new Set<string>([
+    'AGENT_LOST',
+    'CONNECTIONS_LOST',
+    'CONNECTIONS_FAILED',
+    'TARGET_NOT_REACHED',
+    ...also,
+  ]);
+  assert.deepEqual(
+    reasonsOfServer(result).filter((code) => !others.has(code)),
+    [],
+    outputs(),
+  );
+  const [first, second] = result.generators;
+  assert.deepEqual([first?.connections, first?.held, first?.lost], [USERS, USERS, null], outputs());
+  assert.deepEqual([second?.held, second?.lost], [0, `it has not answered for ${AWAY_MS / 1000} s`], outputs());
+  assert.deepEqual(result.connections.lost, { 'agent lost': second?.connections }, outputs());
+  await assertNothingLeft(run, [run, ...hosts]);
+  return result;
+}
+
+function deliveryOf({ delivery }: Result): number[] {
+  const { expected = 0, received = 0, lostConnected = 0, lostDisconnected = 0 } = delivery ?? {};
+  return [expected, received, lostConnected, lostDisconnected];
+}
+
+// They mostly wait, the first one longest.
+describe('a host', { concurrency: 4 }, () => {
+  it('cut off from the conductor for 10 s: the run goes on, nothing is lost, and the verdict is as if nothing had been', async (t) => {
+    const options = { broadcasts: { count: 10, interval: 0.2 } };
+    const { run, hosts, link, outputs } = await twoHosts(t, { options });
+    await run.sent(2);
+    link.cut();
+    await delay(10_000);
+    link.mend();
+    const [exitCode, ...ends] = await Promise.all([run, ...hosts].map(({ ended }) => ended));
+    assert.deepEqual(ends, [0, 0], outputs());
+    const result = run.result();
+    assert.ok(result && [0, 3].includes(exitCode ?? -1), outputs());
+    assert.deepEqual(reasonsOfServer(result), [], outputs());
+    assert.match(run.output(), /does not answer; waiting for it[\s\S]* is back/);
+    assertFoots(result, outputs());
+    assert.deepEqual(
+      result.generators.map(({ connections, held, lost }) => [connections, held, lost]),
+      Array(2).fill([USERS, USERS, null]),
+    );
+    assert.deepEqual(deliveryOf(result), [20 * USERS, 20 * USERS, 0, 0], outputs());
+    await assertNothingLeft(run, [run, ...hosts]);
+  });
+
+  it('killed before the load ends the run, which has no result', async (t) => {
+    const two = await twoHosts(t, { awayMs: AWAY_MS });
+    const { run, hosts, outputs } = two;
+    await eventually('both hosts', () => run.output().includes('(2 of 2)') || run.child.exitCode !== null);
+    hosts[1].kill();
+    assert.deepEqual([await run.ended, await hosts[0].ended], [2, 2], outputs());
+    assert.match(run.output(), /HOSTS_MISSING: .* is gone/);
+    assert.equal(run.result(), undefined);
+    await assertNothingLeft(run, [run, ...hosts]);
+  });
+
+  it('killed in the ramp takes with it what it had opened; its fleet ends by itself, and the others go on', async (t) => {
+    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { warmUp: 0 } });
+    const { run, hosts, outputs } = two;
+    await run.reached('ramp');
+    await eventually('some connections', () => run.app.io.engine.clientsCount > USERS / 2);
+    // Artillery alone, as the kernel does for its memory.
+    hosts[1].child.kill('SIGKILL');
+    // The plateau waits for it, until the next ramp begins.
+    const result = await afterLoss(two, ['PLATEAU_MOVED', 'TOO_FEW_PLATEAUS']);
+    const opened = result.generators[1]?.connections ?? 0;
+    assert.ok(opened > 0 && opened <= USERS / 2, outputs());
+    assert.deepEqual(deliveryOf(result), [3 * USERS, 3 * USERS, 0, 0], outputs());
+  });
+
+  it('killed while all is held loses all it had, and is no receiver of what is sent after it', async (t) => {
+    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { hold: 1 } });
+    await two.run.reached('hold');
+    two.hosts[1].kill();
+    const result = await afterLoss(two);
+    assert.equal(result.generators[1]?.connections, USERS, two.outputs());
+    assert.deepEqual(deliveryOf(result), [3 * USERS, 3 * USERS, 0, 0], two.outputs());
+  });
+
+  it('killed in the drain loses all that was sent to it, since nobody knows what it got', async (t) => {
+    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { drain: { quiet: 1, deadline: 3 } } });
+    await two.run.reached('drain');
+    two.hosts[1].kill();
+    const result = await afterLoss(two);
+    assert.equal(result.generators[1]?.connections, USERS, two.outputs());
+    assert.deepEqual(deliveryOf(result), [6 * USERS, 3 * USERS, 0, 3 * USERS], two.outputs());
+  });
+
+  it('cut off for good: it is lost with what it received, closes its connections, and ends', async (t) => {
+    const options = { broadcasts: { count: 10, interval: 0.2 } };
+    const two = await twoHosts(t, { awayMs: AWAY_MS, options });
+    const { run, hosts, link, outputs } = two;
+    await run.sent(2);
+    link.cut();
+    const result = await afterLoss(two);
+    assert.equal(await hosts[1].ended, INVALID, outputs());
+    assert.match(hosts[1].output(), /CONDUCTOR_LOST/);
+    assert.equal(result.generators[1]?.connections, USERS, outputs());
+    assert.deepEqual(deliveryOf(result), [20 * USERS, 10 * USERS, 0, 10 * USERS], outputs());
+  });
+
+  it('whose conductor is killed: all hosts close their connections, and end', async (t) => {
+    const { run, hosts, outputs } = await twoHosts(t, { awayMs: AWAY_MS });
+    await run.reached('hold');
+    run.kill();
+    assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [INVALID, INVALID], outputs());
+    for (const { output } of hosts) assert.match(output(), /CONDUCTOR_LOST: .* has not answered for 2 s/);
+    await assertNothingLeft(run, [run, ...hosts]);
+  });
+});

@@ -1,0 +1,76 @@
+/** Hosts of one run begin at one time, however long the order takes to reach each, and its Artillery to follow it. */
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import CapacityEngine from '../../../plugin/engine/engine.ts';
+import { EngineLink } from '../../../plugin/run/link.ts';
+import type { Script } from '../../../plugin/script/script.ts';
+import { CuttableLink } from '../../helpers/cuttable-link.ts';
+import { FakeFleet } from '../../helpers/fake-fleet.ts';
+import { newAgent, startHub } from '../../helpers/hosts.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { helpers } from '../../helpers/virtual-user.ts';
+
+const NEVER = new AbortController().signal;
+/** How long the order to start takes to each host, and Artillery there from the order to the first phase. */
+const HOSTS = [
+  { host: 'a', orderMs: 0, phaseMs: 0 },
+  { host: 'b', orderMs: 0, phaseMs: 150 },
+  { host: 'c', orderMs: 150, phaseMs: 50 },
+];
+
+it('hosts begin at one time', async (t) => {
+  const { hub, join } = await startHub(t, HOSTS.length);
+  const link = new EngineLink(hub, { hosts: HOSTS.length });
+  const joined = hub.joined(5000, NEVER);
+  const hosts = await Promise.all(
+    HOSTS.map(async (one) => {
+      const wire = await CuttableLink.open(t, join.port);
+      const { agent, runId } = newAgent(t, { ...join, port: wire.port }, { host: one.host, hosts: HOSTS.length });
+      const script: Script = {
+        config: {
+          target: 'http://127.0.0.1:1',
+          phases: [{ duration: 1, arrivalCount: 3 }],
+          engines: { 'socketio-capacity': {} },
+          plugins: { 'socketio-capacity': {} },
+        },
+        scenarios: [{ engine: 'socketio-capacity', flow: [{ connect: true }, { hold: true }] }],
+      };
+      const events = new EventEmitter();
+      const runtime = { testRunId: runId, engineId: '1', isWorker: true };
+      const engine = new CapacityEngine(script, events, helpers, {
+        startFleet: async () => new FakeFleet(),
+        runtime: { ...runtime, warn: () => {}, abort: assert.fail, fail: assert.fail },
+      });
+      t.after(() => engine.close());
+      const begun = engine.init().then(async () => {
+        await delay(one.phaseMs);
+        events.emit('phaseStarted', {});
+      });
+      await agent.join();
+      return { ...one, wire, begun };
+    }),
+  );
+  await joined;
+  await link.ready(NEVER);
+  for (const { wire, orderMs } of hosts) if (orderMs > 0) wire.cut();
+  const stall = monitorEventLoopDelay({ resolution: 5 });
+  stall.enable();
+  link.start();
+  for (const { wire, orderMs } of hosts) {
+    if (orderMs === 0) continue;
+    await delay(orderMs);
+    wire.mend();
+  }
+  await Promise.all(hosts.map(({ begun }) => begun));
+  const times = () => hub.hosts.map(({ beganAtUs }) => beganAtUs);
+  await eventually('all beginnings', () => times().every((atUs) => atUs !== undefined));
+  const began = times().map(Number);
+  stall.disable();
+  // All clocks are this process's, and have been read by round trips to it. Only a stall of it can make somebody late.
+  const skewMs = (Math.max(...began) - Math.min(...began)) / 1000;
+  const stallMs = stall.max / 1e6;
+  assert.ok(skewMs <= Math.max(20, stallMs), `${skewMs} ms, with a stall of ${stallMs} ms`);
+});
