@@ -93,8 +93,12 @@ const listSchema = z.array(
   }),
 );
 
-/** @throws CapacityError `PM2_FAILED` */
+/**
+ * @returns none without a daemon: PM2's command line would start another one, wait for it, and leave it behind
+ * @throws CapacityError `PM2_FAILED`
+ */
 export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
+  if (processRef(daemonPid(pm2Home)) === undefined) return [];
   const output = await pm2(pm2Home, ['jlist'], {});
   return listSchema.parse(JSON.parse(output.slice(output.indexOf('[')))).map(({ name, pid, pm2_env }) => ({
     id: name,
