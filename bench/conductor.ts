@@ -13,7 +13,7 @@ import { Listener } from '../plugin/hosts/listener.ts';
 import { AGENT_NAMESPACE, type AgentMessage, type HubMessage } from '../plugin/hosts/messages.ts';
 import { newSecret } from '../plugin/hosts/secret.ts';
 import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
-import { monotonicUs } from '../protocol/clock.ts';
+import { monotonicUs } from '../protocol/clock/clock.ts';
 import { mergeEncoded } from '../protocol/histogram.ts';
 import type { EngineReport, FreezeOrder } from '../protocol/link.ts';
 import { encoded, frozenBroadcast, snapshot } from '../test/helpers/measurements.ts';

@@ -1,6 +1,6 @@
 /** CPU time and memory of a process with all its descendants, from /proc (Linux). */
 import { readdirSync, readFileSync } from 'node:fs';
-import { parseSmapsRollup } from '../protocol/kernel.ts';
+import { parseSmapsRollup } from '../protocol/machine/kernel.ts';
 
 export class ProcessTree {
   readonly rootPid: number;

@@ -8,10 +8,10 @@ import { LightClients } from '../plugin/fleet/light/clients.ts';
 import { OwnEventReader } from '../plugin/fleet/light/own-event.ts';
 import type { SocketIoConnection } from '../plugin/fleet/light/socket-io.ts';
 import { type OwnEventPlan, ownEvent } from '../plugin/fleet/own-event.ts';
-import { Ledger } from '../plugin/fleet/process/ledger.ts';
-import { Sightings } from '../plugin/fleet/process/sightings.ts';
-import { decimals } from '../report/format.ts';
-import { table } from '../report/table.ts';
+import { Ledger } from '../plugin/fleet/process/ledger/ledger.ts';
+import { Sightings } from '../plugin/fleet/process/ledger/sightings.ts';
+import { decimals } from '../report/text/format.ts';
+import { table } from '../report/text/table.ts';
 import {
   BINARY,
   CONNECT_PACKET,

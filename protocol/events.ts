@@ -3,10 +3,10 @@
  * `instrument(io)`) can be measured completely. The meaning of each field is fixed, because people script against it.
  */
 
-import type { Cgroup } from './cgroup.ts';
 import type { ErrorCode } from './codes/error-codes.ts';
-import type { Host } from './host.ts';
-import type { CpuReading } from './kernel.ts';
+import type { Cgroup } from './machine/cgroup.ts';
+import type { Host } from './machine/host.ts';
+import type { CpuReading } from './machine/kernel.ts';
 import type { ServerDescription } from './result/server.ts';
 
 /** Events of the measured namespace. */

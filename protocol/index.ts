@@ -1,4 +1,4 @@
-export * from './clock.ts';
+export * from './clock/clock.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './link.ts';

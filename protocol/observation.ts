@@ -1,5 +1,5 @@
 /** What `npx socketio-capacity observe` on another host tells of one layer there: the wire between it and a run. */
-import type { Host } from './host.ts';
+import type { Host } from './machine/host.ts';
 
 /** Parts of a deployment that have no control port. */
 export const OBSERVED_LAYERS = ['nginx', 'haproxy', 'redis'] as const;

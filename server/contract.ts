@@ -1,6 +1,6 @@
 /** The events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`, and publishing a `broadcast`. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { monotonicUs } from '../protocol/clock.ts';
+import { monotonicUs } from '../protocol/clock/clock.ts';
 import type { CapacityError } from '../protocol/errors.ts';
 import {
   type BatchReceived,

@@ -1,5 +1,5 @@
 /** One row of the calibration: the true value, what the product measured, and whether the error is within the bound. */
-import { decimals, integer } from '../../report/format.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 
 export type Unit = 'ms' | 'bytes' | '1/s' | 'count' | '%' | 's' | 'µs';
 

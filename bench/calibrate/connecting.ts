@@ -1,7 +1,7 @@
 /** Handshakes that take a known time at each stage, are refused in known ways, and arrive at a known rate. */
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { achievedRate } from '../../plugin/result/rate.ts';
+import { achievedRate } from '../../plugin/result/connections/rate.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link.ts';
 import type { Summary } from '../../protocol/result/parts.ts';

@@ -1,8 +1,8 @@
 /** Servers that need a known amount of memory beyond what they keep: is it found, and is the capacity right? */
 import { setTimeout as delay } from 'node:timers/promises';
-import { memoryFigures } from '../../plugin/result/memory.ts';
+import { memoryFigures } from '../../plugin/result/memory/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { computeCapacity } from '../../report/capacity.ts';
+import { computeCapacity } from '../../report/figures/capacity.ts';
 import { fitLine, whereReaches } from '../../report/statistics/statistics.ts';
 import { perfectResult } from '../../test/helpers/results.ts';
 import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';

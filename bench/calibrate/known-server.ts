@@ -6,7 +6,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, type Socket } from 'socket.io';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { type Broadcast, EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import { instrument } from '../../server/instrument.ts';
 import { serve } from './known-process.ts';

@@ -1,5 +1,5 @@
 /** Copies that reach their receivers after a known delay: is the latency of every receiver measured? */
-import { latencyFigures } from '../../plugin/result/latency.ts';
+import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { type Distribution, distributionOf, p99OfCopies } from './distribution.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { table } from '../../report/table.ts';
+import { table } from '../../report/text/table.ts';
 import { describeMachine } from '../machine.ts';
 import { cells, type Section, TABLE_HEAD } from './comparison.ts';
 import { connecting } from './connecting.ts';

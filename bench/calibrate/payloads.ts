@@ -1,6 +1,6 @@
 /** Payloads of all sizes, and known shares of wrong ones: is every copy counted in its column, and every byte? */
-import { CONTENT_CHECK_EVERY } from '../../plugin/fleet/process/ledger.ts';
-import { batchRows } from '../../plugin/result/delivery.ts';
+import { CONTENT_CHECK_EVERY } from '../../plugin/fleet/process/ledger/ledger.ts';
+import { batchRows } from '../../plugin/result/delivery/delivery.ts';
 import { type Comparison, exactly, known, type Section } from './comparison.ts';
 import type { Wrong } from './known-server.ts';
 import { broadcast, join, type Setup, withSetup } from './setup.ts';

@@ -1,6 +1,6 @@
 /** A TCP relay that delays every chunk, by a different known time in each direction, like a slow link. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { serve } from './known-process.ts';
 
 export interface RelayConfig {

@@ -1,5 +1,5 @@
 /** The calibration as a page of the documentation. Parts can be measured again, each by itself. */
-import { decimals } from '../../report/format.ts';
+import { decimals } from '../../report/text/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
 import { cells, type Section, TABLE_HEAD } from './comparison.ts';
 

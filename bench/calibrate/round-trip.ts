@@ -1,6 +1,6 @@
 /** Links that are slower in one direction: how receivers' latency and half a round trip reflect that. */
 
-import { latencyFigures } from '../../plugin/result/latency.ts';
+import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import { Probe } from '../../plugin/run/receivers/probe.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { connectionTo } from '../../test/helpers/connection.ts';

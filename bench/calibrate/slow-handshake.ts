@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { serve } from './known-process.ts';
 
 export type Refusal = 'http_503' | 'closed' | 'namespace_refused' | 'not_engineio' | 'timeout_upgrade' | 'timeout_open';

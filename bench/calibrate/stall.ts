@@ -1,6 +1,6 @@
 /** A generator that is stalled on purpose, and a server that is: which figures show it? */
 import { setTimeout as delay } from 'node:timers/promises';
-import { latencyFigures } from '../../plugin/result/latency.ts';
+import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import { Sentinel, type SentinelReceipts } from '../../plugin/run/receivers/sentinel.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { connectionTo } from '../../test/helpers/connection.ts';

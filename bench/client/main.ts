@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { table } from '../../report/table.ts';
+import { table } from '../../report/text/table.ts';
 import { type Command, runCommand } from '../command.ts';
 import { describeMachine, firstLine } from '../machine.ts';
 import { Worker } from '../worker.ts';

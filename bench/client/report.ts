@@ -1,5 +1,5 @@
 /** Results of the client bench: one row for each generator, each figure also as a multiple of the floor's. */
-import { decimals, integer, kilobytes } from '../../report/format.ts';
+import { decimals, integer, kilobytes } from '../../report/text/format.ts';
 import { barPanels } from '../chart.ts';
 import { type Machine, machineLines } from '../machine.ts';
 import { type Spread, spreadOf } from '../spread.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { table } from '../../report/table.ts';
+import { table } from '../../report/text/table.ts';
 import { type Command, runCommand } from '../command.ts';
 import { describeMachine } from '../machine.ts';
 import { measure } from './measure.ts';

@@ -1,5 +1,5 @@
 /** Results of the server bench: one row for each setting, and how it differs from the defaults. */
-import { decimals, integer } from '../../report/format.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
 import { type Spread, spreadOf } from '../spread.ts';
 import type { Measured } from './measure.ts';

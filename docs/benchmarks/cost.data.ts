@@ -1,10 +1,10 @@
 /** What 1,000 connects and idle connections take of a machine, process by process, from the report of the most connections. */
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer } from '../../report/format.ts';
+import { inOrder, layerTitle, WHOLE_MACHINE } from '../../report/figures/layers.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable } from '../../report/html/section.ts';
-import { inOrder, layerTitle, WHOLE_MACHINE } from '../../report/layers.ts';
 import { optional } from '../../report/markdown/figures.ts';
-import { isUsable } from '../../report/measured-figures.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 import { type Report, readReportsBySize } from '../reports/reports.ts';
 
 export interface ConnectSum {

@@ -1,8 +1,9 @@
 /** What the page on growth shows, from all reports. */
-import { decimals, integer } from '../../report/format.ts';
+
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
 import { optional } from '../../report/markdown/figures.ts';
-import { isUsable } from '../../report/measured-figures.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 import { type Report, readReportsBySize } from '../reports/reports.ts';
 import { findings, panels } from './growth.ts';
 import { growthChart } from './growth-chart.ts';

@@ -3,7 +3,7 @@
 import type { Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { COLORS, layerStyle } from '../../report/charts/palette.ts';
-import { decimals, milliseconds } from '../../report/format.ts';
+import { decimals, milliseconds } from '../../report/text/format.ts';
 import type { Report } from '../reports/reports.ts';
 
 export interface Curve {

@@ -1,6 +1,7 @@
 /** What 1,000,000 and 10,000,000 connections need, from the largest VALID report. */
-import { decimals, integer } from '../../report/format.ts';
+
 import { dataTable } from '../../report/html/section.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 import { type Report, readReportsBySize } from '../reports/reports.ts';
 
 const CONNECTIONS = [1_000_000, 10_000_000];

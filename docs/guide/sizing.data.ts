@@ -1,9 +1,10 @@
 /** Machines for a number of users, from the report of the most connections. */
-import { decimals, integer } from '../../report/format.ts';
+
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable } from '../../report/html/section.ts';
-import { isUsable } from '../../report/measured-figures.ts';
 import { sizingOf } from '../../report/search/sizing.ts';
 import { SIZING_HEAD, sizingNote, sizingRows, WALLS_HEAD, wallRow } from '../../report/search/text.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 import { type Report, readReportsBySize } from '../reports/reports.ts';
 
 /** Shares of each limit that stay free. */

@@ -6,8 +6,8 @@ import { readingsOverTime } from '../../report/charts/drift.ts';
 import { memoryFit } from '../../report/charts/memory-fit.ts';
 import { connectionsOverTime, cpuOverTime, memoryOverTime } from '../../report/charts/over-time.ts';
 import { oneWayPercentiles } from '../../report/charts/percentiles.ts';
+import { layerTitle, mainLayers } from '../../report/figures/layers.ts';
 import { figure, multiples } from '../../report/html/section.ts';
-import { layerTitle, mainLayers } from '../../report/layers.ts';
 import { renderMarkdown } from '../../report/markdown/markdown.ts';
 
 const RAM = 'RAM vs Connections (MB)';

@@ -1,7 +1,7 @@
 /** What the overview of the reports shows: one row for each size that has a result. */
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer, kilobytes, milliseconds, percentOf } from '../../report/format.ts';
-import { mainWorkerLayer } from '../../report/layers.ts';
+import { mainWorkerLayer } from '../../report/figures/layers.ts';
+import { decimals, integer, kilobytes, milliseconds, percentOf } from '../../report/text/format.ts';
 import { readReports } from './reports.ts';
 
 export interface ReportRow {

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
-import { comesAndGoes } from '../../report/over-time-text.ts';
 import { readResult } from '../../report/read.ts';
-import { clientsOf, transportsOf } from '../../report/transports.ts';
+import { comesAndGoes } from '../../report/text/over-time-text.ts';
+import { clientsOf, transportsOf } from '../../report/text/transports.ts';
 
 export interface Report {
   /** Name of the folder and of the page: `5k`. */

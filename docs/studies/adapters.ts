@@ -1,6 +1,6 @@
 /** What the studies of adapters show of each combination. */
 
-import { integer, kilobytes, milliseconds } from '../../report/format.ts';
+import { integer, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { at, type Column, slope, tenths } from './columns.ts';
 
 export const COLUMNS: Column[] = [

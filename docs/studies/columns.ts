@@ -1,11 +1,11 @@
 /** Tables of a study's page: a row for each level, and in each column the figure of its runs. */
-import type { Spread } from '../../protocol/repeat.ts';
+import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { valueAt } from '../../report/figures.ts';
-import { decimals, integer, kilobytes } from '../../report/format.ts';
-import { idleSeconds, pingIntervalOf } from '../../report/idle-cpu.ts';
-import { isUsable } from '../../report/measured-figures.ts';
+import { valueAt } from '../../report/figures/figures.ts';
+import { idleSeconds, pingIntervalOf } from '../../report/figures/idle-cpu.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { spreadOf } from '../../report/statistics/spread.ts';
+import { decimals, integer, kilobytes } from '../../report/text/format.ts';
 import type { MeasuredStudy } from './measured.ts';
 
 export interface Column {

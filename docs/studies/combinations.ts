@@ -1,8 +1,8 @@
 /** A study's table: a row for each combination of levels, and in each column the figure of its runs. */
 
 import type { Result } from '../../protocol/result/result.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable } from '../../report/html/section.ts';
-import { isUsable } from '../../report/measured-figures.ts';
 import { combinationsOf, questionsOf } from '../../report/study/summarize.ts';
 import { doubtsOf, holesOf } from '../../report/study/text.ts';
 import { type Column, cell, circumstances, spreadIn } from './columns.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Study, studySchema } from '../../protocol/study.ts';
+import { type Study, studySchema } from '../../protocol/documents/study.ts';
 import { readResult } from '../../report/read.ts';
 import type { MeasuredRun } from '../../report/study/summarize.ts';
 

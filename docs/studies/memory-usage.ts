@@ -2,12 +2,12 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { readingsOverTime } from '../../report/charts/drift.ts';
 import { memoryOverTime } from '../../report/charts/over-time.ts';
-import { decimals, integer, kilobytes, megabytes, sizeOf } from '../../report/format.ts';
+import { layerTitle } from '../../report/figures/layers.ts';
 import { type Html, html } from '../../report/html/html.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
-import { layerTitle } from '../../report/layers.ts';
 import { optional } from '../../report/markdown/figures.ts';
-import { answerOf, comesAndGoes, pace } from '../../report/over-time-text.ts';
+import { decimals, integer, kilobytes, megabytes, sizeOf } from '../../report/text/format.ts';
+import { answerOf, comesAndGoes, pace } from '../../report/text/over-time-text.ts';
 
 /** Its charts go up to here. */
 const ITS_CONNECTIONS = 10_000;

@@ -3,8 +3,8 @@ import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
 import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
 import { COLORS } from '../../report/charts/palette.ts';
-import { decimals, integer } from '../../report/format.ts';
-import { pingIntervalOf } from '../../report/idle-cpu.ts';
+import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 import { at, type Column, cell, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
 import type { MeasuredStudy } from './measured.ts';
 

@@ -1,11 +1,11 @@
 /** The published benchmark report beside our runs of the same sizes, and what its own figures say of each other. */
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../../report/format.ts';
-import { gradeOf } from '../../report/grade.ts';
+import { gradeOf } from '../../report/figures/grade.ts';
 import type { Html } from '../../report/html/html.ts';
 import { dataTable } from '../../report/html/section.ts';
 import { optional } from '../../report/markdown/figures.ts';
 import { fitLine } from '../../report/statistics/statistics.ts';
+import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../../report/text/format.ts';
 import { PUBLISHED_SIZES, type PublishedSize } from './published.ts';
 
 const MB = 1024 ** 2;

@@ -1,6 +1,6 @@
 /** What the page on storms shows, from the runs of its study. */
 import { join } from 'node:path';
-import { integer } from '../../report/format.ts';
+import { integer } from '../../report/text/format.ts';
 import { at, type Column, tenths } from './columns.ts';
 import { type StudySection, studySection } from './combinations.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';

@@ -2,10 +2,10 @@
 
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer, kilobytes, milliseconds } from '../../report/format.ts';
 import type { Html } from '../../report/html/html.ts';
 import { dataTable } from '../../report/html/section.ts';
 import { optional } from '../../report/markdown/figures.ts';
+import { decimals, integer, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { TECHRACERS } from './published.ts';
 
 const KB_OF_MB = 1024;

@@ -1,6 +1,6 @@
 /** What the page on transports shows, from the runs of its two studies. */
 import { join } from 'node:path';
-import { milliseconds } from '../../report/format.ts';
+import { milliseconds } from '../../report/text/format.ts';
 import { at, type Column, slope, tenths } from './columns.ts';
 import { type StudySection, studySection } from './combinations.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';

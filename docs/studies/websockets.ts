@@ -3,7 +3,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
 import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
 import { COLORS } from '../../report/charts/palette.ts';
-import { decimals, kilobytes, milliseconds } from '../../report/format.ts';
+import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { at, type Column, cell, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
 import type { MeasuredStudy } from './measured.ts';
 import { MEMORY_USAGE_CHART } from './published.ts';

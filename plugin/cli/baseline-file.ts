@@ -1,6 +1,6 @@
 /** `capacity-baseline.json` in the user's repository. It is read and written as a whole. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/baseline.ts';
+import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result/result.ts';

@@ -6,7 +6,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { type Answer, type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
 import { renderComparisonConsole } from '../../report/compare/console.ts';
 import { headlineOf } from '../../report/compare/text.ts';
-import { isUsable } from '../../report/measured-figures.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import { parseTimes } from './repeat.ts';

@@ -1,8 +1,8 @@
 /** `check <run> [conditions...]`: whether a result meets thresholds, without Artillery's `ensure`. */
 import type { Command } from 'commander';
+import type { Condition } from '../../protocol/documents/search.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems } from '../../protocol/problems.ts';
-import type { Condition } from '../../protocol/search.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
 import { exitCodeOf, outcomeOf } from '../../report/answer/outcome.ts';
 import { outcomeTitle } from '../../report/answer/sentence.ts';

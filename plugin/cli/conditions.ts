@@ -1,6 +1,7 @@
 /** Reads conditions on a result, as they are typed. */
+
+import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search.ts';
 import { didYouMean, type Problem } from '../../protocol/problems.ts';
-import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/search.ts';
 import { isNumericKey, numericKeys } from '../../report/conditions/keys.ts';
 
 const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISONS.join('|')})\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);

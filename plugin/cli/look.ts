@@ -1,6 +1,6 @@
 /** `init` looks at what a server sends to connections that do what those of the scenario will do. */
 import { randomUUID } from 'node:crypto';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
 import { printable } from '../../protocol/printable.ts';

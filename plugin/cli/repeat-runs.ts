@@ -1,10 +1,10 @@
 /** Runs one or two scenarios several times, one run after the other, and writes the spread of the figures to repeat.json. */
 import { rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { type Repeat, repeatSchema } from '../../protocol/documents/repeat.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { figureSpreads } from '../../report/measured-figures.ts';
+import { figureSpreads } from '../../report/figures/measured-figures.ts';
 import { runId, scenarioName } from '../run/measurements.ts';
 import { newFolder } from '../run/record/new-folder.ts';
 import { replace } from '../run/record/replace.ts';

@@ -1,7 +1,7 @@
 /** `search <scenario>`: the highest level that a deployment holds. */
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import type { Search, SearchEnd } from '../../protocol/search.ts';
+import type { Search, SearchEnd } from '../../protocol/documents/search.ts';
 import { artilleryScript } from './child-run.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import type { SearchOptions } from './search/plan.ts';

@@ -1,6 +1,6 @@
 /** A first scenario for a user's own server, with comments that explain it. */
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import { isLoopback } from '../../protocol/loopback.ts';
+import { isLoopback } from '../../protocol/machine/loopback.ts';
 import type { Paths } from '../run/own-event/find-paths.ts';
 import type { Emission } from '../script/delivery-options.ts';
 

@@ -1,5 +1,5 @@
 /** Cores of a machine, or of a container with a quota of CPU time, in words. */
-import { decimals } from '../../report/format.ts';
+import { decimals } from '../../report/text/format.ts';
 import type { Machine } from './machine.ts';
 
 type Cores = Pick<Machine, 'cores' | 'cpuQuota'>;

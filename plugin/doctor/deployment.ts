@@ -1,7 +1,7 @@
 /** The deployment behind the target, running or yet to be started, as far as this machine knows. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isLoopback } from '../../protocol/loopback.ts';
+import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { type Ping, pingOf, proxyTimeoutSeconds } from '../../server/stack/ping.ts';
 import { type Plan, planStack, wholeCores } from '../../server/stack/plan.ts';
 import { listens } from '../../server/stack/ports.ts';

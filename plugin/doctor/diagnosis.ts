@@ -1,6 +1,6 @@
 /** Whether a run fits, the highest number of connections, and the lowest limit. */
 import { CapacityError } from '../../protocol/errors.ts';
-import { integer } from '../../report/format.ts';
+import { integer } from '../../report/text/format.ts';
 import type { Settings } from '../script/settings.ts';
 import { findLimits, type Limit } from './limits.ts';
 import type { Program } from './machine.ts';

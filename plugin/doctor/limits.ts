@@ -1,6 +1,6 @@
 /** Every limit: how many connections it allows, and how to raise it. Pure. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/generator.ts';
-import { integer } from '../../report/format.ts';
+import { integer } from '../../report/text/format.ts';
 import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
 import { coresNeeded } from './cores.ts';
 import {

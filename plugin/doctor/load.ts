@@ -6,7 +6,7 @@ import {
   SOCKETS_PER_CONNECTION,
   transportsName,
 } from '../../protocol/connection.ts';
-import { isLoopback } from '../../protocol/loopback.ts';
+import { isLoopback } from '../../protocol/machine/loopback.ts';
 import type { Settings } from '../script/settings.ts';
 
 export interface Load {

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { cpus } from 'node:os';
-import { readCgroup } from '../../protocol/cgroup.ts';
-import { openFileLimits } from '../../protocol/open-files.ts';
-import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/usable.ts';
+import { readCgroup } from '../../protocol/machine/cgroup.ts';
+import { openFileLimits } from '../../protocol/machine/open-files.ts';
+import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/machine/usable.ts';
 import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 

@@ -1,6 +1,6 @@
 /** What the machine must allow before anything is started. */
 import { CapacityError } from '../../protocol/errors.ts';
-import { openFileLimits } from '../../protocol/open-files.ts';
+import { openFileLimits } from '../../protocol/machine/open-files.ts';
 
 /** With fewer, Artillery, the fleet's processes and the stack do not start. */
 const MIN_OPEN_FILES = 512;

@@ -1,6 +1,6 @@
 /** A diagnosis as text. */
-import { decimals, integer, spaced, wrap } from '../../report/format.ts';
-import { table } from '../../report/table.ts';
+import { decimals, integer, spaced, wrap } from '../../report/text/format.ts';
+import { table } from '../../report/text/table.ts';
 import { coresText } from './cores.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import type { Program } from './machine.ts';

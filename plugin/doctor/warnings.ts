@@ -1,5 +1,5 @@
 /** Conditions that do not prevent connections, but distort what is measured. Pure. */
-import { decimals, integer } from '../../report/format.ts';
+import { decimals, integer } from '../../report/text/format.ts';
 import { coresNeeded, coresText } from './cores.ts';
 import { pingCores } from './costs.ts';
 import { planFor } from './deployment.ts';

@@ -1,5 +1,5 @@
 import { CONNECTIONS_PER_LOOPBACK_ADDRESS } from '../../protocol/generator.ts';
-import { rotatesLoopback } from '../../protocol/loopback.ts';
+import { rotatesLoopback } from '../../protocol/machine/loopback.ts';
 
 /**
  * Source addresses for the connections of all Artillery workers together. All of 127.0.0.0/8 is loopback, so a loopback

@@ -1,6 +1,6 @@
 /** One virtual user's connections: opened by the first step that needs one, restored if configured, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { retryDelayMs } from '../fleet/backoff.ts';
 import { FleetError } from '../fleet/fleet-error.ts';

@@ -1,7 +1,7 @@
 /** One fleet process, seen from its parent: owns the child, batches commands, pairs requests with answers. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { endChild } from '../../protocol/end-child.ts';
 import { FleetError } from './fleet-error.ts';

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { thisHost } from '../../protocol/host.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { STEPS } from '../engine/steps/index.ts';

@@ -3,7 +3,7 @@ import type { Metric } from '../../protocol/metric.ts';
 import type { Slope } from '../../protocol/result/memory.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { valueAt } from '../../report/figures.ts';
+import { valueAt } from '../../report/figures/figures.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
 

@@ -3,9 +3,9 @@
  * machine is. Points in time are converted here, and only here.
  */
 import type { Carrier } from '../../protocol/carrier.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { withInstants } from '../../protocol/clock/instants.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { withInstants } from '../../protocol/instants.ts';
 import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
 import { LAYERS, type LayerSample, type SampleRow, Sampler } from '../samplers/index.ts';
 import { ConductorLink } from './conductor-link.ts';

@@ -1,7 +1,7 @@
 /** The processes of a layer on this host: their memory and CPU, read as those of a run's own machine are. */
 import { CapacityError } from '../../protocol/errors.ts';
-import { thisHost } from '../../protocol/host.ts';
-import { readMemory, readTcp } from '../../protocol/kernel.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
+import { readMemory, readTcp } from '../../protocol/machine/kernel.ts';
 import type { Observation, ObservedLayer } from '../../protocol/observation.ts';
 import { CpuTime, processMemory, readProcesses, ServerProcesses } from '../samplers/index.ts';
 

@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { ENGINE } from '../script/script.ts';
-import { whyNotPlaced } from './placement.ts';
+import { whyNotPlaced } from './connections/placement.ts';
 
 const NO_CONTROL = 'no control port';
 const NO_BROADCASTS = 'connections came and went, and nothing was broadcast';

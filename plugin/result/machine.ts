@@ -3,7 +3,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { CpuWindow, GeneratorHost, GeneratorWindow, Measurements, ThrottledWindows } from '../run/measurements.ts';
 import { GENERATOR } from '../run/resource-windows.ts';
 import type { Sampler } from '../samplers/index.ts';
-import { wholeWindow } from './cpu-windows.ts';
+import { wholeWindow } from './cpu/cpu-windows.ts';
 
 export function machineFigures(
   { cpu, hosts, throttled, machineIdle }: Measurements,

@@ -1,7 +1,7 @@
 /** The workers' limits, and the machines that they run on. */
-import { thisHost } from '../../protocol/host.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
+import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { lowestLimit } from '../../protocol/usable.ts';
 import type { Measurements } from '../run/measurements.ts';
 import { tcpSocketsOf, workerMachines } from '../samplers/index.ts';
 import { throttledFigures } from './machine.ts';

@@ -4,7 +4,7 @@
  * Writes everything into the context's measurements.
  */
 
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { OverTime } from '../script/over-time.ts';
 import { arrivalsOf } from '../script/phases.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';

@@ -1,6 +1,6 @@
 /** The run's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
 import type { Carrier } from '../../protocol/carrier.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type {
   EngineIdentity,

@@ -1,6 +1,6 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import { basename } from 'node:path';
-import type { ClockLine } from '../../protocol/clock-line.ts';
+import type { ClockLine } from '../../protocol/clock/clock-line.ts';
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../protocol/connection.ts';
 import type { WorkerBatches, WorkerEventLoop, WorkerResources, WorkerStats } from '../../protocol/events.ts';

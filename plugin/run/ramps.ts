@@ -1,5 +1,5 @@
 /** Parts of the run in which connections are made: the phases with arrivals between two pauses. */
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { ConnectionsPerUser } from '../script/flow.ts';
 import { connectingSeconds } from '../script/load-profile.ts';
 import { arrivalsOf, type Phase } from '../script/phases.ts';

@@ -3,10 +3,10 @@
  * workers, and how much CPU the workers' machines had left.
  */
 import { cpus } from 'node:os';
-import { type CpuQuota, readCgroup } from '../../protocol/cgroup.ts';
 import type { WorkerResources } from '../../protocol/events.ts';
-import { type CpuReading, readCpu } from '../../protocol/kernel.ts';
-import { allowedCpus } from '../../protocol/usable.ts';
+import { type CpuQuota, readCgroup } from '../../protocol/machine/cgroup.ts';
+import { type CpuReading, readCpu } from '../../protocol/machine/kernel.ts';
+import { allowedCpus } from '../../protocol/machine/usable.ts';
 import type { GeneratorWindow, Measurements, Throttled } from './measurements.ts';
 
 /** The generator among the workers. */

@@ -1,12 +1,12 @@
 /** Opens what a run measures with, in the order in which a mistake is reported best: the target before everything else. */
 import { totalmem } from 'node:os';
-import { readCgroup } from '../../protocol/cgroup.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
-import { thisHost } from '../../protocol/host.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import { lowestLimit } from '../../protocol/usable.ts';
+import { readCgroup } from '../../protocol/machine/cgroup.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
+import { lowestLimit } from '../../protocol/machine/usable.ts';
 import { hasHandle } from '../fleet/light/deflate/zlib-context.ts';
 import {
   ControlClients,

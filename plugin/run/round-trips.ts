@@ -1,6 +1,6 @@
 /** The probe's round trips with nobody else connected: what a broadcast takes at least. */
 
-import { SAME_CLOCK_US } from '../../protocol/clock-line.ts';
+import { SAME_CLOCK_US } from '../../protocol/clock/clock-line.ts';
 import { publish } from './broadcasts.ts';
 import { addWarning, type RunContext } from './context.ts';
 import type { Echo } from './receivers/probe.ts';

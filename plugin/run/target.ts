@@ -2,8 +2,8 @@
 import { CapacityError } from '../../protocol/errors.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import type { StackFault } from '../../protocol/fault.ts';
-import { thisHost } from '../../protocol/host.ts';
-import { isLoopback } from '../../protocol/loopback.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
+import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { partsReplacedBy, whyNot } from '../../server/stack/fault.ts';
 import { listens } from '../../server/stack/ports.ts';
 import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../server/stack/stack.ts';

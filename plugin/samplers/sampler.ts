@@ -3,7 +3,7 @@
  * are merged, so that the series never outgrows the memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readSwap, type SwapReading } from '../../protocol/kernel.ts';
+import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';

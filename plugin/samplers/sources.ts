@@ -1,6 +1,7 @@
 /** The sources of layers: processes, Redis, the workers' own statistics, the kernel. */
-import { readCgroup } from '../../protocol/cgroup.ts';
+
 import type { WorkerResources, WorkerStats } from '../../protocol/events.ts';
+import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import {
   type CpuReading,
   type MemoryReading,
@@ -8,8 +9,8 @@ import {
   readMemory,
   readSlabBytes,
   readTcpBytes,
-} from '../../protocol/kernel.ts';
-import { lowestLimit } from '../../protocol/usable.ts';
+} from '../../protocol/machine/kernel.ts';
+import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { Observed, ObserverClients } from './observers.ts';
 import type { ProcessReading } from './proc.ts';
 import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './process-memory.ts';

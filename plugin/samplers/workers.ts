@@ -1,7 +1,7 @@
 /** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
 import { io, type Socket } from 'socket.io-client';
 import { agentTo } from '../../protocol/agent.ts';
-import { type ClockReading, readClock } from '../../protocol/clock-reading.ts';
+import { type ClockReading, readClock } from '../../protocol/clock/clock-reading.ts';
 import type { TlsOptions } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import {

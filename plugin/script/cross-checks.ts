@@ -1,5 +1,5 @@
 /** Settings that are right each by itself, but not together. */
-import { isLoopback } from '../../protocol/loopback.ts';
+import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { formatPath, type Problem } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { Environment, PluginOptions } from './plugin-options.ts';

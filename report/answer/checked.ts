@@ -1,7 +1,8 @@
 /** An outcome by conditions that somebody gives afterwards, in place of those that the run had. */
+
+import type { Condition } from '../../protocol/documents/search.ts';
 import type { Outcome } from '../../protocol/result/outcome.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Condition } from '../../protocol/search.ts';
 import { type Checked, checkConditions, conditionText, whyUnknown } from '../conditions/conditions.ts';
 
 /** @param conditions what has to be so; one on a figure that was not measured is missed */

@@ -3,8 +3,8 @@
  * of one of them alone is not what a host needs.
  */
 import type { Result } from '../../protocol/result/result.ts';
-import { kilobytes } from '../format.ts';
-import { layerTitle, mainWorkerLayer } from '../layers.ts';
+import { layerTitle, mainWorkerLayer } from '../figures/layers.ts';
+import { kilobytes } from '../text/format.ts';
 
 /** Bytes per connection. */
 export interface CostPart {

@@ -4,7 +4,7 @@
  * expectation takes its place.
  */
 import type { Result } from '../../protocol/result/result.ts';
-import { breakdown, counted, percentOf } from '../format.ts';
+import { breakdown, counted, percentOf } from '../text/format.ts';
 
 export interface Expectation {
   name: string;

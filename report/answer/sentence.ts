@@ -1,15 +1,15 @@
 /** The answer of a run in a few words: what the deployment did, what a connection costs, and how far that would go. */
 import type { Result } from '../../protocol/result/result.ts';
-import { absentHeadline } from '../absent.ts';
-import { messageHeadline } from '../client-messages.ts';
-import { faultHeadline } from '../fault-text.ts';
-import { counted, integer, percentOf, spaced } from '../format.ts';
-import { heldSeconds, heldText, missesSome } from '../held.ts';
-import { oneWayTail } from '../latency-notes.ts';
-import { memoryHeadline } from '../memory-text.ts';
-import { comesAndGoes, overTimeHeadline } from '../over-time-text.ts';
-import { serverName } from '../server.ts';
-import { clientsOf } from '../transports.ts';
+import { absentHeadline } from '../text/absent.ts';
+import { messageHeadline } from '../text/client-messages.ts';
+import { faultHeadline } from '../text/fault-text.ts';
+import { counted, integer, percentOf, spaced } from '../text/format.ts';
+import { heldSeconds, heldText, missesSome } from '../text/held.ts';
+import { oneWayTail } from '../text/latency-notes.ts';
+import { memoryHeadline } from '../text/memory-text.ts';
+import { comesAndGoes, overTimeHeadline } from '../text/over-time-text.ts';
+import { serverName } from '../text/server.ts';
+import { clientsOf } from '../text/transports.ts';
 import { connectionCost, costText } from './cost.ts';
 import { isMissed, outcomeOf } from './outcome.ts';
 

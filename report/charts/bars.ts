@@ -1,5 +1,5 @@
 /** Counts by name, as bars from the left with the number at their end. */
-import { integer } from '../format.ts';
+import { integer } from '../text/format.ts';
 import { type Chart, drawChart } from './draw.ts';
 import { COLORS } from './palette.ts';
 

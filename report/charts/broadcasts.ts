@@ -2,7 +2,7 @@
 
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { batchName } from '../batch-name.ts';
+import { batchName } from '../text/batch-name.ts';
 import { bottomAxis, categoryAxis, clock, clockStep, short, valueAxis } from './axes.ts';
 import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
 import { COLORS, type Dash } from './palette.ts';

@@ -1,6 +1,6 @@
 /** Chart of the latency against connections: the median of all receipts, and of the last receivers. */
 import type { Result } from '../../protocol/result/result.ts';
-import { integer } from '../format.ts';
+import { integer } from '../text/format.ts';
 import { bottomAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawChart, LINE_WIDTH } from './draw.ts';
 import { COLORS } from './palette.ts';

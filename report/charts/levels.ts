@@ -1,6 +1,6 @@
 /** A figure at the levels of a setting: the mean of the runs, with its 95 % interval. */
-import type { Spread } from '../../protocol/repeat.ts';
-import { axisOf, type Figure } from '../figures.ts';
+import type { Spread } from '../../protocol/documents/repeat.ts';
+import { axisOf, type Figure } from '../figures/figures.ts';
 import { categoryAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawSmall, type LegendEntry } from './draw.ts';
 import { COLORS } from './palette.ts';

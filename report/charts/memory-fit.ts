@@ -1,9 +1,10 @@
 /** Memory of a layer against connections: the plateaus at rest, their line with its 95 % confidence band; dashed: in service. */
-import { integer } from '../format.ts';
-import { inServicePoints } from '../in-service.ts';
-import { type Described, layerTitle } from '../layers.ts';
+
+import { inServicePoints } from '../figures/in-service.ts';
+import { type Described, layerTitle } from '../figures/layers.ts';
 import { fitLine, type Line, type Point } from '../statistics/statistics.ts';
 import { studentT } from '../statistics/student.ts';
+import { integer } from '../text/format.ts';
 import { bottomAxis, short, valueAxis } from './axes.ts';
 import { type Chart, drawSmall, LINE_WIDTH } from './draw.ts';
 import { COLORS, layerStyle } from './palette.ts';

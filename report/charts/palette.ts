@@ -2,7 +2,7 @@
  * Colours of charts, by what they stand for. They are CSS variables, which `report/html/style.ts` sets for light and dark.
  */
 import type { LayerDescription } from '../../protocol/result/memory.ts';
-import { type Described, familyOf, layersOf } from '../layers.ts';
+import { type Described, familyOf, layersOf } from '../figures/layers.ts';
 
 export const FONT = 'system-ui, sans-serif';
 

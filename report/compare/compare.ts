@@ -2,11 +2,11 @@
  * Compares sets of runs: which figures differ by more than the noise. A set is one run, or repeats of one; the first is
  * the reference. docs/method/comparing.md explains the method.
  */
-import type { Spread } from '../../protocol/repeat.ts';
+import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { accuracyOf, type Figure, isCounted, valueAt } from '../figures.ts';
-import { isUsable, measuredFigures } from '../measured-figures.ts';
+import { accuracyOf, type Figure, isCounted, valueAt } from '../figures/figures.ts';
+import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { detectableBy, type Estimate, estimatesApart, intervalOf, meansApart } from '../statistics/spread.ts';
 import { studentT } from '../statistics/student.ts';
 import { type Mismatch, mismatches } from './comparability.ts';

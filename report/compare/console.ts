@@ -1,10 +1,10 @@
 /** A comparison, and the spread of repeats, as text for a terminal. */
 import { styleText } from 'node:util';
-import type { Repeat } from '../../protocol/repeat.ts';
+import type { Repeat } from '../../protocol/documents/repeat.ts';
 import type { ConsoleOptions } from '../console/console.ts';
-import { FIGURES, formatFigure } from '../figures.ts';
-import { wrap } from '../format.ts';
-import { table } from '../table.ts';
+import { FIGURES, formatFigure } from '../figures/figures.ts';
+import { wrap } from '../text/format.ts';
+import { table } from '../text/table.ts';
 import type { Mismatch } from './comparability.ts';
 import type { ComparedFigure, Comparison, Difference } from './compare.ts';
 import { ASPECTS, describeAnswer, describeSet, figureCells, headlineOf, letter, notes, titleOf } from './text.ts';

@@ -1,7 +1,7 @@
 /** The text of a comparison, shared by the terminal and the page. */
-import type { Spread } from '../../protocol/repeat.ts';
-import { type Figure, formatFigure, isCounted } from '../figures.ts';
-import { counted, decimals } from '../format.ts';
+import type { Spread } from '../../protocol/documents/repeat.ts';
+import { type Figure, formatFigure, isCounted } from '../figures/figures.ts';
+import { counted, decimals } from '../text/format.ts';
 import type { Mismatch } from './comparability.ts';
 import type { ComparedFigure, ComparedSet, Comparison, Difference } from './compare.ts';
 

@@ -1,8 +1,9 @@
 /** Conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
+
+import type { Condition } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Condition } from '../../protocol/search.ts';
-import { FIGURES, formatFigure, valueAt } from '../figures.ts';
-import { counted, decimals, percentOf } from '../format.ts';
+import { FIGURES, formatFigure, valueAt } from '../figures/figures.ts';
+import { counted, decimals, percentOf } from '../text/format.ts';
 
 const TESTS: Record<Condition['comparison'], (value: number, limit: number) => boolean> = {
   '<': (value, limit) => value < limit,

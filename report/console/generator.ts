@@ -1,8 +1,8 @@
 /** The section of the console summary on the load generator itself: did it keep up? */
 import type { Result } from '../../protocol/result/result.ts';
-import { breakdown, decimals, integer, megabytes } from '../format.ts';
-import { HOSTS_HEAD, hostRows } from '../hosts.ts';
-import { fittingTable, table } from '../table.ts';
+import { breakdown, decimals, integer, megabytes } from '../text/format.ts';
+import { HOSTS_HEAD, hostRows } from '../text/hosts.ts';
+import { fittingTable, table } from '../text/table.ts';
 import { INDENT, type Section } from './tables.ts';
 
 type Loop = Result['generator'][number];

@@ -1,9 +1,9 @@
 /** The sections of the console summary on memory. */
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer, kilobytes, megabytes } from '../format.ts';
-import { isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from '../layers.ts';
-import { collectionNotes, doubts, plateauMemory, slopesNote, workerSources } from '../memory-text.ts';
-import { fittingTable } from '../table.ts';
+import { isNoise, layerTitle, mainLayers, oneOfEach, slopeLayers } from '../figures/layers.ts';
+import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
+import { collectionNotes, doubts, plateauMemory, slopesNote, workerSources } from '../text/memory-text.ts';
+import { fittingTable } from '../text/table.ts';
 import { INDENT, notMeasured, optional, type Section } from './tables.ts';
 
 export function plateaus(result: Result, width: number): Section | null {

@@ -1,9 +1,9 @@
 /** The section of the console summary on memory over time. */
 import type { Result } from '../../protocol/result/result.ts';
-import { integer, megabytes, sizeOf } from '../format.ts';
-import { layerTitle } from '../layers.ts';
-import { answerOf, driftLayers, overTimeNotes, pace, readingRows } from '../over-time-text.ts';
-import { fittingTable, table } from '../table.ts';
+import { layerTitle } from '../figures/layers.ts';
+import { integer, megabytes, sizeOf } from '../text/format.ts';
+import { answerOf, driftLayers, overTimeNotes, pace, readingRows } from '../text/over-time-text.ts';
+import { fittingTable, table } from '../text/table.ts';
 import { INDENT, notMeasured, optional, type Section } from './tables.ts';
 
 const ROWS = 12;

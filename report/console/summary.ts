@@ -1,20 +1,20 @@
 /** The run in a line per question. The tables behind it are for `--verbose` and the reports. */
 import type { Result } from '../../protocol/result/result.ts';
-import { whyNoDelivery } from '../absent.ts';
 import { connectionCost, costText } from '../answer/cost.ts';
-import { messageHeadline } from '../client-messages.ts';
-import { faultHeadline, faultTimes } from '../fault-text.ts';
-import { breakdown, counted, decimals, integer, milliseconds, percentile, percentOf, tailOf } from '../format.ts';
-import { heldOf } from '../held.ts';
-import { hostsLine } from '../hosts.ts';
-import { oneWayTitle } from '../latency-notes.ts';
-import { mainWorkerLayer } from '../layers.ts';
-import { noCapacity, workerSources } from '../memory-text.ts';
-import { otherCopies, sourceNotes } from '../other-copies.ts';
-import { comesAndGoes } from '../over-time-text.ts';
-import { reconnectionNote } from '../reconnection.ts';
-import { toRooms } from '../rooms.ts';
-import { transportNote } from '../transports.ts';
+import { mainWorkerLayer } from '../figures/layers.ts';
+import { whyNoDelivery } from '../text/absent.ts';
+import { messageHeadline } from '../text/client-messages.ts';
+import { faultHeadline, faultTimes } from '../text/fault-text.ts';
+import { breakdown, counted, decimals, integer, milliseconds, percentile, percentOf, tailOf } from '../text/format.ts';
+import { heldOf } from '../text/held.ts';
+import { hostsLine } from '../text/hosts.ts';
+import { oneWayTitle } from '../text/latency-notes.ts';
+import { noCapacity, workerSources } from '../text/memory-text.ts';
+import { otherCopies, sourceNotes } from '../text/other-copies.ts';
+import { comesAndGoes } from '../text/over-time-text.ts';
+import { reconnectionNote } from '../text/reconnection.ts';
+import { toRooms } from '../text/rooms.ts';
+import { transportNote } from '../text/transports.ts';
 
 /** @returns title and text of each line; none about what was not measured, except for the delivery */
 export function summaryRows(result: Result): [title: string, text: string][] {

@@ -3,9 +3,10 @@
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { whyNoDelivery } from '../absent.ts';
-import { batchName } from '../batch-name.ts';
-import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../by-connections.ts';
+import { layerTitle } from '../figures/layers.ts';
+import { whyNoDelivery } from '../text/absent.ts';
+import { batchName } from '../text/batch-name.ts';
+import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../text/by-connections.ts';
 import {
   messageRows,
   messageTimes,
@@ -14,21 +15,29 @@ import {
   WORKER_HEAD,
   WORKER_NOTE,
   workerRows,
-} from '../client-messages.ts';
-import { cpuCells, cpuHead, cpuNotes } from '../cpu-cells.ts';
-import { faultName, faultNotes, faultRows } from '../fault-text.ts';
-import { breakdown, decimals, integer, kilobytes, megabytes, milliseconds, percentile, percentOf } from '../format.ts';
-import { missesSome } from '../held.ts';
-import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
-import { layerTitle } from '../layers.ts';
-import { basisOf, noCapacity } from '../memory-text.ts';
-import { otherCopies, sourceNotes } from '../other-copies.ts';
-import { limitName, limitNote, noPingLimit } from '../ping-text.ts';
-import { reconnectionNote } from '../reconnection.ts';
-import { redisRows } from '../redis.ts';
-import { toRooms } from '../rooms.ts';
-import { fittingTable, table } from '../table.ts';
-import { clientsOf, transportNote } from '../transports.ts';
+} from '../text/client-messages.ts';
+import { cpuCells, cpuHead, cpuNotes } from '../text/cpu-cells.ts';
+import { faultName, faultNotes, faultRows } from '../text/fault-text.ts';
+import {
+  breakdown,
+  decimals,
+  integer,
+  kilobytes,
+  megabytes,
+  milliseconds,
+  percentile,
+  percentOf,
+} from '../text/format.ts';
+import { missesSome } from '../text/held.ts';
+import { broadcastNotes, fromNotes, oneWayTitle } from '../text/latency-notes.ts';
+import { basisOf, noCapacity } from '../text/memory-text.ts';
+import { otherCopies, sourceNotes } from '../text/other-copies.ts';
+import { limitName, limitNote, noPingLimit } from '../text/ping-text.ts';
+import { reconnectionNote } from '../text/reconnection.ts';
+import { redisRows } from '../text/redis.ts';
+import { toRooms } from '../text/rooms.ts';
+import { fittingTable, table } from '../text/table.ts';
+import { clientsOf, transportNote } from '../text/transports.ts';
 
 /** A heading, its lines, and notes below them that are wrapped. */
 export interface Section {

@@ -6,8 +6,8 @@ import { connectTimeByConnections, connectTimeOverTime } from '../charts/connect
 import { connectionsOverTime } from '../charts/over-time.ts';
 import { COLORS } from '../charts/palette.ts';
 import { workersOverTime } from '../charts/workers.ts';
-import { decimals, integer, percentOf } from '../format.ts';
-import { reconnectionNote } from '../reconnection.ts';
+import { decimals, integer, percentOf } from '../text/format.ts';
+import { reconnectionNote } from '../text/reconnection.ts';
 import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { behind, dataTable, figure, measured, section } from './section.ts';

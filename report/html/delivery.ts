@@ -2,17 +2,17 @@
 
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { whyNoDelivery } from '../absent.ts';
-import { batchName } from '../batch-name.ts';
-import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../by-connections.ts';
 import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../charts/broadcasts.ts';
 import { latencyByConnections } from '../charts/by-connections.ts';
 import { oneWayPercentiles, roundTripPercentiles } from '../charts/percentiles.ts';
-import { integer, milliseconds, percentOf } from '../format.ts';
-import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
-import { otherCopies, sourceNotes } from '../other-copies.ts';
-import { redisRows } from '../redis.ts';
-import { toRooms } from '../rooms.ts';
+import { whyNoDelivery } from '../text/absent.ts';
+import { batchName } from '../text/batch-name.ts';
+import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../text/by-connections.ts';
+import { integer, milliseconds, percentOf } from '../text/format.ts';
+import { broadcastNotes, fromNotes, oneWayTitle } from '../text/latency-notes.ts';
+import { otherCopies, sourceNotes } from '../text/other-copies.ts';
+import { redisRows } from '../text/redis.ts';
+import { toRooms } from '../text/rooms.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { absentSection, behind, dataTable, figure, measured, section } from './section.ts';

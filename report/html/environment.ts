@@ -1,10 +1,10 @@
 /** The environment and every setting: what is needed to repeat the measurement. */
 import type { Result } from '../../protocol/result/result.ts';
 import { outcomeOf } from '../answer/outcome.ts';
-import { decimals, integer } from '../format.ts';
-import { ownServer } from '../place.ts';
-import { serverName, serverProperties } from '../server.ts';
-import { coreCount } from '../usable.ts';
+import { decimals, integer } from '../text/format.ts';
+import { ownServer } from '../text/place.ts';
+import { serverName, serverProperties } from '../text/server.ts';
+import { coreCount } from '../text/usable.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { dataTable, NOT_MEASURED, section } from './section.ts';
 

@@ -1,8 +1,8 @@
 /** What a planned fault cost. */
 import type { Result } from '../../protocol/result/result.ts';
 import { connectionsBack } from '../charts/fault.ts';
-import { faultHeadline, faultNotes, faultRows, seconds } from '../fault-text.ts';
-import { integer } from '../format.ts';
+import { faultHeadline, faultNotes, faultRows, seconds } from '../text/fault-text.ts';
+import { integer } from '../text/format.ts';
 import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { dataTable, figure, section } from './section.ts';

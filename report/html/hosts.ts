@@ -1,6 +1,6 @@
 /** The hosts that brought the load, if several did. */
 import type { Result } from '../../protocol/result/result.ts';
-import { HOSTS_HEAD, hostRows } from '../hosts.ts';
+import { HOSTS_HEAD, hostRows } from '../text/hosts.ts';
 import { type Html, html } from './html.ts';
 import { dataTable } from './section.ts';
 

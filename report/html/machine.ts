@@ -1,9 +1,9 @@
 /** CPU, and whether the load generator kept up. */
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuOverTime, layerExtremes } from '../charts/over-time.ts';
-import { cpuNotes } from '../cpu-cells.ts';
-import { decimals, integer, milliseconds, percentOf, withMargin } from '../format.ts';
-import { inOrder, layerTitle } from '../layers.ts';
+import { inOrder, layerTitle } from '../figures/layers.ts';
+import { cpuNotes } from '../text/cpu-cells.ts';
+import { decimals, integer, milliseconds, percentOf, withMargin } from '../text/format.ts';
 import { term } from './definitions.ts';
 import { hostsTable } from './hosts.ts';
 import { type Html, html } from './html.ts';

@@ -6,12 +6,12 @@ import type { LegendEntry } from '../charts/draw.ts';
 import { memoryFit } from '../charts/memory-fit.ts';
 import { layerExtremes, memoryOverTime } from '../charts/over-time.ts';
 import { COLORS } from '../charts/palette.ts';
-import { decimals, integer, megabytes, sizeOf } from '../format.ts';
-import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../layers.ts';
-import type { LimitName } from '../limit-names.ts';
-import { basisOf, collectionNotes, doubts, noCapacity, plateauMemory, workerSources } from '../memory-text.ts';
-import { limitName, limitNote, noPingLimit } from '../ping-text.ts';
+import { inOrder, isNoise, layerTitle, mainLayers, slopeLayers } from '../figures/layers.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
+import { decimals, integer, megabytes, sizeOf } from '../text/format.ts';
+import type { LimitName } from '../text/limit-names.ts';
+import { basisOf, collectionNotes, doubts, noCapacity, plateauMemory, workerSources } from '../text/memory-text.ts';
+import { limitName, limitNote, noPingLimit } from '../text/ping-text.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import {

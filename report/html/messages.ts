@@ -9,7 +9,7 @@ import {
   WORKER_HEAD,
   WORKER_NOTE,
   workerRows,
-} from '../client-messages.ts';
+} from '../text/client-messages.ts';
 import { term } from './definitions.ts';
 import { type Html, html } from './html.ts';
 import { dataTable, figure, section } from './section.ts';

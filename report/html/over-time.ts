@@ -2,8 +2,8 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { readingsOverTime } from '../charts/drift.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
-import { integer, megabytes, sizeOf } from '../format.ts';
-import { layerTitle } from '../layers.ts';
+import { layerTitle } from '../figures/layers.ts';
+import { integer, megabytes, sizeOf } from '../text/format.ts';
 import {
   answerOf,
   driftLayers,
@@ -12,7 +12,7 @@ import {
   pace,
   readingLayers,
   readingRows,
-} from '../over-time-text.ts';
+} from '../text/over-time-text.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { absentSection, dataTable, figure, measured, section } from './section.ts';

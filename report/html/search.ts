@@ -1,7 +1,7 @@
 /** A search as one HTML file: the answer, how figures change with the level, the machines, and all runs. */
-import type { Search } from '../../protocol/search.ts';
+import type { Search } from '../../protocol/documents/search.ts';
 import { levelsChart } from '../charts/levels.ts';
-import { isUsable, measuredFigures } from '../measured-figures.ts';
+import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { levelText, type SearchedRun } from '../search/answer.ts';
 import {
   certaintyOf,

@@ -1,5 +1,5 @@
 /** A study as one HTML file: a section for each name that varies, with a chart for each figure. */
-import type { Study } from '../../protocol/study.ts';
+import type { Study } from '../../protocol/documents/study.ts';
 import { levelsChart, levelsLegend } from '../charts/levels.ts';
 import type { ComparedFigure } from '../compare/compare.ts';
 import { figureCells } from '../compare/text.ts';

@@ -1,6 +1,6 @@
 /** A table of distributions, one per row. */
 import type { Summary } from '../../protocol/result/parts.ts';
-import { integer, percentile } from '../format.ts';
+import { integer, percentile } from '../text/format.ts';
 import type { Html, HtmlValue } from './html.ts';
 import { dataTable, NOT_MEASURED } from './section.ts';
 

@@ -1,19 +1,19 @@
 /** The top of the report: whether to trust the run, and the headline figures. */
 
 import type { Result } from '../../protocol/result/result.ts';
-import { whyNoDelivery } from '../absent.ts';
 import { connectionCost } from '../answer/cost.ts';
 import { outcomeOf } from '../answer/outcome.ts';
 import { answerParts, outcomeTitle } from '../answer/sentence.ts';
-import { faultHeadline, seconds } from '../fault-text.ts';
-import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../format.ts';
-import { heldOf, missesSome } from '../held.ts';
-import { oneWayTail } from '../latency-notes.ts';
-import { layerTitle, mainWorkerLayer } from '../layers.ts';
-import { comesAndGoes, overTimeHeadline, workersDrift } from '../over-time-text.ts';
-import { serverName } from '../server.ts';
+import { layerTitle, mainWorkerLayer } from '../figures/layers.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
-import { clientsOf } from '../transports.ts';
+import { whyNoDelivery } from '../text/absent.ts';
+import { faultHeadline, seconds } from '../text/fault-text.ts';
+import { counted, decimals, integer, kilobytes, milliseconds, percentOf, sizeOf } from '../text/format.ts';
+import { heldOf, missesSome } from '../text/held.ts';
+import { oneWayTail } from '../text/latency-notes.ts';
+import { comesAndGoes, overTimeHeadline, workersDrift } from '../text/over-time-text.ts';
+import { serverName } from '../text/server.ts';
+import { clientsOf } from '../text/transports.ts';
 import { term } from './definitions.ts';
 import { type Html, type HtmlValue, html } from './html.ts';
 import { NOT_MEASURED } from './section.ts';

@@ -2,10 +2,10 @@
 
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { cpuCells, cpuHead, cpuNotes } from '../cpu-cells.ts';
-import { decimals, integer, kilobytes, megabytes, percentile } from '../format.ts';
-import { broadcastNotes, fromNotes, oneWayTitle } from '../latency-notes.ts';
-import { layerTitle, slopeLayers } from '../layers.ts';
+import { layerTitle, slopeLayers } from '../figures/layers.ts';
+import { cpuCells, cpuHead, cpuNotes } from '../text/cpu-cells.ts';
+import { decimals, integer, kilobytes, megabytes, percentile } from '../text/format.ts';
+import { broadcastNotes, fromNotes, oneWayTitle } from '../text/latency-notes.ts';
 import {
   basisOf,
   collectionNotes,
@@ -14,8 +14,8 @@ import {
   plateauMemory,
   slopesNote,
   workerSources,
-} from '../memory-text.ts';
-import { limitName, limitNote, noPingLimit } from '../ping-text.ts';
+} from '../text/memory-text.ts';
+import { limitName, limitNote, noPingLimit } from '../text/ping-text.ts';
 import { escapeMarkdown, markdownTable } from './table.ts';
 
 export function perConnection(result: Result): string {

@@ -3,10 +3,12 @@
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { whyNoDelivery } from '../absent.ts';
 import { answerParts, outcomeTitle } from '../answer/sentence.ts';
-import { batchName } from '../batch-name.ts';
-import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../by-connections.ts';
+import { GRADES, gradeOf } from '../figures/grade.ts';
+import { layerTitle, mainLayers } from '../figures/layers.ts';
+import { whyNoDelivery } from '../text/absent.ts';
+import { batchName } from '../text/batch-name.ts';
+import { BY_CONNECTIONS_HEAD, byConnectionsRows } from '../text/by-connections.ts';
 import {
   messageRows,
   messageTimes,
@@ -15,19 +17,17 @@ import {
   WORKER_HEAD,
   WORKER_NOTE,
   workerRows,
-} from '../client-messages.ts';
-import { faultHeadline, faultNotes, faultRows } from '../fault-text.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../format.ts';
-import { GRADES, gradeOf } from '../grade.ts';
-import { HOSTS_HEAD, hostRows } from '../hosts.ts';
-import { layerTitle, mainLayers } from '../layers.ts';
-import { otherCopies, sourceNotes } from '../other-copies.ts';
-import { comesAndGoes } from '../over-time-text.ts';
-import { ownServer } from '../place.ts';
-import { reconnectionNote } from '../reconnection.ts';
-import { redisRows } from '../redis.ts';
-import { serverName, serverProperties } from '../server.ts';
-import { clientsOf, transportNote } from '../transports.ts';
+} from '../text/client-messages.ts';
+import { faultHeadline, faultNotes, faultRows } from '../text/fault-text.ts';
+import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../text/format.ts';
+import { HOSTS_HEAD, hostRows } from '../text/hosts.ts';
+import { otherCopies, sourceNotes } from '../text/other-copies.ts';
+import { comesAndGoes } from '../text/over-time-text.ts';
+import { ownServer } from '../text/place.ts';
+import { reconnectionNote } from '../text/reconnection.ts';
+import { redisRows } from '../text/redis.ts';
+import { serverName, serverProperties } from '../text/server.ts';
+import { clientsOf, transportNote } from '../text/transports.ts';
 import { cpu, latency, limits, notMeasured, optional, perConnection } from './figures.ts';
 import { overTime } from './over-time.ts';
 import { escapeMarkdown, markdownTable } from './table.ts';

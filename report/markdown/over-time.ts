@@ -1,8 +1,8 @@
 /** Memory over time, as tables. */
 import type { Result } from '../../protocol/result/result.ts';
-import { integer, megabytes, sizeOf } from '../format.ts';
-import { layerTitle } from '../layers.ts';
-import { answerOf, driftLayers, overTimeNotes, pace, readingLayers, readingRows } from '../over-time-text.ts';
+import { layerTitle } from '../figures/layers.ts';
+import { integer, megabytes, sizeOf } from '../text/format.ts';
+import { answerOf, driftLayers, overTimeNotes, pace, readingLayers, readingRows } from '../text/over-time-text.ts';
 import { notMeasured, optional } from './figures.ts';
 import { escapeMarkdown, markdownTable } from './table.ts';
 

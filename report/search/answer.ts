@@ -1,7 +1,8 @@
 /** The answer of a search, in one sentence. */
+
+import type { Search, SearchEnd, SearchPlan, SearchRun, Varied } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Search, SearchEnd, SearchPlan, SearchRun, Varied } from '../../protocol/search.ts';
-import { counted, decimals, spaced } from '../format.ts';
+import { counted, decimals, spaced } from '../text/format.ts';
 import { bracket } from './bracket.ts';
 import { evidenceOf } from './evidence.ts';
 

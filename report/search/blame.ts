@@ -1,9 +1,9 @@
 /** Whose limit a run met, by the reasons of its verdict and the causes of failed connections. */
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { Blame } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Blame } from '../../protocol/search.ts';
-import { counted } from '../format.ts';
-import { sharesMachine } from '../place.ts';
+import { counted } from '../text/format.ts';
+import { sharesMachine } from '../text/place.ts';
 
 /**
  * `machine`: of the generator's machine, which can be the deployment's, too. `measurement`: says nothing about capacity;

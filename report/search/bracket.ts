@@ -1,5 +1,5 @@
 /** Between which levels the answer is. */
-import type { SearchRun } from '../../protocol/search.ts';
+import type { SearchRun } from '../../protocol/documents/search.ts';
 
 /** What the answer follows from. */
 export type Tried = Pick<SearchRun, 'level' | 'outcome' | 'blame'>;

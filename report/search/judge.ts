@@ -1,8 +1,9 @@
 /** Whether a level held, by the result of a run at it. */
+
+import type { Blame, Condition, Outcome, SearchPlan } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Blame, Condition, Outcome, SearchPlan } from '../../protocol/search.ts';
 import { checkConditions, conditionText, metText, whyUnknown } from '../conditions/conditions.ts';
-import { counted } from '../format.ts';
+import { counted } from '../text/format.ts';
 import { blamesOf } from './blame.ts';
 
 export interface Judgement {

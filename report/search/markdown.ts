@@ -1,5 +1,5 @@
 /** A search as Markdown: the answer, the evidence, the machines and the runs. */
-import type { Search } from '../../protocol/search.ts';
+import type { Search } from '../../protocol/documents/search.ts';
 import { escapeMarkdown, markdownTable } from '../markdown/table.ts';
 import {
   certaintyOf,

@@ -2,15 +2,16 @@
  * How many machines of this kind a number of users needs: by the connections that were held, by memory in service and by
  * the CPU of idle connections. Nothing beyond what was held is claimed.
  */
+
+import type { Sizing, Wall } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Sizing, Wall } from '../../protocol/search.ts';
-import { decimals, integer, kilobytes, megabytes } from '../format.ts';
-import { deploymentCpu, idleCostOf, type Known } from '../idle-cpu.ts';
-import { inServicePoints } from '../in-service.ts';
-import { layersOf, layerTitle, mainWorkerLayer } from '../layers.ts';
-import { sharesMachine } from '../place.ts';
+import { deploymentCpu, idleCostOf, type Known } from '../figures/idle-cpu.ts';
+import { inServicePoints } from '../figures/in-service.ts';
+import { layersOf, layerTitle, mainWorkerLayer } from '../figures/layers.ts';
 import { fitLine } from '../statistics/statistics.ts';
-import { coreCount, usableCores, usableMemory } from '../usable.ts';
+import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
+import { sharesMachine } from '../text/place.ts';
+import { coreCount, usableCores, usableMemory } from '../text/usable.ts';
 
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
 

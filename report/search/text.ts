@@ -1,7 +1,7 @@
 /** The text of a search, shared by the terminal, the page and Markdown. */
-import type { Search, SearchPlan, SearchRun, Sizing } from '../../protocol/search.ts';
+import type { Search, SearchPlan, SearchRun, Sizing } from '../../protocol/documents/search.ts';
 import { conditionText } from '../conditions/conditions.ts';
-import { counted, decimals, durationText, integer, megabytes } from '../format.ts';
+import { counted, decimals, durationText, integer, megabytes } from '../text/format.ts';
 import { amountText, levelText } from './answer.ts';
 
 const OUTCOMES: Record<SearchRun['outcome'], string> = {

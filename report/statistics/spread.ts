@@ -1,5 +1,5 @@
 /** The spread of a figure over several runs, and the difference between two groups of runs. */
-import type { Spread } from '../../protocol/repeat.ts';
+import type { Spread } from '../../protocol/documents/repeat.ts';
 import { studentT } from './student.ts';
 
 /** A number with its error. */

@@ -1,6 +1,6 @@
 /** A study as Markdown: its answers, the holes, and a table for each comparison. */
 
-import type { Study } from '../../protocol/study.ts';
+import type { Study } from '../../protocol/documents/study.ts';
 import { describeAnswer, figureCells } from '../compare/text.ts';
 import { escapeMarkdown, markdownTable } from '../markdown/table.ts';
 import { type MeasuredRun, type Question, questionsOf } from './summarize.ts';

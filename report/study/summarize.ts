@@ -3,10 +3,10 @@
  * first one.
  */
 
+import type { Level, Levels, Plan, Study } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Level, Levels, Plan, Study } from '../../protocol/study.ts';
 import { type Comparison, compare } from '../compare/compare.ts';
-import { figureSpreads, isUsable } from '../measured-figures.ts';
+import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
 
 /** A run, with its result if it left one. */
 export interface MeasuredRun {

@@ -1,8 +1,8 @@
 /** The text of a study, shared by the terminal, the page and Markdown. */
-import type { Study, StudyRun } from '../../protocol/study.ts';
+import type { Study, StudyRun } from '../../protocol/documents/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
 import { ASPECTS, headlineOf, notes } from '../compare/text.ts';
-import { counted } from '../format.ts';
+import { counted } from '../text/format.ts';
 import { type Context, labelOf, type MeasuredRun, type Question } from './summarize.ts';
 
 export const HEAD = ['Figure', 'Reference', 'Level', 'Difference', 'Interval', 'Answer'];

@@ -1,7 +1,7 @@
 /** The wire contract over WebSockets without Socket.IO: rooms are sets, and a broadcast is a send to each member. */
 import type { Packet } from 'socket.io-parser';
 import type { WebSocket } from 'ws';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import {
   type Broadcast,
   type BroadcastEcho,

@@ -1,7 +1,7 @@
 /** How many processes a target needs, given the limits of the machine. */
 import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
-import { usableCores } from '../../protocol/usable.ts';
+import { usableCores } from '../../protocol/machine/usable.ts';
 
 export interface Machine {
   cores: number;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
-import type { Repeat } from '../../protocol/repeat.ts';
+import type { Repeat } from '../../protocol/documents/repeat.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { cli } from '../helpers/cli.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { type Repeat, repeatSchema } from '../../protocol/repeat.ts';
+import { type Repeat, repeatSchema } from '../../protocol/documents/repeat.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { cli } from '../helpers/cli.ts';
 import { eventually } from '../helpers/poll.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { execa } from 'execa';
-import { searchSchema } from '../../protocol/search.ts';
+import { searchSchema } from '../../protocol/documents/search.ts';
 import { startFullServer } from '../helpers/plain-server.ts';
 import { quickScript } from '../helpers/run.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { execa } from 'execa';
-import { studySchema } from '../../protocol/study.ts';
+import { studySchema } from '../../protocol/documents/study.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { eventually } from '../helpers/poll.ts';

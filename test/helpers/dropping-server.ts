@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { Server, type ServerOptions } from 'socket.io';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FreezeOrder } from '../../protocol/link.ts';
 
 /** A server whose rooms can be broadcast to, and whose connections can be dropped. */

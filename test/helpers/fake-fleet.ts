@@ -5,7 +5,7 @@ import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import type { FleetConnection, Keeper, Kept, Opened, Return } from '../../plugin/fleet/remote-connection.ts';
 import type { RepeatedMessage } from '../../plugin/fleet/repeated-message.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
 /** A fleet without processes or sockets: the test is the server. */

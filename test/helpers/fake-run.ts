@@ -10,10 +10,10 @@ import { FleetPopulation } from '../../plugin/run/population.ts';
 import { receiversRoom } from '../../plugin/run/receivers/receivers-room.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import type { Script } from '../../plugin/script/script.ts';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
-import { thisHost } from '../../protocol/host.ts';
 import { type FleetStatus, type MessageCounts, type MessageStage, RELEASE_PARTS } from '../../protocol/link.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 
 const ROUND_TRIP_US = 2000;

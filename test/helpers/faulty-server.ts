@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, type Socket } from 'socket.io';
-import { monotonicUs } from '../../protocol/clock.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { EVENTS } from '../../protocol/events.ts';
 
 /** How many of the room's members each fault affects, per broadcast. Different faults affect different members. */

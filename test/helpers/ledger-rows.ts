@@ -1,7 +1,7 @@
 /** The ledger's rows of broadcasts by a faulty server, as in the result document. */
 import assert from 'node:assert/strict';
 import type { Fleet } from '../../plugin/fleet/fleet.ts';
-import { batchRows, deliveryFigures } from '../../plugin/result/delivery.ts';
+import { batchRows, deliveryFigures } from '../../plugin/result/delivery/delivery.ts';
 import { type Batch, RECEIPT_COUNTS } from '../../protocol/result/delivery.ts';
 import type { Faults, FaultyServer } from './faulty-server.ts';
 import { hookConfig, measurements } from './measurements.ts';

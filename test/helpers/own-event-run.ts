@@ -1,7 +1,7 @@
 /** The measurement of an own event, with a real fleet and a real server: everything but Artillery and the engine. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { batchRows, deliveryFigures } from '../../plugin/result/delivery.ts';
-import { latencyFigures } from '../../plugin/result/latency.ts';
+import { batchRows, deliveryFigures } from '../../plugin/result/delivery/delivery.ts';
+import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import { copyProblems } from '../../plugin/result/reasons/copies.ts';
 import { ownEventProblems } from '../../plugin/result/reasons/own-event.ts';
 import { newOwnEvent } from '../../plugin/run/measurements.ts';

@@ -1,6 +1,6 @@
 /** Intervals of what connections cost, in memory and CPU: many short runs, each with a server of its own. */
-import { cpuFigures } from '../../../plugin/result/cpu.ts';
-import { memoryFigures } from '../../../plugin/result/memory.ts';
+import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
+import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Comparison, known, near, type Unit } from '../comparison.ts';

@@ -1,5 +1,5 @@
 /** What a search does next. Pure: it follows from the runs so far, so a search that is resumed continues. */
-import type { Blame, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/search.ts';
+import type { Blame, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search.ts';
 import { bracket, type Tried } from '../../../report/search/bracket.ts';
 import type { Scale } from './scale.ts';
 

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { type SearchPlan, VARIED } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
-import { type SearchPlan, VARIED } from '../../../protocol/search.ts';
 import { STEPS } from '../../engine/steps/index.ts';
 import { scenarioName } from '../../run/measurements.ts';
 import type { Script } from '../../script/script.ts';

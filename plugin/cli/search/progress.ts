@@ -1,7 +1,6 @@
 /** What a search prints while it runs, and at its end. */
 import { join } from 'node:path';
-import type { Search, SearchRun } from '../../../protocol/search.ts';
-import { decimals, durationText, wrap } from '../../../report/format.ts';
+import type { Search, SearchRun } from '../../../protocol/documents/search.ts';
 import { amountText } from '../../../report/search/answer.ts';
 import {
   certaintyOf,
@@ -15,7 +14,8 @@ import {
   sizingRows,
   wallRow,
 } from '../../../report/search/text.ts';
-import { table } from '../../../report/table.ts';
+import { decimals, durationText, wrap } from '../../../report/text/format.ts';
+import { table } from '../../../report/text/table.ts';
 import { wasMeasured } from '../child-run.ts';
 import { runsLeft } from './next.ts';
 import { SEARCH } from './resume.ts';

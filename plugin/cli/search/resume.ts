@@ -1,8 +1,8 @@
 /** What an earlier start of the same search has left. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Search, type SearchPlan, searchSchema } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { type Search, type SearchPlan, searchSchema } from '../../../protocol/search.ts';
 import { readResult } from '../../../report/read.ts';
 import type { SearchedRun } from '../../../report/search/answer.ts';
 import { judge } from '../../../report/search/judge.ts';

@@ -1,7 +1,7 @@
 /** Runs one level after the other until the answer is known, and rewrites the documents of the search after each run. */
 import { join } from 'node:path';
+import { type Search, type SearchEnd, type SearchRun, searchSchema } from '../../../protocol/documents/search.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type Search, type SearchEnd, type SearchRun, searchSchema } from '../../../protocol/search.ts';
 import { renderSearch } from '../../../report/html/search.ts';
 import { answerOf, type SearchedRun } from '../../../report/search/answer.ts';
 import { judge } from '../../../report/search/judge.ts';

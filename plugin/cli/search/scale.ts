@@ -1,6 +1,7 @@
 /** A scenario at any level of what a search varies: which levels are possible, and how to tell a run. */
+
+import type { Varied } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { Varied } from '../../../protocol/search.ts';
 import { exactRamp } from '../../script/load-profile.ts';
 import { arrivalsOf, type Phase } from '../../script/phases.ts';
 import { PLUGIN } from '../../script/script.ts';

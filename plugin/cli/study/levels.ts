@@ -3,8 +3,8 @@
  * engine, and the server.
  */
 import type { z } from 'zod';
+import type { Level, Levels, Plan } from '../../../protocol/documents/study.ts';
 import { didYouMean, formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
-import type { Level, Levels, Plan } from '../../../protocol/study.ts';
 import { VARIABLES as SERVER_VARIABLES } from '../../../server/config.ts';
 import { environmentSchema as stackSchema } from '../../../server/stack/server-node.ts';
 import { optionsSchema as engineSchema } from '../../script/engine-options.ts';

@@ -1,6 +1,7 @@
 /** What the levels of a study need on this machine: a Node for the workers, a package of a WebSocket server. */
+
+import type { Levels, Plan } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { Levels, Plan } from '../../../protocol/study.ts';
 import { combinationsOf, labelOf } from '../../../report/study/summarize.ts';
 import { serverNode } from '../../../server/stack/server-node.ts';
 import { checkWebSockets } from '../../../server/websockets/check.ts';

@@ -1,6 +1,6 @@
 /** The order of a study's runs: blocks that have every combination once, each in an order of its own. */
 import { createHash } from 'node:crypto';
-import type { Levels, Plan } from '../../../protocol/study.ts';
+import type { Levels, Plan } from '../../../protocol/documents/study.ts';
 import { combinationsOf, labelOf } from '../../../report/study/summarize.ts';
 
 export interface PlannedRun {

@@ -1,8 +1,8 @@
 /** A server of the user's own that a study starts for a run, and stops after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
+import type { StudyServer } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { StudyServer } from '../../../protocol/study.ts';
 import { logTail } from '../../../server/stack/logs.ts';
 import { listens } from '../../../server/stack/ports.ts';
 import { childrenOf, processRef, terminate } from '../../../server/stack/processes.ts';

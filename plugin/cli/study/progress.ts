@@ -1,8 +1,7 @@
 /** What a study prints while it runs, and at its end. */
 import { join } from 'node:path';
+import type { Study, StudyRun } from '../../../protocol/documents/study.ts';
 import { type CapacityError, describeError } from '../../../protocol/errors.ts';
-import type { Study, StudyRun } from '../../../protocol/study.ts';
-import { durationText } from '../../../report/format.ts';
 import { labelOf, type MeasuredRun, questionsOf } from '../../../report/study/summarize.ts';
 import {
   answersOf,
@@ -12,6 +11,7 @@ import {
   titleOfQuestion,
   titleOfStudy,
 } from '../../../report/study/text.ts';
+import { durationText } from '../../../report/text/format.ts';
 import { wasMeasured } from '../child-run.ts';
 import type { PlannedRun } from './order.ts';
 import { STUDY } from './resume.ts';

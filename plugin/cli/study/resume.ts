@@ -1,9 +1,9 @@
 /** What an earlier start of the same study has left. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Plan, type Study, type StudyRun, studySchema } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type Plan, type Study, type StudyRun, studySchema } from '../../../protocol/study.ts';
 import { readResult } from '../../../report/read.ts';
 import type { StudyFile } from './study-file.ts';
 

@@ -2,10 +2,10 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
+import type { StudyRun } from '../../../protocol/documents/study.ts';
 import { CapacityError, describeError } from '../../../protocol/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { StudyRun } from '../../../protocol/study.ts';
-import { isUsable } from '../../../report/measured-figures.ts';
+import { isUsable } from '../../../report/figures/measured-figures.ts';
 import { PLUGIN } from '../../script/script.ts';
 import type { RunOutcome } from '../child-run.ts';
 import { logged, runArtillery } from '../logged-run.ts';

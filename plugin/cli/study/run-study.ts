@@ -1,7 +1,7 @@
 /** Runs what a study still lacks, and rewrites its documents after each run. */
 import { join } from 'node:path';
+import { type Study, type StudyRun, studySchema } from '../../../protocol/documents/study.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
-import { type Study, type StudyRun, studySchema } from '../../../protocol/study.ts';
 import { renderStudy } from '../../../report/html/study.ts';
 import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
 import { labelOf, type MeasuredRun, summarize } from '../../../report/study/summarize.ts';

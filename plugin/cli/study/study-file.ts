@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { levelsSchema, type Plan, planSchema } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
-import { levelsSchema, type Plan, planSchema } from '../../../protocol/study.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements.ts';
 import { parseYaml } from '../scenario.ts';

@@ -1,5 +1,5 @@
 /** The control port of each worker: reachable, with this token, of this version; the workers all, and each once; their clocks. */
-import type { ClockReading } from '../../../protocol/clock-reading.ts';
+import type { ClockReading } from '../../../protocol/clock/clock-reading.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { VERSION } from '../../../protocol/version.ts';

@@ -1,5 +1,5 @@
 /** All checks of a target, in the order in which the first mistake explains those after it. */
-import { integer, spaced } from '../../../report/format.ts';
+import { integer, spaced } from '../../../report/text/format.ts';
 import type { Settings } from '../../script/settings.ts';
 import { diagnose } from '../diagnosis.ts';
 import { readSituation } from '../situation.ts';

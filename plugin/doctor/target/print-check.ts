@@ -1,5 +1,5 @@
 /** A check of a target as text. */
-import { wrap } from '../../../report/format.ts';
+import { wrap } from '../../../report/text/format.ts';
 import type { TargetCheck } from './target-check.ts';
 
 const STATUS_WIDTH = 8;

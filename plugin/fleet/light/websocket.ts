@@ -4,7 +4,7 @@
  * one object. There can be tens of thousands of them, so each has few fields, and neither closures nor timers.
  */
 
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
 import { networkCause } from '../cause.ts';

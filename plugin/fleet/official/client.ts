@@ -5,7 +5,7 @@
 import type { EventEmitter } from 'node:events';
 import { Manager, type Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { networkCause } from '../cause.ts';
 import {
   type Client,

@@ -9,7 +9,7 @@ import { ownEvent } from '../own-event.ts';
 import { Pacer } from '../pacer.ts';
 import { loadParser } from '../parser.ts';
 import { TimerLag } from '../timer-lag.ts';
-import type { ConnectionManagerDependencies } from './connection-manager.ts';
+import type { ConnectionManagerDependencies } from './connections/connection-manager.ts';
 import { ProcessState } from './process-state.ts';
 
 const STATUS_INTERVAL_MS = 100;

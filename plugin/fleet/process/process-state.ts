@@ -1,17 +1,17 @@
 /** Everything that a fleet process counts and times; a reset replaces it by a new one. */
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FreezeOrder, FrozenBroadcast, Sightings as Report } from '../../../protocol/link.ts';
 import { type EventLoopWatch, processHealth } from '../health.ts';
 import type { FleetAnswer, ProcessSnapshot } from '../messages.ts';
 import { amongHosts } from './among-hosts.ts';
-import { ConnectSeries } from './connect-series.ts';
-import { ConnectTimes } from './connect-times.ts';
-import { ConnectionManager, type ConnectionManagerDependencies } from './connection-manager.ts';
-import { Ledger } from './ledger.ts';
-import { type ConnectionCommand, OpenSchedule } from './open-schedule.ts';
-import { OpenSeries } from './open-series.ts';
-import { RepeatedMessages } from './repeated-messages.ts';
-import { Sightings } from './sightings.ts';
+import { ConnectionManager, type ConnectionManagerDependencies } from './connections/connection-manager.ts';
+import { type ConnectionCommand, OpenSchedule } from './connections/open-schedule.ts';
+import { ConnectSeries } from './counts/connect-series.ts';
+import { ConnectTimes } from './counts/connect-times.ts';
+import { OpenSeries } from './counts/open-series.ts';
+import { Ledger } from './ledger/ledger.ts';
+import { Sightings } from './ledger/sightings.ts';
+import { RepeatedMessages } from './messages/repeated-messages.ts';
 
 /** The process itself numbers the broadcasts of an own event. */
 const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };

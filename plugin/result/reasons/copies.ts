@@ -1,6 +1,6 @@
 /** Every frame that carried the broadcast event: each stands in one column, and most columns are to be empty. */
 
-import { SAME_CLOCK_US } from '../../../protocol/clock-line.ts';
+import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
 import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements.ts';

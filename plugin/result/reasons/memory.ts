@@ -2,8 +2,8 @@
 
 import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { inServicePoints } from '../../../report/in-service.ts';
-import { mainWorkerLayer } from '../../../report/layers.ts';
+import { inServicePoints } from '../../../report/figures/in-service.ts';
+import { mainWorkerLayer } from '../../../report/figures/layers.ts';
 import type { Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements.ts';

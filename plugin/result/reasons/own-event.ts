@@ -3,7 +3,7 @@
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements, OwnEventMeasured } from '../../run/measurements.ts';
-import { idsOfOneReceiver, sameAudience } from '../audience.ts';
+import { idsOfOneReceiver, sameAudience } from '../delivery/audience.ts';
 
 export function* ownEventProblems(
   measurements: Measurements,

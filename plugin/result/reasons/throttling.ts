@@ -2,7 +2,7 @@
 
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { decimals, integer } from '../../../report/format.ts';
+import { decimals, integer } from '../../../report/text/format.ts';
 
 type Windows = NonNullable<Result['machine']>['throttled'];
 type Window = keyof NonNullable<Windows>;

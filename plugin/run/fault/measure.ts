@@ -1,6 +1,6 @@
 /** A planned fault, from before it until everything is as it should be again. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { FaultOptions } from '../../script/fault-options.ts';

@@ -3,7 +3,7 @@
  * takes its process some milliseconds. When a quarter of the room for rows is taken, the oldest broadcasts that are
  * complete, or that have had all the time of the drain, are finalized at once, so that a run of hours has room for all.
  */
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';
 import { type Broadcast, LatencyBasis } from './orders.ts';

@@ -1,5 +1,5 @@
 /** Whether the times in the payload can be used: does the clock that made them agree with ours? */
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { instantOf } from './instant.ts';
 
 /** A broadcast whose payload has a time. */

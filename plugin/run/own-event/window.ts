@@ -1,5 +1,5 @@
 /** The broadcasts of a server of somebody else's: provoked or awaited, drained, and their ledger finalized. */
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { printable } from '../../../protocol/printable.ts';

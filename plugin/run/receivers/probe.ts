@@ -3,7 +3,7 @@
  * times the round trip on its own clock. Half of it is the study's propagation delay.
  */
 import type { Socket } from 'socket.io-client';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, joinRoom } from './official-client.ts';

@@ -3,7 +3,7 @@
  * counts what they receive: it does not matter whether the server sends a broadcast back to its publisher.
  */
 import type { Socket } from 'socket.io-client';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { Emission, PublishOptions } from '../../script/delivery-options.ts';
 import { pause } from '../wait.ts';

@@ -1,6 +1,6 @@
 /** The sentinel's process: connects, joins and timestamps receipts on command; ends with its parent. */
 import type { Socket } from 'socket.io-client';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';

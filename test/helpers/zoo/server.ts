@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
 import { ADMIN_INTERVAL_MS } from '../../../plugin/run/receivers/admin-ui.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import {
   type Broadcast,
   type BroadcastEcho,
@@ -15,7 +15,7 @@ import {
   EVENTS,
   type WorkerStats,
 } from '../../../protocol/events.ts';
-import { thisHost } from '../../../protocol/host.ts';
+import { thisHost } from '../../../protocol/machine/host.ts';
 import { serveControl } from '../../../server/control.ts';
 import { payload } from '../../../server/payload.ts';
 import { readResources } from '../../../server/worker-resources.ts';

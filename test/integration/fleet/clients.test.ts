@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { Server, type Socket } from 'socket.io';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import {
   type ClientKindUnderTest,
   lightClient,

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { Server, type Socket } from 'socket.io';
 import { type Echo, Probe } from '../../../plugin/run/receivers/probe.ts';
 import { Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { eventually } from '../../helpers/poll.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server, type Socket } from 'socket.io';
 import { isMember, Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { eventually } from '../../helpers/poll.ts';

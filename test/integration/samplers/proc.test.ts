@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { readByPs, readProcesses } from '../../../plugin/samplers/proc.ts';
-import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/kernel.ts';
+import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/machine/kernel.ts';
 
 const MB = 1024 * 1024;
 const linux = { skip: process.platform !== 'linux' && 'only Linux has /proc' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { Socket } from 'socket.io';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
 import { createApp } from '../../../server/app.ts';
 import { parseConfig } from '../../../server/config.ts';

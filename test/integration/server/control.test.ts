@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { WorkerBatches, WorkerResources, WorkerStats } from '../../../protocol/events.ts';
 import { ask, connectClient, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
 

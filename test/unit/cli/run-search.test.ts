@@ -7,7 +7,7 @@ import { it, type TestContext } from 'node:test';
 import { readTask, type SearchOptions } from '../../../plugin/cli/search/plan.ts';
 import { runSearch } from '../../../plugin/cli/search/run-search.ts';
 import type { Diagnosis } from '../../../plugin/doctor/diagnosis.ts';
-import { type SearchRun, searchSchema } from '../../../protocol/search.ts';
+import { type SearchRun, searchSchema } from '../../../protocol/documents/search.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { quickScript } from '../../helpers/run.ts';

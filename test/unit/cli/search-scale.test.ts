@@ -6,7 +6,7 @@ import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { exactRamp } from '../../../plugin/script/load-profile.ts';
 import { arrivalsOf, type Phase } from '../../../plugin/script/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
-import type { Varied } from '../../../protocol/search.ts';
+import type { Varied } from '../../../protocol/documents/search.ts';
 import { quickScript } from '../../helpers/run.ts';
 
 /** As Artillery's workers do, of which each has its share of the phase. */

@@ -7,7 +7,7 @@ import { orderOf } from '../../../plugin/cli/study/order.ts';
 import { secondsLeft } from '../../../plugin/cli/study/progress.ts';
 import { changesOf, earlierRuns, STUDY } from '../../../plugin/cli/study/resume.ts';
 import type { StudyFile } from '../../../plugin/cli/study/study-file.ts';
-import type { Plan, Study, StudyRun } from '../../../protocol/study.ts';
+import type { Plan, Study, StudyRun } from '../../../protocol/documents/study.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

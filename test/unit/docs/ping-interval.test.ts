@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { MeasuredStudy } from '../../../docs/studies/measured.ts';
 import { pingIntervals } from '../../../docs/studies/ping-interval.data.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { computeCapacity } from '../../../report/capacity.ts';
+import { computeCapacity } from '../../../report/figures/capacity.ts';
 import { resultWithPings } from '../../helpers/results.ts';
 import { measuredStudy } from '../../helpers/studies.ts';
 

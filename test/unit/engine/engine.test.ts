@@ -5,7 +5,7 @@ import CapacityEngine from '../../../plugin/engine/engine.ts';
 import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { openThreadCarrier } from '../../../protocol/carrier.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 import { helpers } from '../../helpers/virtual-user.ts';

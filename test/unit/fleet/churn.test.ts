@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client.ts';
-import { ConnectionTable } from '../../../plugin/fleet/process/connection-table.ts';
-import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
-import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
+import { ConnectionTable } from '../../../plugin/fleet/process/connections/connection-table.ts';
+import { OpenSeries } from '../../../plugin/fleet/process/counts/open-series.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { addSeries } from '../../../protocol/add-series.ts';
 
 const SECOND_US = 1_000_000;

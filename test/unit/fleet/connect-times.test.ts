@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
+import { ConnectTimes } from '../../../plugin/fleet/process/counts/connect-times.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import type { ConnectStage } from '../../../protocol/link.ts';
 

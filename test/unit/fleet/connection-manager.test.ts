@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { type Client, type ClientSink, NO_SESSIONS } from '../../../plugin/fleet/client.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
-import { ConnectSeries } from '../../../plugin/fleet/process/connect-series.ts';
-import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
-import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
-import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
-import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
-import { RepeatedMessages } from '../../../plugin/fleet/process/repeated-messages.ts';
-import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
+import { ConnectionManager } from '../../../plugin/fleet/process/connections/connection-manager.ts';
+import { ConnectSeries } from '../../../plugin/fleet/process/counts/connect-series.ts';
+import { ConnectTimes } from '../../../plugin/fleet/process/counts/connect-times.ts';
+import { OpenSeries } from '../../../plugin/fleet/process/counts/open-series.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
+import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 
 /** Connections whose clients do nothing, and that leave when the test calls `leave()`. */

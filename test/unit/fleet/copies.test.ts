@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSink } from '../../../plugin/fleet/client.ts';
-import { CONTENT_CHECK_EVERY, Ledger } from '../../../plugin/fleet/process/ledger.ts';
+import { CONTENT_CHECK_EVERY, Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { openConnection, text } from '../../helpers/fake-wire.ts';
 
 const PLAN = { count: 3, bytes: 4 };

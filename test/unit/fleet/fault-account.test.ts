@@ -1,11 +1,14 @@
 /** What a planned fault did to the connections of a fleet process. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ConnectionState, newConnectionState } from '../../../plugin/fleet/process/connection-state.ts';
-import { FaultAccount } from '../../../plugin/fleet/process/fault-account.ts';
-import { newHome } from '../../../plugin/fleet/process/home.ts';
+import {
+  type ConnectionState,
+  newConnectionState,
+} from '../../../plugin/fleet/process/connections/connection-state.ts';
+import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
+import { newHome } from '../../../plugin/fleet/process/connections/home.ts';
 import { addFaults } from '../../../protocol/add-series.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FaultCounts } from '../../../protocol/link.ts';
 
 const AWAY = { away: {} } as unknown as ReturnType<typeof newHome>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
-import { type ConnectionCommand, OpenSchedule } from '../../../plugin/fleet/process/open-schedule.ts';
+import { type ConnectionCommand, OpenSchedule } from '../../../plugin/fleet/process/connections/open-schedule.ts';
 
 const open = (id: number, afterMs?: number): ConnectionCommand => ({
   op: 'open',

@@ -1,14 +1,14 @@
 /** Every frame with an own event stands in one column: what the light client reads, as a fleet process counts it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectSeries } from '../../../plugin/fleet/process/connect-series.ts';
-import { ConnectTimes } from '../../../plugin/fleet/process/connect-times.ts';
-import { ConnectionManager } from '../../../plugin/fleet/process/connection-manager.ts';
-import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
-import { OpenSeries } from '../../../plugin/fleet/process/open-series.ts';
-import { RepeatedMessages } from '../../../plugin/fleet/process/repeated-messages.ts';
-import { Sightings } from '../../../plugin/fleet/process/sightings.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { ConnectionManager } from '../../../plugin/fleet/process/connections/connection-manager.ts';
+import { ConnectSeries } from '../../../plugin/fleet/process/counts/connect-series.ts';
+import { ConnectTimes } from '../../../plugin/fleet/process/counts/connect-times.ts';
+import { OpenSeries } from '../../../plugin/fleet/process/counts/open-series.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
+import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { AUDIENCE } from '../../../protocol/link.ts';
 import { openConnection, text } from '../../helpers/fake-wire.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';

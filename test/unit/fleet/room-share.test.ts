@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RoomShare } from '../../../plugin/fleet/process/room-share.ts';
+import { RoomShare } from '../../../plugin/fleet/process/ledger/room-share.ts';
 import type { RoomPlan } from '../../../protocol/rooms.ts';
 
 const plan: RoomPlan = { name: 'capacity', count: 4, perConnection: 1, order: 'turn', seed: 1 };

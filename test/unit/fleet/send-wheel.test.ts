@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SendWheel } from '../../../plugin/fleet/process/send-wheel.ts';
+import { SendWheel } from '../../../plugin/fleet/process/messages/send-wheel.ts';
 
 const SECOND_US = 1_000_000;
 

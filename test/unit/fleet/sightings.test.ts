@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
-import { FINALIZED, Sightings } from '../../../plugin/fleet/process/sightings.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
 
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
 const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10 };

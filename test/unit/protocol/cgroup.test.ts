@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { readCgroup } from '../../../protocol/cgroup.ts';
-import { allowedCpus, availableMemory, lowestLimit, lowestQuota, usableCores } from '../../../protocol/usable.ts';
+import { readCgroup } from '../../../protocol/machine/cgroup.ts';
+import {
+  allowedCpus,
+  availableMemory,
+  lowestLimit,
+  lowestQuota,
+  usableCores,
+} from '../../../protocol/machine/usable.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
 const MB = 2 ** 20;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ClockLine } from '../../../protocol/clock-line.ts';
-import { withInstants } from '../../../protocol/instants.ts';
+import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { withInstants } from '../../../protocol/clock/instants.ts';
 import { randomSource } from '../../helpers/random-source.ts';
 
 const SECOND = 1_000_000;

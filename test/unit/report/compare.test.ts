@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type ComparedFigure, compare, type RunSet } from '../../../report/compare/compare.ts';
 import { describeAnswer, headlineOf } from '../../../report/compare/text.ts';
-import { FIGURES, valueAt } from '../../../report/figures.ts';
+import { FIGURES, valueAt } from '../../../report/figures/figures.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 

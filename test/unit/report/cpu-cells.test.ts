@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { cpu } from '../../../report/console/tables.ts';
-import { cpuCells } from '../../../report/cpu-cells.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
+import { cpuCells } from '../../../report/text/cpu-cells.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const NOTE = /µs per message have no interval: it takes 5 broadcasts or more\./;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { inServicePoints } from '../../../report/in-service.ts';
+import { inServicePoints } from '../../../report/figures/in-service.ts';
 
 const at = (...bytes: number[]) => bytes.map((workerRss, index) => ({ connections: index * 100, workerRss }));
 const points = (atRest: number[], before: number[], peak?: number) =>

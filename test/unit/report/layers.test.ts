@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { cpuOverTime } from '../../../report/charts/over-time.ts';
 import { layerStyle } from '../../../report/charts/palette.ts';
 import { renderConsole } from '../../../report/console/console.ts';
+import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach } from '../../../report/figures/layers.ts';
 import { renderHtml } from '../../../report/html/report.ts';
-import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach } from '../../../report/layers.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

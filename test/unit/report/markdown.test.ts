@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { gradeOf } from '../../../report/grade.ts';
+import { gradeOf } from '../../../report/figures/grade.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { perfectBatch, perfectResult, resultWithMessages, summaryOf } from '../../helpers/results.ts';
 

@@ -6,7 +6,7 @@ import { readingsOverTime } from '../../../report/charts/drift.ts';
 import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
-import { driftAnswer, readingRows, workersDrift } from '../../../report/over-time-text.ts';
+import { driftAnswer, readingRows, workersDrift } from '../../../report/text/over-time-text.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { drift, moment, waves } from '../../helpers/waves.ts';
 

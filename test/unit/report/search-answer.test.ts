@@ -1,7 +1,7 @@
 /** The first sentence of a search, and how sure it is. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/search.ts';
+import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search.ts';
 import { renderSearch } from '../../../report/html/search.ts';
 import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
 import { renderSearchMarkdown } from '../../../report/search/markdown.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Level, type Plan, type Study, studySchema } from '../../../protocol/documents/study.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type Level, type Plan, type Study, studySchema } from '../../../protocol/study.ts';
 import { renderStudy } from '../../../report/html/study.ts';
 import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
 import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';

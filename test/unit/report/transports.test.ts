@@ -5,7 +5,7 @@ import { mismatches } from '../../../report/compare/comparability.ts';
 import { renderConsole } from '../../../report/console/console.ts';
 import { renderHtml } from '../../../report/html/report.ts';
 import { renderMarkdown } from '../../../report/markdown/markdown.ts';
-import { clientsOf, transportNote } from '../../../report/transports.ts';
+import { clientsOf, transportNote } from '../../../report/text/transports.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 function resultOf(transports: Result['connections']['transports'], engineOptions: object = {}): Result {

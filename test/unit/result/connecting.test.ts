@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConnectSeries } from '../../../plugin/fleet/process/connect-series.ts';
-import { connectingOverTime } from '../../../plugin/result/connecting.ts';
+import { ConnectSeries } from '../../../plugin/fleet/process/counts/connect-series.ts';
+import { connectingOverTime } from '../../../plugin/result/connections/connecting.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 
 const SECOND = 1_000_000;

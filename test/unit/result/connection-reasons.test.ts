@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { connectionFigures } from '../../../plugin/result/connections.ts';
+import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
 import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { connectionFigures } from '../../../plugin/result/connections.ts';
+import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 
 describe('connections of several engines', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { copyProblems } from '../../../plugin/result/reasons/copies.ts';
 import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';

@@ -1,7 +1,7 @@
 /** What connections and messages cost in memory. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { memoryFigures } from '../../../plugin/result/memory.ts';
+import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
 

@@ -1,7 +1,7 @@
 /** CPU of known costs before a known background, and how sure the figures are. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuFigures } from '../../../plugin/result/cpu.ts';
+import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
 import type { CpuWindow, Measurements } from '../../../plugin/run/measurements.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
-import { ClockLine } from '../../../protocol/clock-line.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import {
   encoded,
   frozenBroadcast,

@@ -1,7 +1,7 @@
 /** What a planned fault cost, and what the verdict makes of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { batchRows } from '../../../plugin/result/delivery.ts';
+import { batchRows } from '../../../plugin/result/delivery/delivery.ts';
 import { faultFigures } from '../../../plugin/result/fault.ts';
 import { evaluate } from '../../../plugin/result/verdict.ts';
 import type { FaultMeasured, Measurements } from '../../../plugin/run/measurements.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { growthDoubts } from '../../../plugin/result/growth.ts';
+import { growthDoubts } from '../../../plugin/result/memory/growth.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 

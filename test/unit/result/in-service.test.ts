@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { memoryFigures } from '../../../plugin/result/memory.ts';
+import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
-import { computeCapacity } from '../../../report/capacity.ts';
+import { computeCapacity } from '../../../report/figures/capacity.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -1,8 +1,8 @@
 /** What few broadcasts can tell of the latency. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
-import { broadcastNotes } from '../../../report/latency-notes.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { broadcastNotes } from '../../../report/text/latency-notes.ts';
 import { frozenBroadcast, measurements } from '../../helpers/measurements.ts';
 
 /** Of broadcasts that reached ten receivers each, the last of them after so many milliseconds. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { memorySum as sumOf } from '../../../plugin/result/memory-sum.ts';
+import { memorySum as sumOf } from '../../../plugin/result/memory/memory-sum.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 

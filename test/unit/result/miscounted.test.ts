@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { doubtMiscounted } from '../../../plugin/result/miscounted.ts';
-import { computeCapacity } from '../../../report/capacity.ts';
-import { memoryHeadline } from '../../../report/memory-text.ts';
+import { doubtMiscounted } from '../../../plugin/result/memory/miscounted.ts';
+import { computeCapacity } from '../../../report/figures/capacity.ts';
+import { memoryHeadline } from '../../../report/text/memory-text.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

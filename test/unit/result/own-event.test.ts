@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { absentSections } from '../../../plugin/result/absent.ts';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { copyProblems } from '../../../plugin/result/reasons/copies.ts';
 import { ownEventProblems } from '../../../plugin/result/reasons/own-event.ts';
 import { newOwnEvent, type OwnEventMeasured } from '../../../plugin/run/measurements.ts';

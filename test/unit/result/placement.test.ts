@@ -1,12 +1,12 @@
 /** Whether latencies within a worker and across workers can be told apart. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';
-import { newConnectionState } from '../../../plugin/fleet/process/connection-state.ts';
-import { Counts } from '../../../plugin/fleet/process/counts.ts';
-import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
+import { newConnectionState } from '../../../plugin/fleet/process/connections/connection-state.ts';
+import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { Acknowledgements } from '../../../plugin/fleet/process/messages/acknowledgements.ts';
 import { absentSections } from '../../../plugin/result/absent.ts';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
 

@@ -1,7 +1,7 @@
 /** The rate of ramps whose connections were opened at known times. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { achievedRate } from '../../../plugin/result/rate.ts';
+import { achievedRate } from '../../../plugin/result/connections/rate.ts';
 import type { Ramp } from '../../../plugin/run/measurements.ts';
 
 const INTERVAL_US = 100_000;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { redisFigures } from '../../../plugin/result/redis.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { redisRows } from '../../../report/redis.ts';
+import { redisRows } from '../../../report/text/redis.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
 
 const version = '7.0.15';

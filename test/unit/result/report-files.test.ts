@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { REPORT_FILES, writeReportFiles } from '../../../plugin/result/report-files.ts';
-import { GRADES } from '../../../report/grade.ts';
+import { GRADES } from '../../../report/figures/grade.ts';
 import { firstColumn, page } from '../../helpers/pages.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

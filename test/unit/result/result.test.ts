@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { connectionFigures } from '../../../plugin/result/connections.ts';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
-import { memoryFigures } from '../../../plugin/result/memory.ts';
+import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
-import { memoryHeadline } from '../../../report/memory-text.ts';
+import { memoryHeadline } from '../../../report/text/memory-text.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

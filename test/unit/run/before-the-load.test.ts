@@ -1,7 +1,7 @@
 /** What the conductor does at zero connections: warm-up, baseline, single round trips. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 
 describe('the baseline', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { wholeWindow } from '../../../plugin/result/cpu-windows.ts';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { wholeWindow } from '../../../plugin/result/cpu/cpu-windows.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { evaluate } from '../../../plugin/result/verdict.ts';
 import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { perfectResult } from '../../helpers/results.ts';

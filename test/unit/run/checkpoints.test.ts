@@ -1,7 +1,7 @@
 /** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';

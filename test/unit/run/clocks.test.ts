@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { WorkerClocks } from '../../../plugin/run/clocks.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 /** Of workers that are so far ahead; each asked one is noted. */

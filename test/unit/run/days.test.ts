@@ -1,7 +1,7 @@
 /** A run of days, with a clock that runs fast: what the run keeps stays small. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { overTimeFigures } from '../../../plugin/result/over-time.ts';
+import { overTimeFigures } from '../../../plugin/result/memory/over-time.ts';
 import type { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { measureChurn, newOverTime } from '../../../plugin/run/over-time.ts';
 import { Sampler } from '../../../plugin/samplers/index.ts';

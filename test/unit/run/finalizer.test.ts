@@ -1,10 +1,10 @@
 /** Many more broadcasts than the ledgers have room for, on a clock of the test's own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Ledger } from '../../../plugin/fleet/process/ledger.ts';
-import { FINALIZED, Sightings } from '../../../plugin/fleet/process/sightings.ts';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/latency.ts';
+import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements.ts';
 import { Finalizer } from '../../../plugin/run/own-event/finalizer.ts';
 import { AUDIENCE } from '../../../protocol/link.ts';

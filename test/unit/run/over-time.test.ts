@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { overTimeFigures } from '../../../plugin/result/over-time.ts';
+import { overTimeFigures } from '../../../plugin/result/memory/over-time.ts';
 import { Conductor } from '../../../plugin/run/conductor.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';

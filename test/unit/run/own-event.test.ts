@@ -4,7 +4,7 @@ import { instantOf } from '../../../plugin/run/own-event/instant.ts';
 import { LatencyBasis } from '../../../plugin/run/own-event/orders.ts';
 import { allSeen } from '../../../plugin/run/own-event/seen.ts';
 import { measureEpochOffsetUs, sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 
 test('times by their magnitude and notation', () => {
   const at = Date.UTC(2026, 10, 22, 12, 0, 0) * 1000;

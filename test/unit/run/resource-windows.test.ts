@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GENERATOR, ResourceWindows, throttledBetween } from '../../../plugin/run/resource-windows.ts';
-import type { CpuQuota } from '../../../protocol/cgroup.ts';
 import type { WorkerResources } from '../../../protocol/events.ts';
+import type { CpuQuota } from '../../../protocol/machine/cgroup.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPath } from '../../../plugin/run/own-event/window.ts';
 import type { Delivery } from '../../../plugin/script/settings.ts';
-import { monotonicUs } from '../../../protocol/clock.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 
 const OPTION = { event: 'price', id: '$.0.id' };

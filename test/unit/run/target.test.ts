@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { Server } from 'socket.io';
 import { openTarget } from '../../../plugin/run/target.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
-import { thisHost } from '../../../protocol/host.ts';
+import { thisHost } from '../../../protocol/machine/host.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 const here = thisHost();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LAYERS, layersFor } from '../../../plugin/samplers/layers/index.ts';
 import { describeLayers } from '../../../plugin/samplers/layers/layer.ts';
-import { familyOf } from '../../../report/layers.ts';
+import { familyOf } from '../../../report/figures/layers.ts';
 
 const figures = LAYERS.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure })));
 const described = describeLayers(LAYERS);

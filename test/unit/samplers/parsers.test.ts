@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStat } from '../../../plugin/samplers/proc.ts';
 import { parseInfo } from '../../../plugin/samplers/redis-node.ts';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/auxv.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
 import {
   parseCpu,
   parseMeminfo,
@@ -10,7 +10,7 @@ import {
   parseSmapsRollup,
   parseSockstat,
   parseVmstat,
-} from '../../../protocol/kernel.ts';
+} from '../../../protocol/machine/kernel.ts';
 
 const STAT_TAIL =
   '1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0';

@@ -1,6 +1,6 @@
 /** A kept HTTP/1.1 connection of a polling session: one request at a time. */
 
-import { monotonicUs } from '../../../../protocol/clock.ts';
+import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
 import { networkCause } from '../../cause.ts';

@@ -1,0 +1,74 @@
+/** The connections of a fleet process, found by the engine's id or by the slot of their client. */
+import type { Client } from '../../client.ts';
+import { type ConnectionState, newConnectionState } from './connection-state.ts';
+import { newHome } from './home.ts';
+
+export class ConnectionTable {
+  readonly #reusesSlots: boolean;
+  readonly #byId = new Map<number, ConnectionState>();
+  readonly #bySlot: (ConnectionState | undefined)[] = [];
+  readonly #free: number[] = [];
+  readonly #reconnects: boolean;
+
+  /**
+   * @param reconnects whether connections are to keep what they need to come back
+   * @param reusesSlots nobody asks for connections that have left, so that only those that exist take memory
+   */
+  constructor({ reconnects, reusesSlots }: { reconnects: boolean; reusesSlots: boolean }) {
+    this.#reconnects = reconnects;
+    this.#reusesSlots = reusesSlots;
+  }
+
+  find(id: number): ConnectionState | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Those that are open now. */
+  open(): ConnectionState[] {
+    return [...this.#byId.values()].filter((connection) => connection.open);
+  }
+
+  findOrAdd(id: number): ConnectionState {
+    let connection = this.#byId.get(id);
+    if (!connection) {
+      connection = newConnectionState(id, this.#reconnects ? newHome() : undefined);
+      this.#byId.set(id, connection);
+    }
+    return connection;
+  }
+
+  /** @returns undefined once the client has been dropped */
+  ofClient(client: Client): ConnectionState | undefined {
+    const connection = this.#bySlot[client.slot];
+    // A client that was dropped may still report, when another one has its slot.
+    return connection?.client === client ? connection : undefined;
+  }
+
+  /** @returns the slot of the connection's next client */
+  assignSlot(connection: ConnectionState): number {
+    const slot = this.#free.pop() ?? this.#bySlot.length;
+    this.#bySlot[slot] = connection;
+    return slot;
+  }
+
+  /** The connection's next client has the slot that it had before. */
+  keepSlot(connection: ConnectionState, slot: number): number {
+    this.#bySlot[slot] = connection;
+    return slot;
+  }
+
+  releaseSlot({ slot }: Client): void {
+    this.#bySlot[slot] = undefined;
+    if (this.#reusesSlots) this.#free.push(slot);
+  }
+
+  delete(id: number): void {
+    this.#byId.delete(id);
+  }
+
+  /** Destroys all clients at once, without reports. */
+  destroy(): void {
+    for (const connection of this.#byId.values()) connection.client?.destroy();
+    this.#byId.clear();
+  }
+}

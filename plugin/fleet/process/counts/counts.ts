@@ -1,0 +1,93 @@
+/** What a fleet process counts of its connections, since its start or its last reset. */
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import { ownValue, setOwn } from '../../../../protocol/sum-counts.ts';
+import type { Client, TransportState } from '../../client.ts';
+import type { ConnectionState } from '../connections/connection-state.ts';
+
+export class Counts {
+  /** Transports begun, repeats included. */
+  attempts = 0;
+  /** Of these, how many got as far as their first namespace. */
+  opened = 0;
+  /** Of these, how many resumed an earlier TLS session. */
+  tlsResumed = 0;
+  /** Now. */
+  connecting = 0;
+  /** Now. */
+  connected = 0;
+  ignoredEvents = 0;
+  /** Of nothing that was sent, or sent twice. */
+  unknownAcks = 0;
+  receivedBytes = 0;
+  sentBytes = 0;
+  /** By cause. */
+  readonly attemptFailures: Record<string, number> = {};
+  /** By Socket.IO's reason. */
+  readonly disconnects: Record<string, number> = {};
+  /** Every connection that has ever opened, by the transport that it has now or had last. */
+  readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
+  /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */
+  compressed = 0;
+  /** Connected by polling now, and about to change to WebSocket. */
+  upgrading = 0;
+  /** Polling connections that stayed on polling, although the server offers WebSocket, by cause. */
+  readonly upgradeFailures: Record<string, number> = {};
+  /** Connected now, by the worker that their join named. */
+  readonly perWorker: Record<string, number> = {};
+  /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
+  readonly perSessionPrefix: Record<string, number> = {};
+
+  failed(cause: FailureCode): void {
+    add(this.attemptFailures, cause, 1);
+  }
+
+  ended(reason: string): void {
+    add(this.disconnects, reason, 1);
+  }
+
+  upgradeFailed(cause: FailureCode): void {
+    add(this.upgradeFailures, cause, 1);
+  }
+
+  /** Takes over the client's transport, and whether it is compressed, for an open connection. */
+  carry(connection: ConnectionState, { transport, isUpgrading, isCompressed }: Client): void {
+    if (connection.transport !== undefined) this.transports[connection.transport]--;
+    this.transports[transport]++;
+    connection.transport = transport;
+    if (connection.isCompressed !== isCompressed) this.compressed += isCompressed ? 1 : -1;
+    connection.isCompressed = isCompressed;
+    this.#countUpgrading(connection, isUpgrading);
+  }
+
+  /** The transport that it had remains counted. */
+  dropped(connection: ConnectionState): void {
+    this.#countUpgrading(connection, false);
+  }
+
+  #countUpgrading(connection: ConnectionState, isUpgrading: boolean): void {
+    if (connection.isUpgrading === isUpgrading) return;
+    this.upgrading += isUpgrading ? 1 : -1;
+    connection.isUpgrading = isUpgrading;
+  }
+
+  /**
+   * @param worker `''` for none
+   * @param namedByJoin the server itself named it
+   */
+  assign(connection: ConnectionState, worker: string, namedByJoin: boolean): void {
+    this.#countWorker(connection, -1);
+    connection.worker = worker;
+    connection.namedByJoin = namedByJoin;
+    this.#countWorker(connection, 1);
+  }
+
+  #countWorker({ worker, namedByJoin }: ConnectionState, change: number): void {
+    if (worker !== '') add(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
+  }
+}
+
+function add(counts: Record<string, number>, key: string, count: number): void {
+  const sum = (ownValue(counts, key) ?? 0) + count;
+  if (sum === 0) delete counts[key];
+  else setOwn(counts, key, sum);
+}

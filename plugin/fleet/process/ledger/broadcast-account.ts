@@ -1,0 +1,150 @@
+/** The final account of one broadcast: every expected receiver stands in one column, and every copy too. */
+import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link.ts';
+import type { Absence, Members } from './members.ts';
+
+/** What has come of one broadcast. */
+export interface BroadcastRow {
+  worker: string;
+  firstAtUs: number;
+  /** Indexed by slot. */
+  sinceFirstUs: Uint32Array;
+  /** Copies of all kinds. */
+  copies: number;
+  duplicates: number;
+  reordered: number;
+  wrongSize: number;
+  wrongContent: number;
+  /** Of the payload of the first whole copy. */
+  checksum: number;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+const NOTHING = new Uint32Array(0);
+
+/**
+ * @param row undefined if nothing came
+ * @param highestSeq slot → highest sequence number received
+ */
+export function accountOf(
+  order: FreezeOrder,
+  row: BroadcastRow | undefined,
+  members: Members,
+  highestSeq: Uint32Array,
+): Omit<FrozenBroadcast, 'process'> {
+  const strays = straysOf(order, row, members);
+  const audience = audienceOf(order, row, members, highestSeq);
+  const { receipts, notMember, early, earlyByUs } = strays;
+  return {
+    seq: order.seq,
+    ...audience,
+    unexpected: receipts - audience.received - notMember,
+    notMember,
+    duplicates: row?.duplicates ?? 0,
+    reordered: row?.reordered ?? 0,
+    wrongSize: row?.wrongSize ?? 0,
+    wrongContent: row?.wrongContent ?? 0,
+    early,
+    earlyByUs,
+  };
+}
+
+/** Of all receipts: those of no member, and those before the send. */
+function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined, members: Members) {
+  const joined = members.of(room);
+  const aheadUs = sentAtUs - (row?.firstAtUs ?? NEVER);
+  const strays = { receipts: 0, notMember: 0, early: 0, earlyByUs: 0 };
+  const sinceFirstUs = row?.sinceFirstUs ?? NOTHING;
+  for (let slot = 0; slot < sinceFirstUs.length; slot++) {
+    const stored = sinceFirstUs[slot] as number;
+    if (stored === 0) continue;
+    strays.receipts++;
+    if (!joined?.has(slot) && !members.isJoining(slot)) strays.notMember++;
+    const byUs = aheadUs - stored + 1;
+    if (byUs <= 0) continue;
+    strays.early++;
+    strays.earlyByUs = Math.max(strays.earlyByUs, byUs);
+  }
+  return strays;
+}
+
+/** Of those that were members at the send: who got it and when, and who lost it how. */
+function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: Members, highestSeq: Uint32Array) {
+  const isTimed = order.latencyFromAtUs !== null;
+  const sinceFirstUs = row?.sinceFirstUs ?? NOTHING;
+  const local = createHistogram();
+  const cross = createHistogram();
+  const counts = {
+    expected: 0,
+    received: 0,
+    lostConnected: 0,
+    lostDisconnected: 0,
+    missed: 0,
+    resent: 0,
+    receivers: 0,
+  };
+  // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
+  const fromUs = order.latencyFromAtUs ?? Math.min(order.sentAtUs, order.intendedAtUs);
+  const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
+  let firstUs = NEVER;
+  let lastUs = 0;
+  let isUnplaced = false;
+  for (const [slot, joinedAtUs] of members.of(order.room) ?? []) {
+    const leftAtUs = members.leftAtUs(slot) ?? NEVER;
+    if (joinedAtUs >= order.sentAtUs || leftAtUs < order.sentAtUs) continue;
+    counts.expected++;
+    const stored = sinceFirstUs[slot] ?? 0;
+    const absences = members.absences(slot);
+    if (absences !== undefined) {
+      const receivedAtUs = stored === 0 ? undefined : (row?.firstAtUs ?? 0) + stored - 1;
+      if (keptAway(absences, order.sentAtUs, receivedAtUs)) {
+        counts.missed++;
+        if (stored > 0) counts.resent++;
+        else {
+          counts.lostDisconnected++;
+          continue;
+        }
+      }
+    }
+    if (stored === 0) {
+      // A later broadcast that arrived shows that this one was lost before the connection ended.
+      if (leftAtUs === NEVER || (highestSeq[slot] ?? 0) > order.seq) counts.lostConnected++;
+      else counts.lostDisconnected++;
+      continue;
+    }
+    counts.received++;
+    counts.receivers = (counts.receivers + mixed(slot)) >>> 0;
+    if (!isTimed) continue;
+    const us = Math.max(0, firstLatencyUs + stored - 1);
+    if (us < firstUs) firstUs = us;
+    if (us > lastUs) lastUs = us;
+    const worker = members.worker(slot);
+    const isLocal = worker === row?.worker;
+    if (!isLocal && (worker === '' || row?.worker === '')) isUnplaced = true;
+    recordUs(isLocal ? local : cross, us);
+  }
+  return {
+    ...counts,
+    latencyUs: { local: encodeHistogram(local), cross: encodeHistogram(cross) },
+    firstUs: firstUs === NEVER ? 0 : firstUs,
+    lastUs,
+    ...(isTimed ? {} : { untimed: true as const }),
+    ...(isUnplaced && { unplaced: true as const }),
+  };
+}
+
+/**
+ * Whether an absence kept the copy away: it came with the return, or was sent while the connection was away and never came.
+ * @param receivedAtUs undefined if it never came
+ */
+function keptAway(absences: readonly Absence[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
+  const atUs = receivedAtUs ?? sentAtUs;
+  return absences.some(({ fromUs, untilUs }) => fromUs <= atUs && atUs <= untilUs);
+}
+
+/** Sums of these differ for different sets of slots (the finalizer of MurmurHash3). */
+function mixed(slot: number): number {
+  const first = Math.imul((slot + 1) ^ ((slot + 1) >>> 16), 0x85ebca6b);
+  const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);
+  return second ^ (second >>> 16);
+}

@@ -1,0 +1,173 @@
+/**
+ * The ledger: for every broadcast, which connections were expected to receive it, which did, and after what time.
+ *
+ * A broadcast's row holds one number per connection: the time since the row's first receipt plus one microsecond, with
+ * zero meaning "no receipt". The array is both bitmap and stopwatch, a receipt costs one store, and percentiles of a row
+ * are exact. The send time comes with the `freeze` command, converted to our own clock, which can differ from the
+ * sender's.
+ */
+import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link.ts';
+import type { BroadcastCopy } from '../../client.ts';
+import type { BroadcastPlan } from '../../messages.ts';
+import { grown } from '../grown.ts';
+import { accountOf, type BroadcastRow } from './broadcast-account.ts';
+import { Members } from './members.ts';
+
+/** A row is memory: without a plan, numbers up to here may have one. */
+const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
+/** Of a broadcast, one copy in so many is compared with the process's first one, by checksum. */
+export const CONTENT_CHECK_EVERY = 64;
+const NO_CHECKSUM = -1;
+
+export class Ledger {
+  readonly members = new Members();
+  /** Copies of all broadcasts, of every kind. */
+  received = 0;
+  /** First copies of a broadcast at a connection. */
+  reached = 0;
+  #duplicates = 0;
+  #late = 0;
+  #neverOrdered = 0;
+  #unreadable = 0;
+  readonly #plan: BroadcastPlan;
+  readonly #rows = new Map<number, BroadcastRow>();
+  readonly #frozen = new Set<number>();
+  /** Slot → highest sequence number received. */
+  #highestSeq: Uint32Array = new Uint32Array(64);
+  // Each broadcast reaches many connections in a row, so the last row is nearly always the next one as well.
+  #lastSeq = -1;
+  #lastRow: BroadcastRow | undefined;
+
+  /** @param plan the run's broadcasts: what has another number or size is none of them */
+  constructor(plan: BroadcastPlan = UNPLANNED) {
+    this.#plan = plan;
+  }
+
+  /** Without broadcasts, nobody asks for connections that have left. */
+  get remembers(): boolean {
+    return this.#plan.count > 0;
+  }
+
+  /** @returns first copies of a broadcast whose row is open */
+  reachedBy(seq: number): number {
+    const row = this.#rows.get(seq);
+    return row ? row.copies - row.duplicates - row.wrongSize - row.wrongContent : 0;
+  }
+
+  totals(): ReceiptTotals {
+    let open = 0;
+    for (const { copies } of this.#rows.values()) open += copies;
+    return {
+      received: this.received,
+      duplicates: this.#duplicates,
+      late: this.#late,
+      unreadable: this.#unreadable,
+      neverOrdered: this.#neverOrdered,
+      open,
+    };
+  }
+
+  /** A copy of a broadcast whose payload cannot be read. */
+  receiveUnreadable(): void {
+    this.#unreadable++;
+  }
+
+  /** A copy of a broadcast that has been finalized. */
+  receiveLate(): void {
+    this.received++;
+    this.#late++;
+  }
+
+  /** A copy of a broadcast, which counts in one column. @param copy its payload, where that is to be checked */
+  receive(slot: number, seq: number, worker: string, receivedAtUs: number, copy?: BroadcastCopy): void {
+    this.received++;
+    let row = this.#lastRow;
+    if (seq !== this.#lastSeq || row === undefined) {
+      if (this.#frozen.has(seq)) {
+        this.#late++;
+        return;
+      }
+      if (!(Number.isInteger(seq) && seq >= 1 && seq <= this.#plan.count)) {
+        this.#neverOrdered++;
+        return;
+      }
+      row = this.#rowOf(seq, worker, receivedAtUs);
+    }
+    row.copies++;
+    if (copy !== undefined && !this.#isWhole(copy, row)) return;
+    if (slot >= row.sinceFirstUs.length) row.sinceFirstUs = grown(row.sinceFirstUs, slot + 1);
+    if (row.sinceFirstUs[slot] !== 0) {
+      row.duplicates++;
+      this.#duplicates++;
+      return;
+    }
+    this.reached++;
+    if (slot >= this.#highestSeq.length) this.#highestSeq = grown(this.#highestSeq, slot + 1);
+    if (seq < (this.#highestSeq[slot] as number)) row.reordered++;
+    else this.#highestSeq[slot] = seq;
+    row.sinceFirstUs[slot] = Math.max(0, receivedAtUs - row.firstAtUs) + 1;
+  }
+
+  #isWhole(copy: BroadcastCopy, row: BroadcastRow): boolean {
+    const { bytes, contentVaries } = this.#plan;
+    if (bytes !== undefined && !copy.hasSize(bytes)) {
+      row.wrongSize++;
+      return false;
+    }
+    if (contentVaries) return true;
+    if (row.checksum === NO_CHECKSUM) row.checksum = copy.checksum();
+    else if (row.copies % CONTENT_CHECK_EVERY === 0 && copy.checksum() !== row.checksum) {
+      row.wrongContent++;
+      return false;
+    }
+    return true;
+  }
+
+  /** Finalizes a broadcast's row: from here on its receipts count as late. */
+  freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
+    this.#frozen.add(order.seq);
+    return this.finalize(order);
+  }
+
+  /** Like `freeze`, and forgets the number: its owner reports later receipts by `receiveLate`. */
+  finalize(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
+    return accountOf(order, this.#take(order.seq), this.members, this.#highestSeq);
+  }
+
+  /** The broadcast is none of the run's: its copies so far count as never ordered. */
+  discard(seq: number): void {
+    this.#neverOrdered += this.#take(seq)?.copies ?? 0;
+  }
+
+  #take(seq: number): BroadcastRow | undefined {
+    const row = this.#rows.get(seq);
+    this.#rows.delete(seq);
+    if (this.#lastSeq === seq) {
+      this.#lastSeq = -1;
+      this.#lastRow = undefined;
+    }
+    return row;
+  }
+
+  #rowOf(seq: number, worker: string, firstAtUs: number): BroadcastRow {
+    let row = this.#rows.get(seq);
+    if (!row) {
+      const sinceFirstUs = new Uint32Array(Math.max(this.members.slots, 64));
+      row = {
+        worker,
+        firstAtUs,
+        sinceFirstUs,
+        copies: 0,
+        duplicates: 0,
+        reordered: 0,
+        wrongSize: 0,
+        wrongContent: 0,
+        checksum: NO_CHECKSUM,
+      };
+      this.#rows.set(seq, row);
+    }
+    this.#lastSeq = seq;
+    this.#lastRow = row;
+    return row;
+  }
+}

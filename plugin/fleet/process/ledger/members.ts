@@ -1,0 +1,98 @@
+/** Which connections are members of which room, from when to when. */
+import { grown } from '../grown.ts';
+
+export interface Absence {
+  fromUs: number;
+  untilUs: number;
+}
+
+export class Members {
+  /** Room → slot → when the join's acknowledgement arrived. */
+  readonly #joinedAtUs = new Map<string, Map<number, number>>();
+  readonly #leftAtUs = new Map<number, number>();
+  /** Slot → when the connection was away, and the server kept its session. */
+  readonly #absences = new Map<number, Absence[]>();
+  readonly #workers = new Map<number, string>();
+  /** Slot → joins that the server has not answered. */
+  #joining: Uint8Array = new Uint8Array(64);
+  #slots = 0;
+
+  /** Connections that a broadcast's row has room for. */
+  get slots(): number {
+    return this.#slots;
+  }
+
+  /** @returns of each member that the room ever had, when it joined */
+  of(room: string): ReadonlyMap<number, number> | undefined {
+    return this.#joinedAtUs.get(room);
+  }
+
+  /** @returns undefined while it is connected */
+  leftAtUs(slot: number): number | undefined {
+    return this.#leftAtUs.get(slot);
+  }
+
+  absences(slot: number): readonly Absence[] | undefined {
+    return this.#absences.get(slot);
+  }
+
+  /** @returns `''` if the server has not named it */
+  worker(slot: number): string | undefined {
+    return this.#workers.get(slot);
+  }
+
+  isJoining(slot: number): boolean {
+    return (this.#joining[slot] ?? 0) > 0;
+  }
+
+  /** A join is under way; the server's answer to it is reported by `answered`. */
+  joining(slot: number): void {
+    if (slot >= this.#joining.length) this.#joining = grown(this.#joining, slot + 1);
+    (this.#joining[slot] as number)++;
+  }
+
+  answered(slot: number): void {
+    (this.#joining[slot] as number)--;
+  }
+
+  /** The connection is a member of the room from now on. @param worker `''` if the server has not named it */
+  joined(slot: number, room: string, worker: string, atUs: number): void {
+    let members = this.#joinedAtUs.get(room);
+    if (!members) {
+      members = new Map();
+      this.#joinedAtUs.set(room, members);
+    }
+    if (!members.has(slot)) members.set(slot, atUs);
+    this.#workers.set(slot, worker);
+    this.#slots = Math.max(this.#slots, slot + 1);
+  }
+
+  /** The connection has ended; it stays in the rows of the broadcasts sent before. */
+  left(slot: number, atUs: number): void {
+    // An attempt to come back that fails ends nothing.
+    if (this.#workers.has(slot) && !this.#leftAtUs.has(slot)) this.#leftAtUs.set(slot, atUs);
+  }
+
+  /**
+   * The server has restored the session of a connection that had ended: it was a member all the time, and has got what was
+   * sent again.
+   * @returns whether it is a member
+   */
+  recovered(slot: number, atUs: number): boolean {
+    const fromUs = this.#leftAtUs.get(slot);
+    if (fromUs === undefined) return this.#workers.has(slot);
+    this.#leftAtUs.delete(slot);
+    const before = this.#absences.get(slot) ?? [];
+    this.#absences.set(slot, [...before, { fromUs, untilUs: atUs }]);
+    return true;
+  }
+
+  /** As if the connection had never been: its slot is free for another one. */
+  forget(slot: number): void {
+    for (const members of this.#joinedAtUs.values()) members.delete(slot);
+    this.#workers.delete(slot);
+    this.#leftAtUs.delete(slot);
+    this.#absences.delete(slot);
+    if (slot < this.#joining.length) this.#joining[slot] = 0;
+  }
+}

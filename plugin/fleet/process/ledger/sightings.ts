@@ -1,0 +1,143 @@
+/**
+ * The broadcasts of an own event that this process has seen: gives each id the number under which the ledger counts its
+ * copies. Which of them the run counts, it decides later, when it knows what all processes have seen; what it has
+ * decided on takes no more room than its id.
+ */
+import type { Sightings as Report, Sighting } from '../../../../protocol/link.ts';
+import type { OwnEventCopy } from '../../client.ts';
+import { FirstReceipts } from './first-receipts.ts';
+import type { Ledger } from './ledger.ts';
+
+/** In place of a number: the copy is late. */
+export const FINALIZED = -1;
+/** No row: its copies are none of the run's broadcasts. */
+const NOT_COUNTED = 0;
+/** Ids that are remembered while nobody counts: their last copies may arrive when somebody does. */
+const KEPT_BEFORE = 1000;
+/** More than that are not remembered; the copies of each further one count as its first. */
+const MAX_IDS = 100_000;
+/** Of all open rows; one has a number for each connection. */
+const ROW_BYTES = 64 * 1024 ** 2;
+const BYTES_PER_SLOT = 4;
+const MIN_SLOTS = 1000;
+const MAX_SENT_AT_LENGTH = 100;
+
+type Rows = Pick<Ledger, 'members' | 'reachedBy'>;
+
+interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes' | 'copies'> {
+  number: number;
+}
+
+export class Sightings {
+  readonly #seen = new Map<string, Seen>();
+  /** Where copies of ids count that the run has decided on; the oldest comes first. */
+  readonly #decided = new Map<string, typeof FINALIZED | typeof NOT_COUNTED>();
+  readonly #ledger: Rows;
+  readonly #maxRowBytes: number;
+  readonly #firstReceipts = new FirstReceipts(MAX_IDS);
+  #watching = false;
+  #rows = 0;
+  #unmatched = 0;
+  #example: string | undefined;
+  /** Of the previous copy: each broadcast reaches many connections in a row. */
+  #last: Pick<Seen, 'id' | 'number' | 'copies'> | undefined;
+
+  constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {
+    this.#ledger = ledger;
+    this.#maxRowBytes = maxRowBytes;
+  }
+
+  /** Counts the ids that appear from now on, or no more new ones. */
+  watch(watching: boolean): void {
+    this.#watching = watching;
+  }
+
+  report(): Report {
+    const ids = [...this.#seen.values()].map(({ number, ...sighting }) => ({
+      ...sighting,
+      reached: this.#ledger.reachedBy(number),
+      counted: number !== NOT_COUNTED,
+    }));
+    return { ids, filled: this.#filled(), unmatched: this.#unmatched, example: this.#example };
+  }
+
+  /** @returns the ledger's number of the broadcast; 0 if it is not counted, `FINALIZED` if that is over */
+  numberOf(id: string, receivedAtUs: number, copy: OwnEventCopy): number {
+    let seen = this.#last;
+    if (seen?.id !== id) {
+      const decided = this.#decided.get(id);
+      seen = decided === undefined ? this.#seenAt(id, receivedAtUs, copy) : { id, number: decided, copies: 0 };
+      this.#last = seen;
+    }
+    seen.copies++;
+    return seen.number;
+  }
+
+  /** A copy whose id cannot be found. @param example what arrived */
+  unmatched(example: string | undefined): void {
+    this.#unmatched++;
+    this.#example ??= example;
+  }
+
+  /**
+   * The broadcast's row is being finalized.
+   * @param sentAtUs places one that no connection of this process has received among the others
+   * @returns its number in the ledger
+   */
+  finalize(id: string, sentAtUs: number): number {
+    const number = this.#take(id, FINALIZED);
+    // It may have come here since the run asked for the ids: then it was too late.
+    return number === NOT_COUNTED ? this.#firstReceipts.before(sentAtUs) + 0.5 : number;
+  }
+
+  /** The broadcast is none of the run's. @returns its number in the ledger, 0 if it has none */
+  discard(id: string): number {
+    return this.#take(id, NOT_COUNTED);
+  }
+
+  #take(id: string, becomes: typeof FINALIZED | typeof NOT_COUNTED): number {
+    const number = this.#seen.get(id)?.number ?? NOT_COUNTED;
+    if (number !== NOT_COUNTED) this.#rows--;
+    this.#seen.delete(id);
+    this.#decided.set(id, becomes);
+    if (this.#decided.size > MAX_IDS) this.#decided.delete(this.#decided.keys().next().value as string);
+    if (this.#last?.id === id) this.#last = undefined;
+    return number;
+  }
+
+  #seenAt(id: string, receivedAtUs: number, copy: OwnEventCopy): Seen {
+    const known = this.#seen.get(id);
+    if (known) return known;
+    const number = this.#nextNumber(receivedAtUs);
+    const seen = { id, firstAtUs: receivedAtUs, sentAt: sentAtOf(copy), bytes: copy.bytes(), copies: 0, number };
+    this.#remember(seen);
+    return seen;
+  }
+
+  #nextNumber(receivedAtUs: number): number {
+    if (!this.#watching || this.#filled() >= 1) return NOT_COUNTED;
+    this.#rows++;
+    return this.#firstReceipts.add(receivedAtUs);
+  }
+
+  #filled(): number {
+    const rowBytes = Math.max(this.#ledger.members.slots, MIN_SLOTS) * BYTES_PER_SLOT;
+    return Math.min(1, Math.max((this.#rows * rowBytes) / this.#maxRowBytes, this.#seen.size / MAX_IDS));
+  }
+
+  #remember(seen: Seen): void {
+    if (this.#seen.size >= MAX_IDS) return;
+    this.#seen.set(seen.id, seen);
+    if (this.#watching || this.#seen.size <= KEPT_BEFORE) return;
+    for (const [id, { number }] of this.#seen) {
+      if (number === NOT_COUNTED) this.#seen.delete(id);
+      break;
+    }
+  }
+}
+
+function sentAtOf(copy: OwnEventCopy): string | number | undefined {
+  const value = copy.sentAt();
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && value.length <= MAX_SENT_AT_LENGTH ? value : undefined;
+}

@@ -1,0 +1,217 @@
+/**
+ * The messages that the connections of a fleet process send again and again, and their acknowledgements. The process does this
+ * alone: a message costs no virtual user anything, and nothing about a single one leaves the process.
+ */
+import { monotonicUs } from '../../../../protocol/clock/clock.ts';
+import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../repeated-message.ts';
+import { MessageWindow } from './message-window.ts';
+import { SendWheel } from './send-wheel.ts';
+import { append, type Sender, type SendingConnection, take, unansweredOf } from './sender.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Everything that sends the same message. */
+interface Series {
+  wheel: SendWheel<Sender>;
+  senders: Set<Sender>;
+}
+
+export class RepeatedMessages {
+  readonly #share: { index: number; of: number };
+  readonly #clock: () => number;
+  readonly #definitions = new Map<number, RepeatedMessage>();
+  readonly #series = new Map<RepeatedMessage, Series>();
+  readonly #measured = new MessageWindow();
+  readonly #outside = new MessageWindow();
+  readonly #notSent: MessageTotals['notSent'] = { missed: 0, disconnected: 0 };
+  #current = this.#outside;
+  #timer: NodeJS.Timeout | undefined;
+  #wakesAtUs = NEVER;
+  #stopped = false;
+  #nextAckId = FIRST_REPEATED_ACK_ID;
+  #connections = 0;
+  /** What was due until then has been sent, or counted as not sent. */
+  #upToUs = 0;
+  #dueOfEnded = 0;
+  #sent = 0;
+  #unasked = 0;
+  #acknowledged = 0;
+  #lost = 0;
+  /** Those with something unanswered outlive their schedule, until their connection ends. */
+  readonly #awaiting = new Set<Sender>();
+
+  /** @param share index of this process among all fleet processes of the run, for the spread over the period */
+  constructor(share: { index: number; of: number }, clock = monotonicUs) {
+    this.#share = share;
+    this.#clock = clock;
+  }
+
+  /** @param key what `start` calls it */
+  define(key: number, message: RepeatedMessage): void {
+    this.#definitions.set(key, message);
+  }
+
+  /** Does nothing if the connection sends this message already. */
+  start(connection: SendingConnection, key: number): void {
+    const repeated = this.#definitions.get(key);
+    if (!repeated || this.#stopped || connection.senders.some((one) => one.message === repeated)) return;
+    const { wheel, senders } = this.#seriesOf(repeated);
+    const sinceUs = this.#sendDue();
+    const index = this.#connections++ * this.#share.of + this.#share.index;
+    const turn = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs };
+    const sender: Sender = { ...turn, first: undefined, last: undefined };
+    connection.senders = [...connection.senders, sender];
+    senders.add(sender);
+    wheel.add(sender);
+    this.#schedule();
+  }
+
+  /** @returns false if nothing that the connection sent awaits it */
+  acknowledged({ senders }: SendingConnection, ackId: number): boolean {
+    for (const sender of senders) {
+      const answered = take(sender, ackId);
+      if (!answered) continue;
+      if (sender.first === undefined) this.#awaiting.delete(sender);
+      this.#acknowledged++;
+      answered.window.acknowledge(this.#clock() - answered.dueAtUs);
+      return true;
+    }
+    return false;
+  }
+
+  /** The connection has ended, and can come back: its schedule goes on. */
+  disconnected({ senders }: SendingConnection): void {
+    for (const sender of senders) {
+      this.#lost += unansweredOf(sender);
+      sender.first = undefined;
+      sender.last = undefined;
+      this.#awaiting.delete(sender);
+    }
+  }
+
+  /** The virtual user leaves the connection. What is under way can still be acknowledged. */
+  end({ senders }: SendingConnection): void {
+    if (senders.length === 0) return;
+    this.#sendDue();
+    for (const sender of senders) this.#remove(sender);
+  }
+
+  /** @returns how many there were until then */
+  enter(stage: MessageStage): MessageCounts {
+    this.#sendDue();
+    this.#current = stage === 'measure' ? this.#measured : this.#outside;
+    if (stage === 'stop') this.#stop();
+    return { sent: this.#sent, unanswered: this.#unanswered() };
+  }
+
+  snapshot(): MessageTotals {
+    this.#sendDue();
+    return {
+      connections: this.#connections,
+      due: this.#due(),
+      sent: this.#sent,
+      notSent: { ...this.#notSent },
+      unasked: this.#unasked,
+      acknowledged: this.#acknowledged,
+      unanswered: this.#unanswered(),
+      lost: this.#lost,
+      measured: this.#measured.snapshot(),
+      outside: this.#outside.snapshot(),
+    };
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#stopped = true;
+  }
+
+  #seriesOf(message: RepeatedMessage): Series {
+    let series = this.#series.get(message);
+    if (!series) {
+      series = { wheel: new SendWheel(message.periodUs, this.#clock()), senders: new Set() };
+      this.#series.set(message, series);
+    }
+    return series;
+  }
+
+  #stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    for (const { senders } of this.#series.values()) for (const sender of senders) this.#remove(sender);
+  }
+
+  #remove(sender: Sender): void {
+    const series = this.#series.get(sender.message);
+    if (!series?.senders.delete(sender)) return;
+    series.wheel.remove(sender);
+    this.#dueOfEnded += this.#dueOf(sender, series);
+  }
+
+  /** Sends what is due by now, so that whatever changes next leaves nothing out. @returns now */
+  #sendDue(): number {
+    const nowUs = this.#clock();
+    if (this.#stopped) return nowUs;
+    for (const { wheel } of this.#series.values()) {
+      wheel.advance(nowUs, (sender, dueAtUs) => this.#send(sender, dueAtUs, nowUs));
+    }
+    this.#upToUs = nowUs;
+    return nowUs;
+  }
+
+  #send(sender: Sender, dueAtUs: number, nowUs: number): void {
+    const { message, connection } = sender;
+    for (let index = 0; index < message.count; index++) {
+      if (nowUs - dueAtUs >= message.periodUs) this.#notSent.missed++;
+      else if (!this.#sendOne(sender, message, connection, dueAtUs)) this.#notSent.disconnected++;
+    }
+  }
+
+  #sendOne(sender: Sender, message: RepeatedMessage, { client, open }: SendingConnection, dueAtUs: number): boolean {
+    const sentAtUs = this.#clock();
+    const ackId = message.acknowledge ? this.#nextAckId++ : undefined;
+    if (!open || client?.repeat(message, ackId) !== true) return false;
+    this.#sent++;
+    this.#current.send(sentAtUs - dueAtUs);
+    if (ackId === undefined) this.#unasked++;
+    else {
+      append(sender, { ackId, dueAtUs, window: this.#current, next: undefined });
+      this.#awaiting.add(sender);
+    }
+    return true;
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    const nextUs = Math.min(...[...this.#series.values()].map(({ wheel }) => wheel.nextDueAtUs() ?? NEVER));
+    if (nextUs >= this.#wakesAtUs) return;
+    clearTimeout(this.#timer);
+    this.#wakesAtUs = nextUs;
+    // While the last ones were sent, it may have become due.
+    this.#timer = setTimeout(() => this.#tick(), Math.max(1, Math.ceil((nextUs - this.#clock()) / 1000)));
+  }
+
+  #tick(): void {
+    this.#wakesAtUs = NEVER;
+    this.#sendDue();
+    this.#schedule();
+  }
+
+  #due(): number {
+    let due = this.#dueOfEnded;
+    for (const series of this.#series.values()) {
+      for (const sender of series.senders) due += this.#dueOf(sender, series);
+    }
+    return due;
+  }
+
+  #dueOf(sender: Sender, { wheel }: Series): number {
+    return sender.message.count * wheel.dueBetween(sender, sender.sinceUs, this.#upToUs);
+  }
+
+  #unanswered(): number {
+    let count = 0;
+    for (const sender of this.#awaiting) count += unansweredOf(sender);
+    return count;
+  }
+}

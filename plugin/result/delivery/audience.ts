@@ -1,0 +1,53 @@
+/**
+ * Whether the broadcasts of an own event were for all connections, as the ledger takes for granted: the ids may be one of
+ * each copy, and the server may send to rooms or namespaces. What was received shows both.
+ */
+import type { Batch } from '../../../protocol/result/delivery.ts';
+import type { Measurements } from '../../run/measurements.ts';
+import { sum } from '../sums.ts';
+
+/** With fewer, each can be one that the others lost. */
+const MIN_BROADCASTS = 3;
+const MIN_MEMBERS = 3;
+const NEARLY_ALL = 0.9;
+/** Of the members. Single connections that receive nothing are rather broken than not meant. */
+const MIN_LEFT_OUT = 0.1;
+/** Of the broadcasts that left some out: so many left out the same as another one. */
+const MIN_ALIKE = 0.5;
+
+/** @returns how many of the server's ids came to one connection only; undefined where most came to several */
+export function idsOfOneReceiver(
+  { ownEvent }: Pick<Measurements, 'ownEvent'>,
+  batches: Batch[],
+): { single: number; of: number } | undefined {
+  // An id of the run is that of a broadcast, whoever gets it.
+  if (!ownEvent || ownEvent.givesIds) return undefined;
+  const several = batches.filter(({ expected }) => expected >= MIN_MEMBERS);
+  const ones = several.filter(
+    ({ broadcasts, received, unexpected, duplicates }) => received + unexpected + duplicates === broadcasts,
+  );
+  const [single, of] = [ones, several].map((rows) => sum(rows.map(({ broadcasts }) => broadcasts))) as [number, number];
+  return single >= Math.max(MIN_BROADCASTS, NEARLY_ALL * of) ? { single, of } : undefined;
+}
+
+/**
+ * Copies that get lost one by one never leave out the same connections twice.
+ * @returns the largest set of broadcasts that the same connections received, and how many left some out; undefined where
+ *   they differ
+ */
+export function sameAudience(
+  { ownEvent, frozen }: Pick<Measurements, 'ownEvent' | 'frozen'>,
+  batches: Batch[],
+): { broadcasts: Batch[]; partial: number } | undefined {
+  if (!ownEvent) return undefined;
+  const partial = batches.filter(
+    ({ expected, received, lostConnected }) => received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected),
+  );
+  if (partial.length < MIN_BROADCASTS) return undefined;
+  const rows = Map.groupBy(frozen, ({ seq }) => seq);
+  const audienceOf = ({ seq }: Batch) => (rows.get(seq) ?? []).map(({ receivers }) => receivers).join();
+  const groups = [...Map.groupBy(partial, audienceOf).values()].filter(({ length }) => length > 1);
+  const alike = groups.reduce((sum, { length }) => sum + length, 0);
+  const [largest] = groups.toSorted((a, b) => b.length - a.length);
+  return largest && alike >= MIN_ALIKE * partial.length ? { broadcasts: largest, partial: partial.length } : undefined;
+}

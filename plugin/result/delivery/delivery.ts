@@ -1,0 +1,123 @@
+/** Who got each broadcast. */
+
+import { EVENTS } from '../../../protocol/events.ts';
+import type { Histogram } from '../../../protocol/histogram.ts';
+import { AUDIENCE, type ReceiptTotals } from '../../../protocol/link.ts';
+import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
+import type { Measurements } from '../../run/measurements.ts';
+import { otherReceivers } from '../../run/receivers/other-receivers.ts';
+import type { Settings } from '../../script/settings.ts';
+import { merged, sum } from '../sums.ts';
+import { idsOfOneReceiver } from './audience.ts';
+
+type Receipts = Record<ReceiptCount, number>;
+
+function totals(rows: Receipts[]): Receipts {
+  return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
+}
+
+export function deliveryFigures(
+  measurements: Measurements,
+  batches: Batch[],
+  config: Settings,
+): NonNullable<Result['delivery']> {
+  const receipts = totals(batches);
+  const { ownEvent, frozen } = measurements;
+  const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
+  const counted = (key: keyof ReceiptTotals) => sum(measurements.snapshots.map((snapshot) => snapshot.receipts[key]));
+  return {
+    ...sourceOf(measurements, config),
+    broadcasts: sum(batches.map((batch) => batch.broadcasts)),
+    ...receipts,
+    late: counted('late'),
+    unreadable: counted('unreadable'),
+    // Once the run has finalized its own broadcasts, any other row was never ordered.
+    neverOrdered: ownEvent ? 0 : counted('neverOrdered') + (frozen.length > 0 ? counted('open') : 0),
+    outside: ownEvent ? counted('neverOrdered') + counted('open') : 0,
+    frames: counted('received') + counted('unreadable'),
+    coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
+    coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
+    rooms: roomsOf(measurements, config.rooms),
+    batches,
+  };
+}
+
+function sourceOf(
+  { ownEvent }: Measurements,
+  { broadcasts }: Settings,
+): Pick<NonNullable<Result['delivery']>, 'source' | 'event' | 'publisher' | 'payloadBytes' | 'binary'> {
+  if (!ownEvent) {
+    const { bytes: payloadBytes, binary } = broadcasts;
+    return { source: 'contract', event: EVENTS.broadcast, publisher: 'worker', payloadBytes, binary };
+  }
+  const { event, publisher, bytes } = ownEvent;
+  return {
+    source: 'own event',
+    event,
+    publisher: publisher === 'run' ? 'run' : null,
+    payloadBytes: bytes,
+    binary: false,
+  };
+}
+
+export function batchRows(measurements: Measurements): Batch[] {
+  const { sent, frozen } = measurements;
+  const rowsOf = Map.groupBy(frozen, ({ seq }) => seq);
+  return sent
+    .toSorted((a, b) => a.seq - b.seq)
+    .map(({ seq, room, expected, intendedAtUs, sentAtUs, broadcasts = 1 }) => {
+      const rows = rowsOf.get(seq) ?? [];
+      const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+      const reached = rows.filter(({ received, untimed }) => received > 0 && !untimed);
+      return {
+        seq,
+        broadcasts,
+        room: room === AUDIENCE ? null : room,
+        serverMembers: otherReceivers({ expected, room, sentAtUs }, measurements),
+        ...totals(rows),
+        t: timeOf(intendedAtUs, measurements),
+        sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
+        firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
+        p50Ms: percentileMs(all, 50, reached),
+        p99Ms: percentileMs(all, 99, reached),
+        earlyByMs: rows.some(({ early }) => early > 0)
+          ? Math.max(...rows.map(({ earlyByUs }) => earlyByUs)) / 1000
+          : null,
+        lastMs: reached.length > 0 ? lastOf(reached) / 1000 : null,
+      };
+    });
+}
+
+/**
+ * A histogram rounds up within its accuracy, and no percentile is above the last receipt.
+ * @returns null with fewer receivers than it takes for one of them to be beyond the percentile: it would be the last by another name
+ */
+function percentileMs(all: Histogram, percentile: number, reached: { lastUs: number }[]): number | null {
+  if (reached.length === 0 || all.totalCount * (100 - percentile) < 100) return null;
+  return Math.min(all.getValueAtPercentile(percentile), lastOf(reached)) / 1000;
+}
+
+function lastOf(reached: { lastUs: number }[]): number {
+  return Math.max(...reached.map(({ lastUs }) => lastUs));
+}
+
+/** On the time axis of the samples. */
+function timeOf(atUs: number, { samplesBeganAtUs }: Measurements): number | null {
+  return samplesBeganAtUs === undefined ? null : Math.round((atUs - samplesBeganAtUs) / 1000) / 1000;
+}
+
+/** Of what all connections of the scenario would have received: one that is gone is no member, and is missing here. */
+function ofTarget({ expectedAtOnce, sent }: Measurements, received: number, rooms: RoomPlan): number | null {
+  if (!expectedAtOnce) return null;
+  const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
+  const all = sum(sent.map(({ room, broadcasts = 1 }) => (members.get(room) ?? expectedAtOnce) * broadcasts));
+  return all > 0 ? received / all : null;
+}
+
+function roomsOf({ ownEvent, sent }: Measurements, plan: RoomPlan): NonNullable<Result['delivery']>['rooms'] {
+  if (ownEvent || plan.count === 1) return null;
+  const { name: _, ...rooms } = plan;
+  return { ...rooms, reached: new Set(sent.map(({ room }) => room)).size };
+}

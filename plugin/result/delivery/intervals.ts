@@ -1,0 +1,76 @@
+/** How far the latencies of other broadcasts, sent in the same way, can be from these. */
+import { recordedUs } from '../../../protocol/histogram.ts';
+import type { FrozenBroadcast } from '../../../protocol/link.ts';
+import type { Interval } from '../../../protocol/result/parts.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { median } from '../../../report/statistics/statistics.ts';
+import { merged } from '../sums.ts';
+
+type Figures = Pick<Result['latency'], 'intervals' | 'slowFirst'>;
+
+/** A broadcast that reached somebody: its rows of all fleet processes. */
+interface Reached {
+  seq: number;
+  rows: FrozenBroadcast[];
+  lastUs: number;
+}
+
+/** With fewer broadcasts, none can be called usual. */
+const MIN_OTHERS = 5;
+
+/** @returns broadcasts with at least one receipt and a known time, in the order they were sent */
+export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
+  const rows = frozen.filter(({ received, untimed }) => received > 0 && !untimed);
+  return [...Map.groupBy(rows, ({ seq }) => seq)]
+    .map(([seq, rows]) => ({ seq, rows, lastUs: Math.max(...rows.map(({ lastUs }) => lastUs)) }))
+    .sort((a, b) => a.seq - b.seq);
+}
+
+/** @param clockErrorUs by which all latencies may be wrong together, on top of how much they differ */
+export function intervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figures {
+  if (broadcasts.length === 0) return { intervals: null, slowFirst: null };
+  return {
+    intervals: {
+      oneWayMs: intervalsOf(
+        broadcasts.map(({ rows }) => copiesOf(rows)),
+        clockErrorUs,
+      ),
+      completionMs: intervalsOf(
+        broadcasts.map(({ lastUs }) => [{ value: lastUs, count: 1 }]),
+        clockErrorUs,
+      ),
+    },
+    slowFirst: slowFirst(broadcasts),
+  };
+}
+
+function copiesOf(rows: FrozenBroadcast[]): Cluster {
+  const copies = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+  return recordedUs(copies).map(({ valueUs, count }) => ({ value: valueUs, count }));
+}
+
+function intervalsOf(clusters: Cluster[], errorUs: number): NonNullable<Figures['intervals']>['oneWayMs'] {
+  const [p50 = null, p99 = null] = clusterIntervals(clusters, [0.5, 0.99]).map(
+    (interval): Interval =>
+      interval && { low95: Math.max(0, interval.low - errorUs) / 1000, high95: (interval.high + errorUs) / 1000 },
+  );
+  return { p50, p99 };
+}
+
+/** Beyond the outer fence of the others (Tukey): their third quartile and three times the distance of their quartiles. */
+function slowFirst([first, ...others]: Reached[]): Figures['slowFirst'] {
+  if (!first || others.length < MIN_OTHERS) return null;
+  const sorted = others.map(({ lastUs }) => lastUs).sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  const [low, middle, high] = [sorted.slice(0, half), sorted, sorted.slice(-half)].map(
+    (part) => median(part) as number,
+  );
+  if (first.lastUs <= (high as number) + 3 * ((high as number) - (low as number))) return null;
+  return {
+    seq: first.seq,
+    lastMs: first.lastUs / 1000,
+    othersP50Ms: (middle as number) / 1000,
+    othersMaxMs: (sorted.at(-1) as number) / 1000,
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Memory that grows while the number of connections stays the same. The plateaus come one after the other, so a leak in time
+ * would be taken for the cost of connections.
+ */
+import { fitLine } from '../../../report/statistics/statistics.ts';
+import type { Doubt } from '../../../report/statistics/straightness.ts';
+import type { Measurements } from '../../run/measurements.ts';
+import type { Sampler } from '../../samplers/index.ts';
+import { sampled } from './peaks.ts';
+
+/** As a share of what the connections seem to cost. */
+const MAX_SHARE = 0.2;
+/** By as much does the memory of a sound process move on its own: a leak can be claimed only above it. */
+const NOISE_BYTES = 1024 ** 2;
+
+type Measured = Pick<Measurements, 'control' | 'stages' | 'plateaus' | 'afterBroadcasts'>;
+
+/**
+ * A figure grows if it rises in the samples of the idle time, and a collection after the broadcasts does not take this back:
+ * garbage rises, too. The slower of the two rates counts, from the first plateau to the last.
+ * @returns by figure: `grows`, or `noRise` where connections cost so little that a process's own noise spoils the line; empty
+ *   without idle time or broadcasts, which leave nothing to compare
+ */
+export function growthDoubts(
+  measured: Measured,
+  { layers, samples }: Pick<Sampler, 'layers' | 'samples'>,
+): Map<string, Doubt> {
+  const { control, stages, plateaus, afterBroadcasts } = measured;
+  const at = (name: string) => stages.find((stage) => stage.name === name)?.t;
+  const [baseline, hold, broadcasts] = [at('baseline'), at('hold'), at('broadcasts')];
+  const end = stages.find(({ name }) => name === 'disconnect' || name === 'end of the run')?.t;
+  const [first, last] = [plateaus[0], plateaus.at(-1)];
+  const doubts = new Map<string, Doubt>();
+  if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return doubts;
+  // Garbage that nobody collects looks the same.
+  if (!control || !first || !last || !afterBroadcasts) return doubts;
+  const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
+  for (const { id, figures } of layers) {
+    for (const { id: figure, sampleKey } of figures) {
+      const [before, full, after] = [first.layers[figure], last.layers[figure], afterBroadcasts[figure]];
+      if (sampleKey === undefined || before === undefined || full === undefined || after === undefined) continue;
+      const line = fitLine(
+        idle.flatMap(({ t, [id]: sample }) => {
+          const y = sampled(sample, sampleKey);
+          return y === undefined ? [] : [{ x: t, y }];
+        }),
+      );
+      if (!line?.low95 || line.low95 <= 0) continue;
+      const bytesPerSecond = Math.min(line.slope, (after - full) / (end - hold));
+      if (bytesPerSecond * (hold - baseline) <= MAX_SHARE * Math.max(0, full - before)) continue;
+      doubts.set(figure, after - full > NOISE_BYTES ? 'grows' : 'noRise');
+    }
+  }
+  return doubts;
+}

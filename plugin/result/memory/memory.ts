@@ -1,0 +1,130 @@
+/** What the connections cost in memory: at rest, and in service. */
+
+import type { Slope } from '../../../protocol/result/memory.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { inServicePoints } from '../../../report/figures/in-service.ts';
+import { growsInSteps } from '../../../report/figures/layers.ts';
+import { fitLine, fitSteps, type Point } from '../../../report/statistics/statistics.ts';
+import { type Doubt, doubtOf } from '../../../report/statistics/straightness.ts';
+import type { LayerBytes, Measurements } from '../../run/measurements.ts';
+import { describeLayers, type Sampler } from '../../samplers/index.ts';
+import { fallenFigures } from './fallen.ts';
+import { growthDoubts } from './growth.ts';
+import { heldDoubt } from './held-memory.ts';
+import { memorySum } from './memory-sum.ts';
+import { overTimeFigures } from './over-time.ts';
+import { peaksOf } from './peaks.ts';
+
+type Sampled = Pick<Sampler, 'layers' | 'samples'>;
+type Memory = Result['memory'];
+
+export function memoryFigures(measurements: Measurements, sampled: Sampled): Memory {
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, origins, overTime } = measurements;
+  const baseline = plateaus[0]?.layers ?? {};
+  const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
+  const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
+  const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
+  const { bytes: peakBytes, derived } = peaksOf(measurements, sampled, [...readings, ...last], sampled.samples);
+  const doubts = doubtsOfRun(measurements, sampled);
+  const perConnectionBytes: Record<string, Slope> = {};
+  for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
+    const naive =
+      measurements.peakConnections > 0
+        ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / measurements.peakConnections
+        : 0;
+    const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
+    const slope = slopeOf(layer, points, doubts.get(layer));
+    if (slope) perConnectionBytes[layer] = { ...slope, naive };
+  }
+  return {
+    layers: describeLayers(sampled.layers),
+    collected: measurements.control,
+    perConnectionBytes,
+    inService: inServiceFigures(measurements, sampled, doubts),
+    sum: memorySum(perConnectionBytes, sampled.layers),
+    peakBytes,
+    derivedPeaks: derived,
+    // What garbage is there by then would look like something that connections have left.
+    residualBytes: afterDisconnect && measurements.control ? difference(afterDisconnect, baseline) : {},
+    afterBroadcastsBytes: afterBroadcasts ?? {},
+    plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
+    overTime: overTimeFigures(measurements),
+    collectionsCounted: measurements.collectionsCounted,
+    sources: origins,
+    absent: absentFigures(measurements),
+  };
+}
+
+/** By figure: what the run saw, and a line through the plateaus does not show. */
+function doubtsOfRun(measurements: Measurements, sampled: Sampled): Map<string, Doubt> {
+  const ofWorkers = sampled.layers.find(({ id }) => id === 'worker')?.figures ?? [];
+  const held = heldDoubt(measurements);
+  return new Map<string, Doubt>([
+    ...(held === undefined ? [] : ofWorkers.map(({ id }) => [id, held] as const)),
+    ...growthDoubts(measurements, sampled),
+    ...[...measurements.fallingAtBaseline, ...fallenFigures(measurements)].map(
+      (figure) => [figure, 'falling'] as const,
+    ),
+  ]);
+}
+
+const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it had confirmed';
+
+function absentFigures({ absentLayers, uncollected }: Measurements): Memory['absent'] {
+  return { ...absentLayers, ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])) };
+}
+
+/** Null where a plateau was not read before its collection. */
+function inServiceFigures(
+  measurements: Measurements,
+  sampled: Sampled,
+  doubts: Map<string, Doubt>,
+): Memory['inService'] {
+  const { plateaus, inServiceAfterBroadcasts } = measurements;
+  const readings = plateaus.map(({ inService }) => inService).filter((reading) => reading !== undefined);
+  if (readings.length === 0 || readings.length < plateaus.length) return null;
+  const atWork = samplesAtWork(measurements, sampled);
+  const { bytes: peakBytes } = peaksOf(measurements, sampled, [inServiceAfterBroadcasts ?? {}], atWork);
+  const inService = {
+    peakBytes,
+    plateaus: plateaus.map(({ connections, inService }) => ({ connections, ...inService })),
+  };
+  const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
+  const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
+    const slope = slopeOf(layer, inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
+    // The slope leads to the peak, a single observation: nobody knows how much the next one will differ.
+    return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
+  });
+  return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
+}
+
+function slopeOf(layer: string, points: Point[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
+  const line = growsInSteps(layer) ? fitSteps(points) : fitLine(points);
+  if (!line) return null;
+  const { slope, low95, high95, r2 } = line;
+  const doubt = doubtOfRun ?? doubtOf(points, line);
+  return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
+}
+
+const WORK = ['hold', 'broadcasts', 'drain'];
+
+/** While all connections were held, and during the broadcasts. */
+function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled['samples'] {
+  return samples.filter(({ t }) => {
+    const stage = stages.findLast((one) => one.t <= t);
+    return stage !== undefined && WORK.includes(stage.name);
+  });
+}
+
+/** Layers that every reading has. */
+function inAll(readings: LayerBytes[]): string[] {
+  return Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
+}
+
+function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
+  return Object.fromEntries(
+    Object.entries(after).flatMap(([layer, bytes]) =>
+      layer in before ? [[layer, bytes - (before[layer] as number)]] : [],
+    ),
+  );
+}

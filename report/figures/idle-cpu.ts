@@ -1,0 +1,75 @@
+/** What idle connections cost the deployment's CPU: pings and their answers, above what it takes without connections. */
+import type { Interval } from '../../protocol/result/parts.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { decimals } from '../text/format.ts';
+import { sharesMachine } from '../text/place.ts';
+import { layersOf } from './layers.ts';
+
+/** A cost that is known, or why it is not. */
+export type Known<T> = ({ known: true } & T) | { known: false; why: string };
+
+export interface IdleCost {
+  /** Of a core, for one connection. */
+  cores: number;
+  interval: NonNullable<Interval>;
+  pingIntervalMs: number;
+}
+
+type Measured = Pick<
+  Result,
+  'run' | 'connections' | 'messages' | 'memory' | 'cpu' | 'absent' | 'stages' | 'environment' | 'workers'
+>;
+
+/** Unknown unless each connection was pinged in the hold: pings come in waves, and a part of a cycle has any share of them. */
+export function idleCostOf(result: Measured): Known<IdleCost> {
+  const unknown = (why: string) => ({ known: false as const, why });
+  if (result.absent.cpu !== undefined) return unknown(`CPU was not measured: ${result.absent.cpu}`);
+  if (!sharesMachine(result) && result.workers.length === 0)
+    return unknown('the deployment runs elsewhere, and its workers do not tell how many cores they have');
+  if (result.messages) return unknown('connections send messages all the time, so none of them is idle');
+  const pingIntervalMs = pingIntervalOf(result);
+  if (pingIntervalMs === null) return unknown('the server does not say how often it pings');
+  const seconds = idleSeconds(result);
+  if (seconds < pingIntervalMs / 1000) {
+    const cycle = decimals(pingIntervalMs / 1000, 0);
+    return unknown(
+      `the hold of ${decimals(seconds, 0)} s is shorter than the ${cycle} s in which each connection is pinged once`,
+    );
+  }
+  const held = result.connections.held ?? result.connections.peak;
+  const figures = deploymentCpu(result);
+  const worker = result.cpu.worker?.idleConnectionsPercent ?? null;
+  if (held === 0 || worker === null) return unknown('it is not known above its noise: a longer `hold` shows it');
+  // Pings reach worker and proxy at the same time, so their noise adds up.
+  const each = (of: (figure: Result['cpu'][string]) => number | undefined) =>
+    figures.reduce((sum, figure) => sum + (of(figure) ?? 0), 0) / 100 / held;
+  return {
+    known: true,
+    cores: each(({ idleConnectionsPercent }) => idleConnectionsPercent ?? 0),
+    interval: {
+      low95: each(({ intervals }) => intervals?.idleConnectionsPercent?.low95),
+      high95: each(({ intervals }) => intervals?.idleConnectionsPercent?.high95),
+    },
+    pingIntervalMs,
+  };
+}
+
+/** @returns CPU figures of the deployment's layers: workers, proxy, Redis and PM2 */
+export function deploymentCpu(result: Pick<Result, 'memory' | 'cpu'>): Result['cpu'][string][] {
+  return layersOf(result)
+    .filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment')
+    .flatMap(({ id }) => result.cpu[id] ?? []);
+}
+
+/** @returns null where the server does not describe itself, or its workers differ */
+export function pingIntervalOf({ environment }: Pick<Result, 'environment'>): number | null {
+  const intervalMs = Number(environment.server?.options.pingInterval);
+  return intervalMs > 0 ? intervalMs : null;
+}
+
+/** @returns how long connections were held before the broadcasts; 0 where the result does not say */
+export function idleSeconds({ stages }: Pick<Result, 'stages'>): number {
+  const index = stages.findIndex(({ name }) => name === 'hold');
+  const [begin, end] = [stages[index], stages[index + 1]];
+  return begin && end ? end.t - begin.t : 0;
+}

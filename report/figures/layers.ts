@@ -1,0 +1,84 @@
+/** The layers of a result, as the document itself describes them. */
+import type { LayerDescription } from '../../protocol/result/memory.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { spaced } from '../text/format.ts';
+
+/** Its CPU samples are percent of all cores; those of other layers are percent of one. */
+export const WHOLE_MACHINE = 'system';
+
+export type Described = Pick<Result, 'memory' | 'cpu'>;
+
+/** @returns in the order of tables; for documents of older versions, which describe no layers, derived from the keys */
+export function layersOf({ memory, cpu }: Described): LayerDescription[] {
+  if (memory.layers.length > 0) return memory.layers;
+  const derived = (id: string, unit: LayerDescription['unit']): LayerDescription => ({
+    id,
+    title: spaced(id),
+    unit,
+    belongsTo: 'deployment',
+    inSum: false,
+    main: true,
+  });
+  return [
+    ...Object.keys(cpu).map((id) => derived(id, 'cpuSeconds')),
+    ...Object.keys(memory.perConnectionBytes).map((id) => derived(id, 'bytes')),
+  ];
+}
+
+export function layerTitle({ memory }: Pick<Result, 'memory'>, id: string): string {
+  return memory.layers.find((layer) => layer.id === id)?.title ?? spaced(id);
+}
+
+/** Described layers in the order of tables, then the others. */
+export function inOrder(result: Described, ids: string[]): string[] {
+  const order = layersOf(result).map(({ id }) => id);
+  const rank = (id: string) => (order.includes(id) ? order.indexOf(id) : order.length);
+  return ids.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** The main memory layers, where there is room for only a few. */
+export function mainLayers(result: Described): string[] {
+  return layersOf(result).flatMap(({ id, unit, main }) =>
+    unit === 'bytes' && main && !isNoise(result, id) ? [id] : [],
+  );
+}
+
+/** Layers with a slope, in the order of tables. */
+export function slopeLayers(result: Described): string[] {
+  return inOrder(result, Object.keys(result.memory.perConnectionBytes)).filter((id) => !isNoise(result, id));
+}
+
+/** The whole machine where its slope may not be quoted: everything that runs on it moves its memory. */
+export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
+  return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
+}
+
+/** @returns the first id of each family, such as that of `workerPss` and `workerRss` */
+export function oneOfEach(ids: string[]): string[] {
+  return ids.filter((id, index) => ids.findIndex((other) => familyOf(other) === familyOf(id)) === index);
+}
+
+/** `worker` of `workerHeapUsed`. */
+export function familyOf(id: string): string {
+  return /^[a-z\d]*/.exec(id)?.[0] ?? id;
+}
+
+/** Memory of processes, in pages: allocators take it in steps of many connections, and keep what they have. */
+export function growsInSteps(id: string): boolean {
+  return /(Rss|Pss|WorkingSet)$/.test(id);
+}
+
+/** Layers with CPU and samples. */
+export function cpuLayers(result: Described): LayerDescription[] {
+  return layersOf(result).filter(({ unit }) => unit === 'cpuSeconds');
+}
+
+const WORKER_LAYERS = ['workerPss', 'workerRss', 'workerWorkingSet'] as const;
+
+/**
+ * The layer for the workers' cost per connection: PSS if available, since RSS counts shared pages once per worker; the
+ * memory of their container if that is all there is.
+ */
+export function mainWorkerLayer(bytesByLayer: Record<string, unknown>): (typeof WORKER_LAYERS)[number] {
+  return WORKER_LAYERS.find((layer) => layer in bytesByLayer) ?? 'workerRss';
+}

@@ -1,0 +1,34 @@
+/** The figures of runs that can be compared, as far as they were measured. An INVALID run has none. */
+import type { Spread } from '../../protocol/documents/repeat.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { spreadOf } from '../statistics/spread.ts';
+import { FIGURES, type Figure, figureOf } from './figures.ts';
+
+export interface MeasuredFigure {
+  figure: Figure;
+  /** One per set of runs; null where it was not measured. */
+  spreads: (Spread | null)[];
+}
+
+export function isUsable({ verdict }: Result): boolean {
+  return verdict.status !== 'INVALID';
+}
+
+/** @param sets usable runs of each set */
+export function measuredFigures(sets: Result[][]): MeasuredFigure[] {
+  const measured = FIGURES.map((figure) => ({
+    figure,
+    spreads: sets.map((runs) => spreadOf(runs.flatMap((run) => figureOf(run, figure) ?? []))),
+  })).filter(({ spreads }) => spreads.some((spread) => spread !== null));
+  const paths = new Set(measured.map(({ figure }) => figure.path));
+  return measured.filter(({ figure }) => figure.insteadOf === undefined || !paths.has(figure.insteadOf));
+}
+
+/** @returns by the figure's path, over the runs that are not INVALID */
+export function figureSpreads(results: Result[]): Record<string, Spread> {
+  return Object.fromEntries(
+    measuredFigures([results.filter(isUsable)]).flatMap(({ figure, spreads: [spread] }) =>
+      spread ? [[figure.path, spread] as const] : [],
+    ),
+  );
+}

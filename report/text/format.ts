@@ -1,0 +1,109 @@
+/** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
+import type { Interval, Summary } from '../../protocol/result/parts.ts';
+
+export const KB = 1024;
+const MB = 1024 * 1024;
+
+export function integer(value: number): string {
+  return decimals(value, 0);
+}
+
+export function decimals(value: number, digits: number): string {
+  return value.toLocaleString('en-US', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    // No -0.0.
+    signDisplay: 'negative',
+  });
+}
+
+export function kilobytes(bytes: number): string {
+  return decimals(bytes / KB, 1);
+}
+
+/** With its unit: in bytes below 1 KB, so that a small figure does not look like zero. */
+export function sizeOf(bytes: number): string {
+  return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
+}
+
+export function megabytes(bytes: number): string {
+  return decimals(bytes / MB, 1);
+}
+
+/** With at least three significant digits. */
+export function milliseconds(ms: number): string {
+  return decimals(ms, ms < 10 ? 2 : ms < 100 ? 1 : 0);
+}
+
+/** A figure with half of its interval; a dash where it is not known. */
+export function withMargin(
+  value: number | null,
+  interval: Interval | undefined,
+  format: (value: number) => string,
+): string {
+  if (value === null) return '–';
+  return interval ? `${format(value)} ± ${format(interval.high95 - value)}` : format(value);
+}
+
+/** The highest percentile that so many broadcasts carry. */
+export function tailOf({ p50, p90, p95, p99 }: Summary): string {
+  const [name, ms] = (
+    [
+      ['p99', p99],
+      ['p95', p95],
+      ['p90', p90],
+    ] as const
+  ).find(([, ms]) => ms !== null) ?? ['p50', p50];
+  return `${name} ${milliseconds(ms ?? p50)} ms`;
+}
+
+/** A percentile; a dash where there are too few broadcasts for it. */
+export function percentile(ms: number | null): string {
+  return ms === null ? '–' : milliseconds(ms);
+}
+
+/** Rounds down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. */
+export function percentOf(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  if (part === whole) return '100 %';
+  return `${decimals(Math.floor((part / whole) * 10_000) / 100, 2)} %`;
+}
+
+/** @returns `1 connection`, `2 connections` */
+export function counted(count: number, noun: string): string {
+  return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** @returns `75 seconds`, `2 minutes` */
+export function durationText(seconds: number): string {
+  return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
+}
+
+/** Breaks only at separators. The first line keeps the text's own indent; the others begin with `indent`. */
+export function wrap(text: string, width: number, indent: string, separator = ' '): string[] {
+  const lines: string[] = [];
+  const body = text.trimStart();
+  let line = text.slice(0, text.length - body.length);
+  for (const [index, part] of body.split(separator).entries()) {
+    if (index > 0 && line.length + separator.length + part.length > width) {
+      lines.push(line);
+      line = indent + part;
+    } else {
+      line += index === 0 ? part : separator + part;
+    }
+  }
+  return [...lines, line];
+}
+
+/** `workerFileDescriptors` as `worker file descriptors`. */
+export function spaced(camelCase: string): string {
+  return camelCase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** `ECONNREFUSED 3, http_502 1`, the most frequent first. */
+export function breakdown(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([cause, count]) => `${cause} ${integer(count)}`)
+    .join(', ');
+}
