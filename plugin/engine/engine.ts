@@ -1,11 +1,11 @@
 /** The engine that Artillery loads, one per worker thread. Starts the fleet, then compiles each scenario to a function. */
 
-import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
+import { openThreadCarrier } from '../../protocol/link/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { formatProblems } from '../../protocol/problems.ts';

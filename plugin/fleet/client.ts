@@ -5,7 +5,7 @@
 
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ConnectionOptions } from '../../protocol/connection.ts';
-import type { TransportCounts } from '../../protocol/link.ts';
+import type { TransportCounts } from '../../protocol/link/snapshot.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
 
 export type { TlsOptions } from '../../protocol/connection.ts';

@@ -1,5 +1,5 @@
 /** Collects the figures of the live line. */
-import { RELEASE_PARTS } from '../../protocol/link.ts';
+import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { totalSeconds } from '../script/phases.ts';

@@ -1,7 +1,9 @@
 /** What a planned fault cost. */
-import { addFaults } from '../../protocol/add-series.ts';
+
 import { recordedUs } from '../../protocol/histogram.ts';
-import type { FaultCounts, TimeSeries } from '../../protocol/link.ts';
+import { addFaults } from '../../protocol/link/add-series.ts';
+import type { FaultCounts } from '../../protocol/link/fault.ts';
+import type { TimeSeries } from '../../protocol/link/series.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Fault } from '../../protocol/result/fault.ts';
 import { isDuring } from '../run/fault/measure.ts';

@@ -2,7 +2,7 @@
  * Latency against connections: a few broadcasts each time that a part of the connections has left. Not as they come: what
  * broadcasts leave behind in the workers, some percent of what the connections take, would be in the memory of all later plateaus.
  */
-import { RELEASE_PARTS } from '../../protocol/link.ts';
+import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
 import { destinationOf, roomName } from '../../protocol/rooms.ts';
 import { publish, type SentBroadcast } from './broadcasts.ts';
 import type { RunContext } from './context.ts';

@@ -12,7 +12,9 @@ import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
-import { type FleetStatus, type MessageCounts, type MessageStage, RELEASE_PARTS } from '../../protocol/link.ts';
+import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
+import type { FleetStatus } from '../../protocol/link/status.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 

@@ -1,5 +1,5 @@
 /** How connecting went over time. */
-import { addConnecting } from '../../../protocol/add-series.ts';
+import { addConnecting } from '../../../protocol/link/add-series.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements.ts';
 import { ENGINE } from '../../script/script.ts';

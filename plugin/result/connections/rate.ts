@@ -1,5 +1,5 @@
 /** The connection rate that was reached. */
-import type { FleetSnapshot } from '../../../protocol/link.ts';
+import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { Ramp } from '../../run/measurements.ts';
 
 interface Opened {

@@ -1,6 +1,6 @@
 /** What connections send again and again: how much of it, and how long until it is acknowledged. */
 import { encodeHistogram, summaryMs } from '../../../protocol/histogram.ts';
-import type { MessageTotals } from '../../../protocol/link.ts';
+import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
 import type { Measurements, MessagesMeasured } from '../../run/measurements.ts';
 import { merged, sum } from '../sums.ts';

@@ -4,7 +4,7 @@ import { connectionFigures } from '../../../plugin/result/connections/connection
 import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import type { Measurements } from '../../../plugin/run/measurements.ts';
-import type { ConnectionAccounts } from '../../../protocol/link.ts';
+import type { ConnectionAccounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';

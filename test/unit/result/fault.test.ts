@@ -6,7 +6,7 @@ import { faultFigures } from '../../../plugin/result/fault.ts';
 import { evaluate } from '../../../plugin/result/verdict.ts';
 import type { FaultMeasured, Measurements } from '../../../plugin/run/measurements.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
-import type { FaultCounts } from '../../../protocol/link.ts';
+import type { FaultCounts } from '../../../protocol/link/fault.ts';
 import type { Fault } from '../../../protocol/result/fault.ts';
 import { encoded, frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';

@@ -1,7 +1,8 @@
 /** Sums of events over time, and of what a planned fault did, over fleet processes and engines. */
-import { mergeEncoded } from './histogram.ts';
-import type { ConnectingOverTime, FaultCounts, TimeSeries } from './link.ts';
-import { sumCounts } from './sum-counts.ts';
+import { mergeEncoded } from '../histogram.ts';
+import { sumCounts } from '../sum-counts.ts';
+import type { FaultCounts } from './fault.ts';
+import type { ConnectingOverTime, TimeSeries } from './series.ts';
 
 export function addFaults(all: FaultCounts[]): FaultCounts {
   const sum = (value: (one: FaultCounts) => number) => all.reduce((total, one) => total + value(one), 0);
