@@ -2,7 +2,7 @@
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { BroadcastPlan } from '../../plugin/fleet/messages.ts';
 import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts.ts';
-import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
+import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients } from '../../plugin/samplers/index.ts';
 import { ONE_CONNECTION } from '../../plugin/script/flow.ts';

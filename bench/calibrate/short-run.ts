@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { beginsPart, measureIdle } from '../../plugin/run/broadcast-window.ts';
-import type { Measurements } from '../../plugin/run/measurements.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { readAtRest, readInService } from '../../plugin/run/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { mark, Windows, windowSince } from '../../plugin/run/windows.ts';

@@ -5,7 +5,7 @@ import { type Repeat, repeatSchema } from '../../protocol/documents/repeat.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { figureSpreads } from '../../report/figures/measured-figures.ts';
-import { runId, scenarioName } from '../run/measurements.ts';
+import { runId, scenarioName } from '../run/measurements/run-id.ts';
 import { newFolder } from '../run/record/new-folder.ts';
 import { replace } from '../run/record/replace.ts';
 import { artilleryScript, type ChildRun, runAsChild, wasMeasured } from './child-run.ts';

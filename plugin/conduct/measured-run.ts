@@ -15,13 +15,10 @@ import { Closers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { EngineLink } from '../run/link.ts';
-import {
-  type GeneratorHost,
-  identityOf,
-  type Measurements,
-  newMeasurements,
-  scenarioName,
-} from '../run/measurements.ts';
+import type { GeneratorHost } from '../run/measurements/generator.ts';
+import { type Measurements, newMeasurements } from '../run/measurements/measurements.ts';
+import { scenarioName } from '../run/measurements/run-id.ts';
+import { identityOf } from '../run/measurements/worker-identity.ts';
 import { RunRecord } from '../run/record/record.ts';
 import { openResources } from '../run/resources.ts';
 import { succeed, within } from '../run/wait.ts';

@@ -3,7 +3,7 @@ import { EVENTS } from '../../protocol/events.ts';
 import { HOLD_PARTS } from './broadcast-window.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import type { MessagesMeasured } from './measurements.ts';
+import type { MessagesMeasured } from './measurements/client-messages.ts';
 import { pause } from './wait.ts';
 import { mark, windowSince } from './windows.ts';
 

@@ -10,7 +10,7 @@ import type { Settings } from '../script/settings.ts';
 import type { WorkerClocks } from './clocks.ts';
 import type { Control } from './control.ts';
 import type { EngineLink } from './link.ts';
-import type { Measurements } from './measurements.ts';
+import type { Measurements } from './measurements/measurements.ts';
 import type { Population } from './population.ts';
 import type { AdminUi } from './receivers/admin-ui.ts';
 import type { Probe } from './receivers/probe.ts';

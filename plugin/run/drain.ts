@@ -3,7 +3,7 @@
  * neighbours is late, not lost.
  */
 import type { RunContext } from './context.ts';
-import type { Measurements } from './measurements.ts';
+import type { Measurements } from './measurements/measurements.ts';
 import { otherReceivers } from './receivers/other-receivers.ts';
 import { until } from './wait.ts';
 

@@ -6,7 +6,7 @@ import type { Checkpoints } from './checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator } from './generator-loops.ts';
 import type { EngineSnapshot } from './link.ts';
-import type { LayerBytes, MomentReading, OverTimeMeasured } from './measurements.ts';
+import type { LayerBytes, MomentReading, OverTimeMeasured } from './measurements/memory.ts';
 import { readAsItIs, readInService } from './readings.ts';
 import { pause } from './wait.ts';
 

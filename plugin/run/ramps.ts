@@ -3,7 +3,7 @@ import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { ConnectionsPerUser } from '../script/flow.ts';
 import { connectingSeconds } from '../script/load-profile.ts';
 import { arrivalsOf, type Phase } from '../script/phases.ts';
-import type { Ramp } from './measurements.ts';
+import type { Ramp } from './measurements/windows.ts';
 
 /** Begins a ramp, or adds the phase to the one that has not ended. */
 export function addPhase(ramps: Ramp[], phase: Phase, perUser: ConnectionsPerUser): void {

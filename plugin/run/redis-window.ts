@@ -4,7 +4,7 @@
  */
 import type { RedisTraffic } from '../samplers/redis.ts';
 import type { RunContext } from './context.ts';
-import type { RedisMeasured } from './measurements.ts';
+import type { RedisMeasured } from './measurements/redis.ts';
 
 /** Of each worker. */
 const COUNTS = 5;

@@ -7,7 +7,8 @@ import type { WorkerResources } from '../../protocol/events.ts';
 import { type CpuQuota, readCgroup } from '../../protocol/machine/cgroup.ts';
 import { type CpuReading, readCpu } from '../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../protocol/machine/usable.ts';
-import type { GeneratorWindow, Measurements, Throttled } from './measurements.ts';
+import type { GeneratorWindow, Throttled } from './measurements/generator.ts';
+import type { Measurements } from './measurements/measurements.ts';
 
 /** The generator among the workers. */
 export const GENERATOR = '';

@@ -5,7 +5,7 @@
 import { WorkerClocks } from '../../plugin/run/clocks.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
-import type { Measurements } from '../../plugin/run/measurements.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { receiversRoom } from '../../plugin/run/receivers/receivers-room.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';

@@ -6,7 +6,7 @@ import { type SearchPlan, VARIED } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { STEPS } from '../../engine/steps/index.ts';
-import { scenarioName } from '../../run/measurements.ts';
+import { scenarioName } from '../../run/measurements/run-id.ts';
 import type { Script } from '../../script/script.ts';
 import { readSettings, type Settings } from '../../script/settings.ts';
 import { parseConditions } from '../conditions.ts';

@@ -6,7 +6,7 @@ import { levelsSchema, type Plan, planSchema } from '../../../protocol/documents
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';
-import { scenarioName } from '../../run/measurements.ts';
+import { scenarioName } from '../../run/measurements/run-id.ts';
 import { parseYaml } from '../scenario.ts';
 import { levelProblems, SERVER } from './levels.ts';
 

@@ -7,13 +7,9 @@ import type { FaultOptions } from '../../script/fault-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import { noteGenerator } from '../generator-loops.ts';
-import {
-  type FaultMeasured,
-  type GeneratorWindow,
-  identityOf,
-  isSameProcess,
-  type WorkerIdentity,
-} from '../measurements.ts';
+import type { FaultMeasured } from '../measurements/fault.ts';
+import type { GeneratorWindow } from '../measurements/generator.ts';
+import { identityOf, isSameProcess, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { pause, until } from '../wait.ts';
 import { cause } from './cause.ts';
 

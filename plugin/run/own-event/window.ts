@@ -8,7 +8,7 @@ import { measureAfterBroadcasts } from '../at-rest.ts';
 import { BROADCAST_PARTS, beginsPart } from '../broadcast-window.ts';
 import type { RunContext } from '../context.ts';
 import { noteGenerator, resetGenerator } from '../generator-loops.ts';
-import type { OwnEventMeasured } from '../measurements.ts';
+import type { OwnEventMeasured } from '../measurements/own-event.ts';
 import { pause } from '../wait.ts';
 import { Windows } from '../windows.ts';
 import { Finalizer } from './finalizer.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
 import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
-import type { Measurements } from '../../../plugin/run/measurements.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { ConnectionAccounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';

@@ -1,195 +1,24 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
-import { basename } from 'node:path';
-import type { ClockLine } from '../../protocol/clock/clock-line.ts';
-import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
-import { type TransportsName, transportsName } from '../../protocol/connection.ts';
-import type { WorkerBatches, WorkerEventLoop, WorkerResources, WorkerStats } from '../../protocol/events.ts';
-import type { FaultKind } from '../../protocol/fault.ts';
-import type { EventLoopHealth } from '../../protocol/link/health.ts';
-import type { EngineIdentity } from '../../protocol/link/messages.ts';
-import type { LatencyFrom } from '../../protocol/result/latency.ts';
-import type { Result } from '../../protocol/result/result.ts';
-import type { Thinned } from '../samplers/index.ts';
-import type { RedisTraffic } from '../samplers/redis.ts';
-import type { Repeated } from '../script/flow.ts';
-import type { Settings } from '../script/settings.ts';
-import type { SentBroadcast, UnsentBroadcast } from './broadcasts.ts';
-import type { EngineSnapshot, HostedRow } from './link.ts';
-import type { EachBroadcast } from './own-event/rows.ts';
-import type { Echo } from './receivers/probe.ts';
-import { receiversRoom } from './receivers/receivers-room.ts';
-import type { SentinelReceipts } from './receivers/sentinel.ts';
-
-/** Layer → bytes. */
-export type LayerBytes = Record<string, number>;
-/** Layer → CPU microseconds. */
-export type LayerCpu = Record<string, number>;
-
-interface Plateau {
-  connections: number;
-  /** At rest. */
-  layers: LayerBytes;
-  /** Just before the collection; missing where nobody read it. */
-  inService?: LayerBytes;
-}
-
-/** Memory at a moment of a run in which connections come and go. */
-export interface MomentReading {
-  /** On the sampler's time. */
-  t: number;
-  connections: number;
-  /** Connections that had come and left by then. */
-  gone: number;
-  layers: LayerBytes;
-}
-
-export interface OverTimeMeasured {
-  collected: boolean;
-  kind: 'waves' | 'churn';
-  /** When all of a wave were connected. */
-  peaks: MomentReading[];
-  /** When all of a wave had left; or one after the other, while virtual users come and go. */
-  readings: Thinned<MomentReading>;
-}
-
-/** CPU that each layer used in one part of the run. */
-export interface CpuWindow {
-  seconds: number;
-  cpuUs: LayerCpu;
-  /** Connections made, for the ramp; messages delivered, for the broadcasts. */
-  units: number;
-}
-
-/** Phases with arrivals, between two pauses. */
-export interface Ramp {
-  beganAtUs: number;
-  /** When all had connected and joined, or time was up; infinite until then. */
-  endedAtUs: number;
-  /** As the phases ask for. */
-  seconds: number;
-  connections: number;
-}
-
-/** One of several hosts that bring the load, and what is known of it. */
-export interface GeneratorHost {
-  host: string;
-  cores: number;
-  /** Of its share. */
-  arrivals: number;
-  /** When its first phase began, on the run's clock. */
-  beganAtUs: number | undefined;
-  /** Why it was gone before the end. */
-  lost: string | undefined;
-  /** How far the run's clock is ahead of its own, and the largest possible error of a converted time. */
-  clock: { offsetUs: number; boundUs: number } | undefined;
-  /** Of all its cores, by window: the ramp in which least was idle. */
-  cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
-  peakBytes: { fleet: number; artillery: number; used: number | null };
-}
-
-export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
-
-/** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
-export interface GeneratorLoop extends EventLoopHealth {
-  window: GeneratorWindow;
-  part: 'fleet' | 'artillery';
-  from: EngineIdentity;
-  /** Number of the fleet process within its engine's fleet; 0 for the engine's own thread. */
-  process: number;
-}
-
-/** What a quota of CPU time did in a window. */
-export interface Throttled {
-  /** That it is worth. */
-  cores: number;
-  /** In which there was something to run. */
-  periods: number;
-  /** Of these, those in which the quota was used up. */
-  throttledPeriods: number;
-  throttledMs: number;
-}
-
-export type ThrottledWindows = Partial<Record<GeneratorWindow, Throttled>>;
-
-export interface WorkerIdentity {
-  worker: string;
-  pid: number;
-  /** Of versions that have one. */
-  instance?: string;
-}
-
-export function identityOf({ worker, pid, instance }: WorkerStats): WorkerIdentity {
-  return { worker, pid, ...(instance !== undefined && { instance }) };
-}
-
-/** In containers, a process that starts anew has the same id again. */
-export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIdentity): boolean {
-  return before?.pid === now.pid && before.instance === now.instance;
-}
-
-/** A planned fault. */
-export interface FaultMeasured {
-  kind: FaultKind;
-  /** The user's, if that is the fault. */
-  command: string[] | undefined;
-  /** On the run's clock, and on the sampler's time: just before it. */
-  atUs: number;
-  t: number;
-  /** Until whatever caused it was done; undefined if it failed. */
-  tookMs: number | undefined;
-  /** When all connections were back or given up, and all workers answered; or time was up. */
-  over: { atUs: number; t: number } | undefined;
-  /** Parts of the deployment that it replaced, as planned. */
-  replaced: string[];
-  /** Workers that restarted meanwhile, and were not to, or not again. */
-  restarted: string[];
-  workers: { before: WorkerIdentity[]; after: WorkerIdentity[] };
-  /** Connections by worker. */
-  perWorker: { before: Record<string, number>; after: Record<string, number> };
-}
-
-export interface OwnEventMeasured {
-  event: string;
-  /** Path of its id. */
-  idPath: string;
-  publisher: 'run' | 'server';
-  /** The publishers' ids come back. */
-  givesIds: boolean;
-  latencyFrom: LatencyFrom;
-  /** Why the time in the payload is not used; undefined if it is, or if no option names it. */
-  sentAtUnusable: string | undefined;
-  /** Emitted by the run. */
-  published: number;
-  /** Ids of the run's broadcasts that arrived. */
-  seen: number;
-  /** Of the JSON of one copy. */
-  bytes: number;
-  /** Of these, how many were too many for the ledgers. */
-  skipped: number;
-  /** Whose payload has no usable time, although latency counts from those of others. */
-  untimed: number;
-  /** What no row tells, as rows may stand for several broadcasts; undefined until they are finalized. */
-  each: EachBroadcast | undefined;
-  /** Of a copy without an id. */
-  example: string | undefined;
-}
-
-/** The adapter's Redis, during the broadcasts. */
-export interface RedisMeasured {
-  /** Each node of a cluster, or the one Redis. Bytes are those of the broadcasts, without the run's own requests. */
-  nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
-  /** Of all nodes, for the broadcasts, as far as it is known what else they do. */
-  cpuUs: number;
-}
-
-export interface MessagesMeasured {
-  /** What the flows let their connections send. */
-  readonly steps: Repeated[];
-  /** Of the measured window. */
-  seconds: number;
-  /** In it, as the workers see them; empty where they do not. */
-  workers: WorkerBatches[];
-}
+import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
+import type { WorkerEventLoop, WorkerResources } from '../../../protocol/events.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import type { Settings } from '../../script/settings.ts';
+import type { SentBroadcast, UnsentBroadcast } from '../broadcasts.ts';
+import type { EngineSnapshot, HostedRow } from '../link.ts';
+import type { Echo } from '../receivers/probe.ts';
+import { receiversRoom } from '../receivers/receivers-room.ts';
+import type { SentinelReceipts } from '../receivers/sentinel.ts';
+import type { MessagesMeasured } from './client-messages.ts';
+import type { FaultMeasured } from './fault.ts';
+import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ThrottledWindows } from './generator.ts';
+import type { LayerBytes, OverTimeMeasured, Plateau } from './memory.ts';
+import type { OwnEventMeasured } from './own-event.ts';
+import type { RedisMeasured } from './redis.ts';
+import { runId } from './run-id.ts';
+import type { CpuWindow, Ramp } from './windows.ts';
+import type { WorkerIdentity } from './worker-identity.ts';
 
 export interface Measurements {
   /** Name of the run's folder. */
@@ -321,17 +150,6 @@ export interface Measurements {
   stoppedByUser: boolean;
 }
 
-export function newOwnEvent(
-  event: string,
-  idPath: string,
-  publisher: OwnEventMeasured['publisher'],
-  givesIds: boolean,
-): OwnEventMeasured {
-  const unknown = { sentAtUnusable: undefined, each: undefined, example: undefined };
-  const nothing = { published: 0, seen: 0, bytes: 0, skipped: 0, untimed: 0 };
-  return { event, idPath, publisher, givesIds, latencyFrom: 'first receipt', ...nothing, ...unknown };
-}
-
 /** @param scenario as of `scenarioName` */
 export function newMeasurements(
   scenario: string,
@@ -412,14 +230,4 @@ export function newMeasurements(
     aborted: undefined,
     stoppedByUser: false,
   };
-}
-
-/** @param scenario as of `scenarioName` */
-export function runId(startedAt: Date, scenario: string): string {
-  return `${startedAt.toISOString().replace(/[:.]/g, '-').slice(0, 19)}-${scenario}`;
-}
-
-/** @returns name of the scenario's file, without its ending */
-export function scenarioName(path: string): string {
-  return basename(path).replace(/\.(ya?ml|json)$/, '');
 }
