@@ -3,7 +3,8 @@
  * plateaus, hold, broadcasts, and memory after them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { beginsPart, measureIdle } from '../../plugin/run/broadcast-window.ts';
+import { beginsPart } from '../../plugin/run/broadcast-window.ts';
+import { measureIdle } from '../../plugin/run/idle-window.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { readAtRest, readInService } from '../../plugin/run/readings.ts';
 import { until } from '../../plugin/run/wait.ts';

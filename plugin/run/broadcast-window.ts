@@ -1,6 +1,5 @@
 /** The broadcasts at full target: published, drained, and their ledger finalized. */
 import { destinationOf, roomName } from '../../protocol/rooms.ts';
-import type { Settings } from '../script/settings.ts';
 import { measureAfterBroadcasts } from './at-rest.ts';
 import { LEAD_MS, publish } from './broadcasts.ts';
 import { addWarning, type RunContext } from './context.ts';
@@ -8,12 +7,9 @@ import { drain } from './drain.ts';
 import { isDuring, isOn } from './fault/measure.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { withLostMembers } from './lost-members.ts';
-import type { Measurements } from './measurements/measurements.ts';
-import type { CpuWindow } from './measurements/windows.ts';
 import { markRedis, redisSince } from './redis-window.ts';
 import { judgeAgain, noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
-import { pause } from './wait.ts';
-import { mark, type WindowContext, Windows, windowSince } from './windows.ts';
+import { Windows } from './windows.ts';
 
 /**
  * @param onDrain called when the last broadcast is out
@@ -190,38 +186,6 @@ export const BROADCAST_PARTS = 10;
 export function beginsPart(index: number, count: number): boolean {
   const size = Math.max(1, Math.floor(count / BROADCAST_PARTS));
   return index > 0 && index % size === 0 && index + size <= count;
-}
-
-/** The hold in parts: how much they differ is the noise of all CPU figures. */
-export const HOLD_PARTS = 10;
-
-/** Of the hold's length before the first connection, so that what the processes take anyway is known, too. */
-const UNLOADED_SHARE = 0.2;
-const UNLOADED_MAX_SECONDS = 5;
-
-type IdleContext = WindowContext & {
-  config: Pick<Settings, 'hold'>;
-  measurements: Measurements;
-  signal: AbortSignal;
-};
-
-/** The CPU of all while idle connections are held. */
-export async function measureIdle(context: IdleContext): Promise<void> {
-  await inParts(context, context.config.hold, context.measurements.cpu.idle);
-}
-
-/** The CPU of all before the first connection. */
-export async function measureUnloaded(context: IdleContext): Promise<void> {
-  const seconds = Math.min(UNLOADED_MAX_SECONDS, UNLOADED_SHARE * context.config.hold);
-  if (seconds > 0) await inParts(context, seconds, context.measurements.cpu.unloaded);
-}
-
-async function inParts(context: IdleContext, seconds: number, parts: CpuWindow[]): Promise<void> {
-  for (let part = 0; part < HOLD_PARTS && !context.signal.aborted; part++) {
-    const begin = await mark(context);
-    await pause((seconds * 1000) / HOLD_PARTS, context.signal);
-    parts.push(await windowSince(context, begin, 0));
-  }
 }
 
 function sum(values: number[]): number {

@@ -1,8 +1,8 @@
 /** The messages that connections send again and again: the window in which they are measured, and their end. */
 import { EVENTS } from '../../protocol/events.ts';
-import { HOLD_PARTS } from './broadcast-window.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
+import { HOLD_PARTS } from './idle-window.ts';
 import type { MessagesMeasured } from './measurements/client-messages.ts';
 import { pause } from './wait.ts';
 import { mark, windowSince } from './windows.ts';
