@@ -5,7 +5,8 @@ import { BroadcastReader } from './broadcast.ts';
 import { officialCodec, type PacketCodec } from './codec.ts';
 import { OffsetReader } from './offset.ts';
 import { ConnectionPool } from './pool.ts';
-import { SocketIoConnection, type SocketIoShared } from './socket-io.ts';
+import { SocketIoConnection } from './socket-io.ts';
+import type { SocketIoShared } from './socket-io-reader.ts';
 
 /**
  * Creates clients that speak Engine.IO 4 and Socket.IO 5 over WebSocket directly on TCP and TLS sockets, at a few KB

@@ -45,3 +45,15 @@ function placeOfId(packets: EngineIoPacket[], frames: Buffer, namespace: string)
   }
   return frames.length - Buffer.byteLength(packet) + Buffer.byteLength(head);
 }
+
+/** Of each message one for the process, whose connections all have the same parser. */
+const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
+
+export function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {
+  let found = prepared.get(message);
+  if (found === undefined) {
+    found = new PreparedMessage(codec, message);
+    prepared.set(message, found);
+  }
+  return found;
+}
