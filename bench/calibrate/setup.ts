@@ -1,7 +1,7 @@
 /** A known server, the product's fleet connected to it, and the product's connection to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { BroadcastPlan } from '../../plugin/fleet/messages.ts';
-import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts.ts';
+import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients } from '../../plugin/samplers/index.ts';

@@ -5,7 +5,7 @@ import { type TransportsName, transportsName } from '../../../protocol/connectio
 import type { WorkerEventLoop, WorkerResources } from '../../../protocol/events.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { SentBroadcast, UnsentBroadcast } from '../broadcasts.ts';
+import type { SentBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
 import type { EngineSnapshot, HostedRow } from '../link.ts';
 import type { Echo } from '../receivers/probe.ts';
 import { receiversRoom } from '../receivers/receivers-room.ts';

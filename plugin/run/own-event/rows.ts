@@ -12,7 +12,7 @@ import {
 import { AUDIENCE, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
 import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
-import type { SentBroadcast } from '../broadcasts.ts';
+import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { HostedRow } from '../link.ts';
 
 const MAX_ROWS = 2000;

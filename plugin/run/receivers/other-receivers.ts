@@ -1,5 +1,5 @@
 /** The run's own receivers are members of the room, too: the server counts them, and no ledger does. */
-import type { SentBroadcast } from '../broadcasts.ts';
+import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 import { isMember } from './sentinel.ts';
 

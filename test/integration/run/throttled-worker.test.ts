@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { workerFigures } from '../../../plugin/result/workers.ts';
-import { ResourceWindows } from '../../../plugin/run/resource-windows.ts';
+import { ResourceWindows } from '../../../plugin/run/windows/resources.ts';
 import { ControlClients } from '../../../plugin/samplers/workers.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import { cpuGroup, whyNoCpuGroup } from '../../helpers/cpu-group.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server } from 'socket.io';
-import { readAtRest } from '../../../plugin/run/readings.ts';
+import { readAtRest } from '../../../plugin/run/memory/readings.ts';
 import { ControlClients } from '../../../plugin/samplers/workers.ts';
 import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';

@@ -1,7 +1,8 @@
 /** Memory that the connections leave behind: read when all of them have left. */
+
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
+import type { RunContext } from '../context.ts';
 import { measureSettled, without } from './at-rest.ts';
-import type { Checkpoints } from './checkpoints/checkpoints.ts';
-import type { RunContext } from './context.ts';
 
 export async function measureResidual(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   const { record, measurements } = context;

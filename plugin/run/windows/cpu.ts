@@ -1,7 +1,7 @@
 /** Windows of the run in which CPU is measured. */
-import type { Sampler } from '../samplers/index.ts';
-import type { CpuWindow, LayerCpu } from './measurements/windows.ts';
-import type { Population } from './population.ts';
+import type { Sampler } from '../../samplers/index.ts';
+import type { CpuWindow, LayerCpu } from '../measurements/windows.ts';
+import type { Population } from '../population.ts';
 
 /** Where a window began. */
 export interface Mark {

@@ -1,9 +1,9 @@
 /** CPU while nothing is sent: before the first connection, and while connections are held. */
-import type { Settings } from '../script/settings.ts';
-import type { Measurements } from './measurements/measurements.ts';
-import type { CpuWindow } from './measurements/windows.ts';
-import { pause } from './wait.ts';
-import { mark, type WindowContext, windowSince } from './windows.ts';
+import type { Settings } from '../../script/settings.ts';
+import type { Measurements } from '../measurements/measurements.ts';
+import type { CpuWindow } from '../measurements/windows.ts';
+import { pause } from '../wait.ts';
+import { mark, type WindowContext, windowSince } from './cpu.ts';
 
 /** The hold in parts: how much they differ is the noise of all CPU figures. */
 export const HOLD_PARTS = 10;

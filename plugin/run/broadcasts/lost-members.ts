@@ -1,8 +1,9 @@
 /** How many members a host that is gone had at a broadcast: nobody but the server can tell. */
-import type { SentBroadcast } from './broadcasts.ts';
-import type { HostedRow } from './link.ts';
-import type { Measurements } from './measurements/measurements.ts';
-import { otherReceivers } from './receivers/other-receivers.ts';
+
+import type { HostedRow } from '../link.ts';
+import type { Measurements } from '../measurements/measurements.ts';
+import { otherReceivers } from '../receivers/other-receivers.ts';
+import type { SentBroadcast } from './publish.ts';
 
 type Known = Parameters<typeof otherReceivers>[1] & Pick<Measurements, 'sent'>;
 

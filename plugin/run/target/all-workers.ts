@@ -1,7 +1,7 @@
 /** Before any load: the control URLs lead to every worker of the deployment, and to each of them once. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CapacityError } from '../../protocol/errors.ts';
-import type { WorkerStats } from '../../protocol/events.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
 import type { Control } from './control.ts';
 
 /** Some adapters count a server that has ended for ten more seconds. */

@@ -1,9 +1,9 @@
 /** Publishes broadcasts on an absolute schedule: a slow one does not delay the next, it shows as its own send delay. */
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import type { ClockLine } from '../../protocol/clock/clock-line.ts';
-import type { BroadcastSent } from '../../protocol/events.ts';
-import type { ControlClients } from '../samplers/workers.ts';
-import { pause } from './wait.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import type { BroadcastSent } from '../../../protocol/events.ts';
+import type { ControlClients } from '../../samplers/workers.ts';
+import { pause } from '../wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
 export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {

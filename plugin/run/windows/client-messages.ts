@@ -1,11 +1,11 @@
 /** The messages that connections send again and again: the window in which they are measured, and their end. */
-import { EVENTS } from '../../protocol/events.ts';
-import { addWarning, type RunContext } from './context.ts';
+import { EVENTS } from '../../../protocol/events.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { MessagesMeasured } from '../measurements/client-messages.ts';
+import { pause } from '../wait.ts';
+import { mark, windowSince } from './cpu.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { HOLD_PARTS } from './idle-window.ts';
-import type { MessagesMeasured } from './measurements/client-messages.ts';
-import { pause } from './wait.ts';
-import { mark, windowSince } from './windows.ts';
+import { HOLD_PARTS } from './idle.ts';
 
 /**
  * The hold: all connections are there, and nothing else happens. Collections of garbage, which the run orders at the plateaus,

@@ -1,6 +1,6 @@
 /** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
-import { addWarning, type RunContext } from './context.ts';
-import type { LayerBytes } from './measurements/memory.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { LayerBytes } from '../measurements/memory.ts';
 import { type AtRest, FALL_LIMIT_MS, type Fall, readAtRest, readInService, readSettled } from './readings.ts';
 
 const MB = 1024 ** 2;

@@ -3,9 +3,9 @@
  * single ones jump.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WorkerStats } from '../../protocol/events.ts';
-import type { ControlClients, Sampler } from '../samplers/index.ts';
-import type { LayerBytes } from './measurements/memory.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import type { ControlClients, Sampler } from '../../samplers/index.ts';
+import type { LayerBytes } from '../measurements/memory.ts';
 
 const READINGS = 3;
 const BETWEEN_READINGS_MS = 200;

@@ -1,14 +1,14 @@
 /** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
-import { Thinned } from '../samplers/index.ts';
-import type { OverTime } from '../script/over-time.ts';
+import { Thinned } from '../../samplers/index.ts';
+import type { OverTime } from '../../script/over-time.ts';
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { EngineSnapshot } from '../link.ts';
+import type { LayerBytes, MomentReading, OverTimeMeasured } from '../measurements/memory.ts';
+import { pause } from '../wait.ts';
+import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
-import type { Checkpoints } from './checkpoints/checkpoints.ts';
-import { addWarning, type RunContext } from './context.ts';
-import { noteGenerator } from './generator-loops.ts';
-import type { EngineSnapshot } from './link.ts';
-import type { LayerBytes, MomentReading, OverTimeMeasured } from './measurements/memory.ts';
 import { readAsItIs, readInService } from './readings.ts';
-import { pause } from './wait.ts';
 
 export function newOverTime({ collect, every }: OverTime, control: boolean): OverTimeMeasured {
   return {

@@ -2,13 +2,13 @@
  * Latency against connections: a few broadcasts each time that a part of the connections has left. Not as they come: what
  * broadcasts leave behind in the workers, some percent of what the connections take, would be in the memory of all later plateaus.
  */
-import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
-import { destinationOf, roomName } from '../../protocol/rooms.ts';
-import { publish, type SentBroadcast } from './broadcasts.ts';
-import type { RunContext } from './context.ts';
-import { drain } from './drain.ts';
+import { RELEASE_PARTS } from '../../../protocol/link/messages.ts';
+import { destinationOf, roomName } from '../../../protocol/rooms.ts';
+import type { RunContext } from '../context.ts';
+import { drain } from '../drain.ts';
+import { until } from '../wait.ts';
 import { withLostMembers } from './lost-members.ts';
-import { until } from './wait.ts';
+import { publish, type SentBroadcast } from './publish.ts';
 
 const LEAVE_TIMEOUT_MS = 120_000;
 /** Longer than the fleet's and the engine's status intervals together. */

@@ -1,8 +1,9 @@
 /** Memory while the number of connections stays the same, in service and at rest: the points that a line is fitted through. */
+
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { LayerBytes } from '../measurements/memory.ts';
 import { measureAtRest, measureSettled } from './at-rest.ts';
-import type { Checkpoints } from './checkpoints/checkpoints.ts';
-import { addWarning, type RunContext } from './context.ts';
-import type { LayerBytes } from './measurements/memory.ts';
 import { readInService } from './readings.ts';
 
 /** Before the load. What is freed only after it would make the connections look cheaper. */

@@ -1,15 +1,15 @@
 /** What is measured: our own stack that is already up, one that this run starts, or the user's own server. */
-import { CapacityError } from '../../protocol/errors.ts';
-import type { WorkerStats } from '../../protocol/events.ts';
-import type { StackFault } from '../../protocol/fault.ts';
-import { thisHost } from '../../protocol/machine/host.ts';
-import { isLoopback } from '../../protocol/machine/loopback.ts';
-import { partsReplacedBy, whyNot } from '../../server/stack/fault.ts';
-import { listens } from '../../server/stack/ports.ts';
-import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../server/stack/stack.ts';
-import { connectionsTo, type LayerPids, ServerProcesses } from '../samplers/index.ts';
-import { ENGINE } from '../script/script.ts';
-import type { Settings } from '../script/settings.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import type { StackFault } from '../../../protocol/fault.ts';
+import { thisHost } from '../../../protocol/machine/host.ts';
+import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import { partsReplacedBy, whyNot } from '../../../server/stack/fault.ts';
+import { listens } from '../../../server/stack/ports.ts';
+import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../../server/stack/stack.ts';
+import { connectionsTo, type LayerPids, ServerProcesses } from '../../samplers/index.ts';
+import { ENGINE } from '../../script/script.ts';
+import type { Settings } from '../../script/settings.ts';
 
 export interface Target {
   url: string;

@@ -3,12 +3,12 @@
  * workers, and how much CPU the workers' machines had left.
  */
 import { cpus } from 'node:os';
-import type { WorkerResources } from '../../protocol/events.ts';
-import { type CpuQuota, readCgroup } from '../../protocol/machine/cgroup.ts';
-import { type CpuReading, readCpu } from '../../protocol/machine/kernel.ts';
-import { allowedCpus } from '../../protocol/machine/usable.ts';
-import type { GeneratorWindow, Throttled } from './measurements/generator.ts';
-import type { Measurements } from './measurements/measurements.ts';
+import type { WorkerResources } from '../../../protocol/events.ts';
+import { type CpuQuota, readCgroup } from '../../../protocol/machine/cgroup.ts';
+import { type CpuReading, readCpu } from '../../../protocol/machine/kernel.ts';
+import { allowedCpus } from '../../../protocol/machine/usable.ts';
+import type { GeneratorWindow, Throttled } from '../measurements/generator.ts';
+import type { Measurements } from '../measurements/measurements.ts';
 
 /** The generator among the workers. */
 export const GENERATOR = '';

@@ -1,11 +1,11 @@
 /** The probe's round trips with nobody else connected: what a broadcast takes at least. */
 
-import { SAME_CLOCK_US } from '../../protocol/clock/clock-line.ts';
-import { publish } from './broadcasts.ts';
-import { addWarning, type RunContext } from './context.ts';
-import type { Echo } from './receivers/probe.ts';
-import { receiversRoom } from './receivers/receivers-room.ts';
-import { until } from './wait.ts';
+import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { Echo } from '../receivers/probe.ts';
+import { receiversRoom } from '../receivers/receivers-room.ts';
+import { until } from '../wait.ts';
+import { publish } from './publish.ts';
 
 const INTERVAL_MS = 50;
 const ANSWER_TIMEOUT_MS = 30_000;

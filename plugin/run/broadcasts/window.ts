@@ -1,15 +1,15 @@
 /** The broadcasts at full target: published, drained, and their ledger finalized. */
-import { destinationOf, roomName } from '../../protocol/rooms.ts';
-import { measureAfterBroadcasts } from './at-rest.ts';
-import { LEAD_MS, publish } from './broadcasts.ts';
-import { addWarning, type RunContext } from './context.ts';
-import { drain } from './drain.ts';
-import { isDuring, isOn } from './fault/measure.ts';
-import { noteGenerator, resetGenerator } from './generator-loops.ts';
+import { destinationOf, roomName } from '../../../protocol/rooms.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import { drain } from '../drain.ts';
+import { isDuring, isOn } from '../fault/measure.ts';
+import { measureAfterBroadcasts } from '../memory/at-rest.ts';
+import { Windows } from '../windows/cpu.ts';
+import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { withLostMembers } from './lost-members.ts';
-import { markRedis, redisSince } from './redis-window.ts';
+import { LEAD_MS, publish } from './publish.ts';
+import { markRedis, redisSince } from './redis.ts';
 import { judgeAgain, noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
-import { Windows } from './windows.ts';
 
 /**
  * @param onDrain called when the last broadcast is out

@@ -2,8 +2,8 @@
  * The workers' clocks against the run's. On one host there is one monotonic clock; the clocks of other hosts started with
  * them, and drift. So these are read over the whole run, and most precisely just before and after whatever counts.
  */
-import { ClockLine } from '../../protocol/clock/clock-line.ts';
-import { followClock } from '../../protocol/clock/clock-reading.ts';
+import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { followClock } from '../../../protocol/clock/clock-reading.ts';
 import type { Control } from './control.ts';
 
 /** At once, of which the quickest counts. */
