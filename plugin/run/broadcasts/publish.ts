@@ -2,7 +2,7 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import type { BroadcastSent } from '../../../protocol/events.ts';
-import type { ControlClients } from '../../samplers/workers.ts';
+import type { ControlClients } from '../../samplers/control/workers.ts';
 import { pause } from '../wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */

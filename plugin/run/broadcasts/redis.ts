@@ -2,7 +2,7 @@
  * What the broadcasts meant for the adapter's Redis. The workers count the members before each broadcast, through the same
  * Redis: what such a count costs is measured before, and taken off.
  */
-import type { RedisTraffic } from '../../samplers/redis.ts';
+import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { RunContext } from '../context.ts';
 import type { RedisMeasured } from '../measurements/redis.ts';
 

@@ -1,4 +1,4 @@
-import type { RedisTraffic } from '../../samplers/redis.ts';
+import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 
 /** The adapter's Redis, during the broadcasts. */
 export interface RedisMeasured {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { workerFigures } from '../../../plugin/result/workers.ts';
 import { ResourceWindows } from '../../../plugin/run/windows/resources.ts';
-import { ControlClients } from '../../../plugin/samplers/workers.ts';
+import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import { cpuGroup, whyNoCpuGroup } from '../../helpers/cpu-group.ts';
 import { measurements } from '../../helpers/measurements.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server } from 'socket.io';
 import { readAtRest } from '../../../plugin/run/memory/readings.ts';
-import { ControlClients } from '../../../plugin/samplers/workers.ts';
+import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';

@@ -1,6 +1,6 @@
 /** Why a control port cannot be reached, and what to do about it. */
-import { CapacityError } from '../../protocol/errors.ts';
-import { CONTROL_NAMESPACE } from '../../protocol/events.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { CONTROL_NAMESPACE } from '../../../protocol/events.ts';
 
 const START = 'start the server, with its control token; or correct the list of control addresses';
 /** Where a control port listens unless the server says otherwise. */

@@ -1,9 +1,9 @@
 /** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
 import { io, type Socket } from 'socket.io-client';
-import { agentTo } from '../../protocol/agent.ts';
-import { type ClockReading, readClock } from '../../protocol/clock/clock-reading.ts';
-import type { TlsOptions } from '../../protocol/connection.ts';
-import { CapacityError } from '../../protocol/errors.ts';
+import { agentTo } from '../../../protocol/agent.ts';
+import { type ClockReading, readClock } from '../../../protocol/clock/clock-reading.ts';
+import type { TlsOptions } from '../../../protocol/connection.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import {
   type BroadcastOrder,
   type BroadcastSent,
@@ -14,9 +14,9 @@ import {
   type WorkerEventLoop,
   type WorkerResources,
   type WorkerStats,
-} from '../../protocol/events.ts';
-import { connectError, unreachable } from './control-errors.ts';
-import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './control-places.ts';
+} from '../../../protocol/events.ts';
+import { connectError, unreachable } from './errors.ts';
+import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './places.ts';
 
 const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */

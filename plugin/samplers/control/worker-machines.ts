@@ -1,9 +1,9 @@
 /** Machines and containers of the workers, each counted once however many workers it has. */
 
-import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
-import { type GroupLimit, readCgroup } from '../../protocol/machine/cgroup.ts';
-import { thisHost } from '../../protocol/machine/host.ts';
-import { lowestLimit } from '../../protocol/machine/usable.ts';
+import type { WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
+import { type GroupLimit, readCgroup } from '../../../protocol/machine/cgroup.ts';
+import { thisHost } from '../../../protocol/machine/host.ts';
+import { lowestLimit } from '../../../protocol/machine/usable.ts';
 
 /** @returns with the names of the workers on each, in the order of the workers */
 export function workerMachines(resources: WorkerResources[]): { machine: WorkerMachine; workers: WorkerResources[] }[] {

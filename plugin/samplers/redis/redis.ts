@@ -1,5 +1,5 @@
 /** Reads what the adapter's Redis reports about itself; of a Redis Cluster, all nodes that have slots. */
-import { redisPart } from '../../protocol/redis-part.ts';
+import { redisPart } from '../../../protocol/redis-part.ts';
 import { type NodeReading, RedisNode, type RedisTraffic } from './redis-node.ts';
 
 export type { RedisTraffic } from './redis-node.ts';

@@ -1,6 +1,6 @@
 /** Memory and CPU as a server reports them itself, or cAdvisor for its container, as text for Prometheus. */
 import parse from 'parse-prometheus-text-format';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import { type Answer, AnsweringProcess } from './answering-process.ts';
 
 /** Figure → metric, of which every matching sample is added up. */

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import { parseStat } from './proc.ts';
 
 export interface ProcessQuery {

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import pidusage from 'pidusage';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../protocol/machine/auxv.ts';
-import { parseSmapsRollup } from '../../protocol/machine/kernel.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
+import { parseSmapsRollup } from '../../../protocol/machine/kernel.ts';
 
 export interface ProcessReading {
   rssBytes: number;

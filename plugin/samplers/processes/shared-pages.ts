@@ -1,6 +1,7 @@
 /** PSS between its rare readings: RSS less what the processes of the layer shared at the last one. */
+
+import { type LayerPids, type ProcessMemory, processMemory } from './memory.ts';
 import type { ProcessReading } from './proc.ts';
-import { type LayerPids, type ProcessMemory, processMemory } from './process-memory.ts';
 
 export class SharedPages {
   readonly #bytes = new Map<string, { pids: string; shared: number }>();
