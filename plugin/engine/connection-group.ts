@@ -3,11 +3,12 @@
  * The fleet gets them in batches and opens them at their rate; they repeat the steps of the first connection at the same
  * rate. Each is counted individually; one that fails or drops does not end the flow.
  */
+
+import type { RepeatedMessage } from '../fleet/client/repeated-message.ts';
 import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
-import type { RepeatedMessage } from '../fleet/repeated-message.ts';
 import type { EngineContext } from './engine-context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { countReturn } from './meter.ts';

@@ -12,9 +12,9 @@ import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import type { ClientOptions } from './client.ts';
-import type { OwnEventPlan } from './own-event.ts';
-import type { RepeatedMessage } from './repeated-message.ts';
+import type { ClientOptions } from './client/client.ts';
+import type { OwnEventPlan } from './client/own-event.ts';
+import type { RepeatedMessage } from './client/repeated-message.ts';
 
 /** The same for all connections of a run. */
 export interface FleetSettings {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RepeatedMessage } from '../../fleet/repeated-message.ts';
+import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
 import { namespaceSchema } from '../../script/connect-options.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { openOptions } from '../connection-changes.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { networkCause } from '../../fleet/cause.ts';
+import { networkCause } from '../../fleet/client/cause.ts';
 import { HTTP_METHODS, isHttpStep } from '../../script/http-steps.ts';
 import { FlowError } from '../flow-error.ts';
 import type { ScenarioEvents, UserContext } from '../types.ts';

@@ -5,7 +5,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { EVENTS } from '../../../protocol/events.ts';
-import type { AwaitedPayload, BroadcastCopy, Client, ClientSink, InPlaceReader } from '../client.ts';
+import type { AwaitedPayload, BroadcastCopy, Client, ClientSink, InPlaceReader } from '../client/client.ts';
 import { lastStringStart } from './offset.ts';
 import { ackRequest, headOf, isSame, matches, skipHead } from './packet-head.ts';
 

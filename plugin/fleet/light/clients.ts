@@ -1,6 +1,13 @@
 /** The light clients of a process. */
-import type { Client, ClientOptions, ClientSink, CountedEvent, InPlaceReader, RecoverableSession } from '../client.ts';
-import { contractEvent } from '../decoded-broadcast.ts';
+import type {
+  Client,
+  ClientOptions,
+  ClientSink,
+  CountedEvent,
+  InPlaceReader,
+  RecoverableSession,
+} from '../client/client.ts';
+import { contractEvent } from '../client/decoded-broadcast.ts';
 import { BroadcastReader } from './broadcast.ts';
 import { officialCodec, type PacketCodec } from './codec.ts';
 import { OffsetReader } from './offset.ts';

@@ -1,6 +1,6 @@
 /** The texts of Engine.IO 4: its handshake, its address. */
 import { isUtf8 } from 'node:buffer';
-import type { ClientOptions } from '../client.ts';
+import type { ClientOptions } from '../client/client.ts';
 import { engineIoError } from './protocol-error.ts';
 
 /** Every connection keeps its own. */

@@ -3,7 +3,7 @@
  * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
  */
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { ClientOptions, TransportState } from '../client.ts';
+import type { ClientOptions, TransportState } from '../client/client.ts';
 import { Attempt } from './attempt.ts';
 import type { PerMessageDeflate } from './deflate/per-message-deflate.ts';
 import { readHandshake, targetOf } from './engine-io-handshake.ts';

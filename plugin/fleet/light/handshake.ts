@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
-import type { ClientOptions } from '../client.ts';
+import type { ClientOptions } from '../client/client.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { ByteQueue } from './byte-queue.ts';
 import { DEFLATE_OFFER, type DeflateGrant, readGrant } from './deflate/grant.ts';

@@ -2,8 +2,8 @@
  * Reads the id of an event of the server's own in place: like broadcast.ts, once for every copy that a connection
  * receives. What it cannot read, such as keys with escapes, is left to the decoder.
  */
-import type { Client, ClientSink, InPlaceReader, OwnEventCopy } from '../client.ts';
-import { idOf, type OwnEventPlan } from '../own-event.ts';
+import type { Client, ClientSink, InPlaceReader, OwnEventCopy } from '../client/client.ts';
+import { idOf, type OwnEventPlan } from '../client/own-event.ts';
 import { JsonLocator } from './json-locator.ts';
 import { headOf, isSame, matches, skipHead } from './packet-head.ts';
 

@@ -1,5 +1,5 @@
 /** A message that many connections send again and again: encoded once, and then only its acknowledgement id is written. */
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../repeated-message.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../client/repeated-message.ts';
 import { type PacketCodec, PacketType } from './codec.ts';
 import { encodeMessages } from './engine-io.ts';
 import type { EngineIoPacket } from './polling/payload.ts';

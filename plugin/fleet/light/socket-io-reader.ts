@@ -11,8 +11,8 @@ import {
   type InPlaceReader,
   NO_SESSIONS,
   type RecoverableSession,
-} from '../client.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../repeated-message.ts';
+} from '../client/client.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../client/repeated-message.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import { EngineIoConnection } from './engine-io.ts';
 import { decodeText } from './engine-io-handshake.ts';

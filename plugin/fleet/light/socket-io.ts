@@ -1,10 +1,10 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { ConnectTimings } from '../client.ts';
-import { nestsDeeper } from '../nesting.ts';
-import type { RepeatedMessage } from '../repeated-message.ts';
-import { SOCKET_IO_2 } from '../socket-io-2.ts';
+import type { ConnectTimings } from '../client/client.ts';
+import { nestsDeeper } from '../client/nesting.ts';
+import type { RepeatedMessage } from '../client/repeated-message.ts';
+import { SOCKET_IO_2 } from '../client/socket-io-2.ts';
 import type { Attempt } from './attempt.ts';
 import { type Packet, PacketType } from './codec.ts';
 import { encodeRequest } from './namespace-request.ts';

@@ -7,9 +7,9 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
-import { networkCause } from '../cause.ts';
-import { BODY_TIMEOUT_MS } from '../http-answer.ts';
-import { MAX_UNSENT_BYTES } from '../limits.ts';
+import { networkCause } from '../client/cause.ts';
+import { BODY_TIMEOUT_MS } from '../client/http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../client/limits.ts';
 import { Attempt } from './attempt.ts';
 import { PerMessageDeflate } from './deflate/per-message-deflate.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';

@@ -5,7 +5,7 @@
 import { Manager, type Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { networkCause } from '../cause.ts';
+import { networkCause } from '../client/cause.ts';
 import {
   type Client,
   type ClientOptions,
@@ -14,13 +14,13 @@ import {
   NO_SESSIONS,
   type RecoverableSession,
   type TransportState,
-} from '../client.ts';
-import { contractEvent } from '../decoded-broadcast.ts';
-import type { Failure } from '../http-answer.ts';
-import { MAX_UNSENT_BYTES } from '../limits.ts';
-import { nestsDeeper } from '../nesting.ts';
-import type { RepeatedMessage } from '../repeated-message.ts';
-import { SOCKET_IO_2 } from '../socket-io-2.ts';
+} from '../client/client.ts';
+import { contractEvent } from '../client/decoded-broadcast.ts';
+import type { Failure } from '../client/http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../client/limits.ts';
+import { nestsDeeper } from '../client/nesting.ts';
+import type { RepeatedMessage } from '../client/repeated-message.ts';
+import { SOCKET_IO_2 } from '../client/socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';

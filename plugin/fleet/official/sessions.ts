@@ -1,6 +1,6 @@
 /** Sessions that a server may restore: what socket.io-client keeps of them in its sockets. */
 import type { Socket } from 'socket.io-client';
-import type { RecoverableSession } from '../client.ts';
+import type { RecoverableSession } from '../client/client.ts';
 
 /** Parts of a socket of socket.io-client that are not public: what it asks the server to restore. */
 interface SocketPrivates {

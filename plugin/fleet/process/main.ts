@@ -1,13 +1,13 @@
 /** The code of a fleet process, which holds its share of the connections. fleet-process.ts starts and ends it. */
 
 import { once } from 'node:events';
+import { ownEvent } from '../client/own-event.ts';
+import { loadParser } from '../client/parser.ts';
 import { EventLoopWatch } from '../health.ts';
 import { parserCodec } from '../light/parser-codec.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
 import { Outbox } from '../outbox.ts';
-import { ownEvent } from '../own-event.ts';
 import { Pacer } from '../pacer.ts';
-import { loadParser } from '../parser.ts';
 import { TimerLag } from '../timer-lag.ts';
 import type { ConnectionManagerDependencies } from './connections/connection-manager.ts';
 import { ProcessState } from './process-state.ts';

@@ -3,8 +3,8 @@
  * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8.
  */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import { httpFailure } from '../../http-answer.ts';
-import { MAX_UNSENT_BYTES } from '../../limits.ts';
+import { httpFailure } from '../../client/http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
 import type { WebSocketOptions } from '../handshake.ts';
 import type { Shared } from '../shared.ts';
 import { CookieJar } from './cookies.ts';

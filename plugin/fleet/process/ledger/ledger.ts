@@ -7,7 +7,7 @@
  * sender's.
  */
 import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger.ts';
-import type { BroadcastCopy } from '../../client.ts';
+import type { BroadcastCopy } from '../../client/client.ts';
 import type { BroadcastPlan } from '../../messages.ts';
 import { grown } from '../grown.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';

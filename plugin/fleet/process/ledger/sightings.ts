@@ -4,7 +4,7 @@
  * decided on takes no more room than its id.
  */
 import type { Sightings as Report, Sighting } from '../../../../protocol/link/sightings.ts';
-import type { OwnEventCopy } from '../../client.ts';
+import type { OwnEventCopy } from '../../client/client.ts';
 import { FirstReceipts } from './first-receipts.ts';
 import type { Ledger } from './ledger.ts';
 

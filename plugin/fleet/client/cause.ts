@@ -1,6 +1,6 @@
 /** Short, stable names for why a connection attempt failed: results count and compare them. */
 import { constants } from 'node:os';
-import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 
 /** What getaddrinfo reports beyond the system's errno names. */
 const NAME_LOOKUP = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA']);

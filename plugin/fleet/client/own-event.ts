@@ -1,5 +1,5 @@
 /** An event of the server's own that the ledger counts, where its copies are decoded whole. */
-import { type JsonPath, valueAt } from '../../protocol/json-path.ts';
+import { type JsonPath, valueAt } from '../../../protocol/json-path.ts';
 import type { CountedEvent, OwnEventCopy } from './client.ts';
 
 /** Which event, and where in its arguments its marks stand. */

@@ -3,12 +3,12 @@
  * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
 
-import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import type { ConnectionOptions } from '../../protocol/connection.ts';
-import type { TransportCounts } from '../../protocol/link/snapshot.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
 
-export type { TlsOptions } from '../../protocol/connection.ts';
+export type { TlsOptions } from '../../../protocol/connection.ts';
 
 export interface ClientOptions extends ConnectionOptions {
   /** Keep what a server with connection state recovery needs to restore the session. */

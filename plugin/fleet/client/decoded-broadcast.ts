@@ -1,6 +1,6 @@
 /** Broadcasts that are not read in place: the official client's, and those that are written in an unusual way. */
 import { crc32 } from 'node:zlib';
-import { EVENTS, isBroadcast } from '../../protocol/events.ts';
+import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import type { BroadcastCopy, CountedEvent } from './client.ts';
 
 class DecodedPayload implements BroadcastCopy {

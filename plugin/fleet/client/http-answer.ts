@@ -1,5 +1,5 @@
 /** What an HTTP server says when it does not upgrade, in the same words for both clients. */
-import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 
 export interface Failure {
   cause: FailureCode;
