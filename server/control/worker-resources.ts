@@ -2,12 +2,12 @@
 import { readlinkSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { cpus, hostname, totalmem } from 'node:os';
-import type { WorkerMachine, WorkerResources } from '../protocol/events.ts';
-import { readCgroup } from '../protocol/machine/cgroup.ts';
-import { thisHost } from '../protocol/machine/host.ts';
-import { parseSmapsRollup, readCpu, readMemory, readTcpBytes, readTcpSockets } from '../protocol/machine/kernel.ts';
-import { openFileLimits } from '../protocol/machine/open-files.ts';
-import { usableCores } from '../protocol/machine/usable.ts';
+import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
+import { readCgroup } from '../../protocol/machine/cgroup.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
+import { parseSmapsRollup, readCpu, readMemory, readTcpBytes, readTcpSockets } from '../../protocol/machine/kernel.ts';
+import { openFileLimits } from '../../protocol/machine/open-files.ts';
+import { usableCores } from '../../protocol/machine/usable.ts';
 
 /** @returns without what the system does not tell, as any but Linux */
 export async function readResources(worker: string): Promise<WorkerResources> {

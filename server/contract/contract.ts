@@ -1,7 +1,7 @@
 /** The events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`, and publishing a `broadcast`. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { monotonicUs } from '../protocol/clock/clock.ts';
-import type { CapacityError } from '../protocol/errors.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
+import type { CapacityError } from '../../protocol/errors.ts';
 import {
   type BatchReceived,
   type Broadcast,
@@ -12,13 +12,13 @@ import {
   EVENTS,
   type Joined,
   type Refusal,
-} from '../protocol/events.ts';
+} from '../../protocol/events.ts';
+import type { Metrics } from '../control/metrics.ts';
+import type { AnyNamespace, AnySocket } from '../types.ts';
 import type { BatchWindow } from './batch-window.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
-import type { Metrics } from './metrics.ts';
 import { binaryPayload, payload } from './payload.ts';
-import type { AnyNamespace, AnySocket } from './types.ts';
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 

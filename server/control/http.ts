@@ -1,7 +1,7 @@
 /** `/metrics` and `/healthz` of the control port, and who may read them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import { isLoopback } from '../protocol/machine/loopback.ts';
+import { isLoopback } from '../../protocol/machine/loopback.ts';
 
 const LOOPBACK_ADDRESS = /^(::ffff:)?127\.|^::1$/;
 

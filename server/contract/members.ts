@@ -1,7 +1,7 @@
 /** How many members a room has, on this worker and on all of them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CapacityError } from '../protocol/errors.ts';
-import type { AnyNamespace } from './types.ts';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { AnyNamespace } from '../types.ts';
 
 /** Server to server. The prefix keeps it clear of the instrumented server's own events. */
 const MEMBERS_EVENT = 'socketio-capacity:members';

@@ -1,9 +1,9 @@
 /** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
 import type { Server } from 'socket.io';
 import { z } from 'zod';
-import type { ErrorCode } from '../protocol/codes/error-codes.ts';
-import { CapacityError } from '../protocol/errors.ts';
-import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../protocol/events.ts';
+import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
+import { CapacityError } from '../../protocol/errors.ts';
+import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../../protocol/events.ts';
 
 /** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
 export type ControlRequests = {
