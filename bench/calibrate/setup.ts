@@ -5,7 +5,7 @@ import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients } from '../../plugin/samplers/index.ts';
-import { ONE_CONNECTION } from '../../plugin/script/flow.ts';
+import { ONE_CONNECTION } from '../../plugin/script/load/flow.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { pin } from './cores.ts';
 import { KnownProcess } from './known-process.ts';

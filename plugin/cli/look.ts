@@ -9,7 +9,7 @@ import { connectOfficial } from '../run/receivers/official-client.ts';
 import { Publishers, prepare } from '../run/receivers/publishers.ts';
 import { pause } from '../run/wait.ts';
 import { connectionTargetOf } from '../script/connection-target.ts';
-import { parseEngineOptions } from '../script/engine-options.ts';
+import { parseEngineOptions } from '../script/options/engine-options.ts';
 import type { Starter } from './starter-scenario.ts';
 
 interface Listening {

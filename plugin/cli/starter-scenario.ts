@@ -2,7 +2,7 @@
 import { formatJsonPath } from '../../protocol/json-path.ts';
 import { isLoopback } from '../../protocol/machine/loopback.ts';
 import type { Paths } from '../run/own-event/find-paths.ts';
-import type { Emission } from '../script/delivery-options.ts';
+import type { Emission } from '../script/options/delivery-options.ts';
 
 export interface Starter {
   /** An absolute URL. */

@@ -4,8 +4,8 @@
  */
 import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
-import { type ConnectOptions, enginePath } from '../script/connect-options.ts';
 import { isTemplate } from '../script/is-template.ts';
+import { type ConnectOptions, enginePath } from '../script/options/connect-options.ts';
 import { compileTemplate } from './template.ts';
 import type { Helpers, UserContext } from './types.ts';
 

@@ -1,8 +1,8 @@
 /** Compiles a scenario into the function that Artillery calls for each virtual user. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { scenarioOptionsSchema } from '../script/connect-options.ts';
-import { verbOf } from '../script/flow.ts';
-import { hasHttpSteps } from '../script/http-steps.ts';
+import { verbOf } from '../script/load/flow.ts';
+import { hasHttpSteps } from '../script/load/http-steps.ts';
+import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
 import type { Scenario } from '../script/script.ts';
 import { compileConnectionChanges } from './connection-changes.ts';
 import type { EngineContext } from './engine-context.ts';

@@ -13,11 +13,11 @@ import { STEPS } from '../engine/steps/index.ts';
 import { Agent } from '../hosts/agent.ts';
 import { parseJoinLine } from '../hosts/join-line.ts';
 import { scriptHash } from '../hosts/script-hash.ts';
-import { settingsOfShare } from '../script/host-share.ts';
-import { arrivalsOf } from '../script/phases.ts';
+import { settingsOfShare } from '../script/load/host-share.ts';
+import { arrivalsOf } from '../script/load/phases.ts';
+import type { Share } from '../script/load/shares.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
-import type { Share } from '../script/shares.ts';
 import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 
 const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');

@@ -20,9 +20,9 @@ import {
   Sampler,
 } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
+import { tellMemory } from '../script/options/worker-sources.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
-import { tellMemory } from '../script/worker-sources.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';

@@ -8,13 +8,13 @@ import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { runMetrics } from '../../plugin/hook/metrics.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
-import { optionsSchema as engineOptions } from '../../plugin/script/engine-options.ts';
+import { optionsSchema as engineOptions } from '../../plugin/script/options/engine-options.ts';
 import {
   environmentSchema as hookEnvironment,
   optionsSchema as hookOptions,
   hostSchema,
   terminalSchema,
-} from '../../plugin/script/plugin-options.ts';
+} from '../../plugin/script/options/plugin-options.ts';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';

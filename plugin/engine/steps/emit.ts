@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Emission } from '../../fleet/messages.ts';
 import type { FleetConnection } from '../../fleet/remote-connection.ts';
-import { namespaceSchema } from '../../script/connect-options.ts';
 import { timeoutSchema } from '../../script/duration.ts';
+import { namespaceSchema } from '../../script/options/connect-options.ts';
 import { openOptions } from '../connection-changes.ts';
 import { FlowError, slug } from '../flow-error.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { networkCause } from '../../fleet/client/cause.ts';
-import { HTTP_METHODS, isHttpStep } from '../../script/http-steps.ts';
+import { HTTP_METHODS, isHttpStep } from '../../script/load/http-steps.ts';
 import { FlowError } from '../flow-error.ts';
 import type { ScenarioEvents, UserContext } from '../types.ts';
 import type { Step } from '../virtual-user.ts';

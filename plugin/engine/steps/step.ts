@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { StepDeclaration } from '../../script/flow.ts';
+import type { StepDeclaration } from '../../script/load/flow.ts';
 import type { ConnectionChanges } from '../connection-changes.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { RequestHooks } from '../http-engine.ts';

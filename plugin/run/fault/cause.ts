@@ -1,7 +1,7 @@
 /** Does what the scenario plans: to the stack, to the connections, or by a command of the user's. */
 import { execa } from 'execa';
 import { isStackFault } from '../../../protocol/fault.ts';
-import type { FaultOptions } from '../../script/fault-options.ts';
+import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
 
 /** Of what a command says when it fails. */

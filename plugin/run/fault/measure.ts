@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
-import type { FaultOptions } from '../../script/fault-options.ts';
+import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { FaultMeasured } from '../measurements/fault.ts';

@@ -1,5 +1,5 @@
 import type { WorkerBatches } from '../../../protocol/events.ts';
-import type { Repeated } from '../../script/flow.ts';
+import type { Repeated } from '../../script/load/flow.ts';
 
 export interface MessagesMeasured {
   /** What the flows let their connections send. */

@@ -1,7 +1,7 @@
 /** What a run asks of the server's workers, through their control ports; of a server without any, nothing. */
 import type { ControlClients } from '../../samplers/index.ts';
+import { tellMemory } from '../../script/options/worker-sources.ts';
 import type { Settings } from '../../script/settings.ts';
-import { tellMemory } from '../../script/worker-sources.ts';
 
 export type Control = Pick<
   ControlClients,

@@ -1,8 +1,8 @@
 /** Parts of the run in which connections are made: the phases with arrivals between two pauses. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { ConnectionsPerUser } from '../../script/flow.ts';
-import { connectingSeconds } from '../../script/load-profile.ts';
-import { arrivalsOf, type Phase } from '../../script/phases.ts';
+import type { ConnectionsPerUser } from '../../script/load/flow.ts';
+import { connectingSeconds } from '../../script/load/load-profile.ts';
+import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import type { Ramp } from '../measurements/windows.ts';
 
 /** Begins a ramp, or adds the phase to the one that has not ended. */

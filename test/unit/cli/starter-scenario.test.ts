@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { type Starter, starterScenario } from '../../../plugin/cli/starter-scenario.ts';
 import { STEPS } from '../../../plugin/engine/steps/index.ts';
-import { totalArrivals } from '../../../plugin/script/phases.ts';
+import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
 import { validateScript } from '../../../plugin/script/validate.ts';
 

@@ -5,7 +5,7 @@ import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { measureFault } from '../../../plugin/run/fault/measure.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault.ts';
-import type { FaultOptions } from '../../../plugin/script/fault-options.ts';
+import type { FaultOptions } from '../../../plugin/script/options/fault-options.ts';
 import type { StackFault } from '../../../protocol/fault.ts';
 import { FakeRun, workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';

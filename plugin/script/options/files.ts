@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import type { TlsOptions } from '../../protocol/connection.ts';
-import { formatPath, type Path, type Problem } from '../../protocol/problems.ts';
-import type { Script } from './script.ts';
+import type { TlsOptions } from '../../../protocol/connection.ts';
+import { formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
+import type { Script } from '../script.ts';
 
 const PEM = '-----BEGIN ';
 /** The short name that artillery-engine-socketio-v3 gives to the other parser of Socket.IO's own. */

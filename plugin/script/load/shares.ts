@@ -1,5 +1,5 @@
 /** One host's share of a scenario's phases. The shares of all hosts add up to exactly the scenario's arrivals. */
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import { exactRamp } from './load-profile.ts';
 import { arrivalsOf, type Phase } from './phases.ts';
 

@@ -1,5 +1,5 @@
 /** The rate of a scenario's load, and the same load at another rate. */
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import type { ConnectionsPerUser } from './flow.ts';
 import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
 

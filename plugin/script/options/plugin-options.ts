@@ -1,10 +1,10 @@
 /** The plugin's options, and the environment variables that take precedence over them; settings.ts reads both. */
 import { z } from 'zod';
-import { TRANSPORTS, type Transport, type TransportsName } from '../../protocol/connection.ts';
-import { OBSERVED_LAYERS } from '../../protocol/observation.ts';
-import { ROOM_ORDERS } from '../../protocol/rooms.ts';
+import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/connection.ts';
+import { OBSERVED_LAYERS } from '../../../protocol/observation.ts';
+import { ROOM_ORDERS } from '../../../protocol/rooms.ts';
+import { durationSchema } from '../duration.ts';
 import { deliverySchema } from './delivery-options.ts';
-import { durationSchema } from './duration.ts';
 import { faultSchema } from './fault-options.ts';
 import { tlsSchema } from './tls-options.ts';
 import { workerSourcesSchema } from './worker-sources.ts';

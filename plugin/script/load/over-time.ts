@@ -1,10 +1,10 @@
 /** What memory over time asks of a scenario: virtual users that come and go, and nothing that needs them to stay. */
-import { formatPath, type Problem } from '../../protocol/problems.ts';
+import { formatPath, type Problem } from '../../../protocol/problems.ts';
+import type { Environment, PluginOptions } from '../options/plugin-options.ts';
+import { ENGINE, PLUGIN } from '../script.ts';
 import type { Flow } from './flow.ts';
 import { resized } from './load-profile.ts';
 import type { Phase } from './phases.ts';
-import type { Environment, PluginOptions } from './plugin-options.ts';
-import { ENGINE, PLUGIN } from './script.ts';
 
 export type OverTime = NonNullable<PluginOptions['overTime']>;
 

@@ -1,5 +1,5 @@
 /** The steps that are HTTP requests. */
-import type { Scenario } from './script.ts';
+import type { Scenario } from '../script.ts';
 
 export const HTTP_METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 

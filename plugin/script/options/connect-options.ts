@@ -1,7 +1,7 @@
 /** The options of a connection that the engine has for all, a scenario for its own, and a `connect` step for one. */
 import { z } from 'zod';
-import type { ConnectionOptions } from '../../protocol/connection.ts';
-import { isTemplate } from './is-template.ts';
+import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import { isTemplate } from '../is-template.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const texts = z.record(z.string(), scalar);

@@ -3,7 +3,7 @@
  * Each step declares its own share, so that nothing here depends on the name of a step.
  */
 import type { z } from 'zod';
-import type { ConnectionOptions } from '../../protocol/connection.ts';
+import type { ConnectionOptions } from '../../../protocol/connection.ts';
 
 /** The connections that one virtual user holds. */
 export interface ConnectionsPerUser {

@@ -1,7 +1,7 @@
 /** The options of TLS, wherever a scenario has them: `config.tls`, the engine's `tls`, and that of `control`. */
 import { z } from 'zod';
-import type { TlsOptions } from '../../protocol/connection.ts';
-import type { Path, Problem } from '../../protocol/problems.ts';
+import type { TlsOptions } from '../../../protocol/connection.ts';
+import type { Path, Problem } from '../../../protocol/problems.ts';
 import { readTlsFiles } from './files.ts';
 
 export const tlsSchema = z.strictObject({

@@ -7,12 +7,12 @@ import {
   MAX_PAYLOAD_BYTES,
   type TlsOptions,
   TRANSPORTS,
-} from '../../protocol/connection.ts';
-import { formatPath, type Problem, problemsOf } from '../../protocol/problems.ts';
+} from '../../../protocol/connection.ts';
+import { formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { timeoutSchema } from '../duration.ts';
+import { ENGINE, type Script } from '../script.ts';
 import { connectionShape, enginePath } from './connect-options.ts';
-import { timeoutSchema } from './duration.ts';
 import { findParser, folderOf, readTlsFiles } from './files.ts';
-import { ENGINE, type Script } from './script.ts';
 import { tlsSchema as sharedTlsSchema } from './tls-options.ts';
 
 export interface EngineOptions {

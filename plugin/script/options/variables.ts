@@ -1,7 +1,7 @@
 /** The environment variables that override a scenario. */
-import { type Problem, problemsOf } from '../../protocol/problems.ts';
+import { type Problem, problemsOf } from '../../../protocol/problems.ts';
+import type { GivenOptions } from '../script.ts';
 import { type Environment, environmentSchema } from './plugin-options.ts';
-import type { GivenOptions } from './script.ts';
 
 /** @returns the variables that are right: a wrong one is one more problem, and hides none of the others */
 export function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Environment {

@@ -1,7 +1,7 @@
 /** The phases of a scenario, validated before the load: Artillery validates them only when its workers are running. */
 import { z } from 'zod';
-import { durationMs } from './duration.ts';
-import type { ScriptPhase } from './script.ts';
+import { durationMs } from '../duration.ts';
+import type { ScriptPhase } from '../script.ts';
 
 /** A phase of Artillery's `config.phases`, in seconds. */
 export interface Phase {

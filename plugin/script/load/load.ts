@@ -1,9 +1,9 @@
 /** The load of a scenario: how many connections, at which rate, and how many at the same time. */
-import { fixedChanges, scenarioOptionsSchema } from './connect-options.ts';
+import { fixedChanges, scenarioOptionsSchema } from '../options/connect-options.ts';
+import { type Script, usesOurEngine } from '../script.ts';
 import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
 import { configuredRatePerSec } from './load-profile.ts';
 import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
-import { type Script, usesOurEngine } from './script.ts';
 
 export interface Load {
   /** All connections of the scenario. */

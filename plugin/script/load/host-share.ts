@@ -1,14 +1,14 @@
 /** The part of one of several generator hosts. */
-import { CapacityError } from '../../protocol/errors.ts';
-import { formatPath, problemsOf } from '../../protocol/problems.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { formatPath, problemsOf } from '../../../protocol/problems.ts';
+import { invalidSettings } from '../invalid-settings.ts';
+import { hostSchema } from '../options/plugin-options.ts';
+import { withoutEmpty } from '../options/variables.ts';
+import type { Script } from '../script.ts';
+import type { Settings } from '../settings.ts';
 import type { StepTable } from './flow.ts';
-import { invalidSettings } from './invalid-settings.ts';
 import { flowsOf, loadOf } from './load.ts';
-import { hostSchema } from './plugin-options.ts';
-import type { Script } from './script.ts';
-import type { Settings } from './settings.ts';
 import { type Share, sharedPhases } from './shares.ts';
-import { withoutEmpty } from './variables.ts';
 
 /**
  * The settings of a host that brings its share of the load.
