@@ -8,7 +8,7 @@ import { ObservedProcesses } from '../observer/observed-processes.ts';
 import { openObserver } from '../observer/observer.ts';
 import { environmentSchema } from '../script/options/plugin-options.ts';
 import { addHelp } from './command.ts';
-import { untilStopped } from './until-stopped.ts';
+import { untilStopped } from './runs/until-stopped.ts';
 
 const optionsSchema = z
   .object({

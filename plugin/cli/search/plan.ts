@@ -10,7 +10,7 @@ import { scenarioName } from '../../run/measurements/run-id.ts';
 import type { Script } from '../../script/script.ts';
 import { readSettings, type Settings } from '../../script/settings.ts';
 import { parseConditions } from '../conditions.ts';
-import { readScenario } from '../scenario.ts';
+import { readScenario } from '../runs/scenario.ts';
 import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
 

@@ -7,7 +7,7 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
-import { parseYaml } from '../scenario.ts';
+import { parseYaml } from '../runs/scenario.ts';
 import { levelProblems, SERVER } from './levels.ts';
 
 export interface StudyFile {

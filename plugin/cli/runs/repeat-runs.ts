@@ -1,13 +1,13 @@
 /** Runs one or two scenarios several times, one run after the other, and writes the spread of the figures to repeat.json. */
 import { rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type Repeat, repeatSchema } from '../../protocol/documents/repeat.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import type { Result } from '../../protocol/result/result.ts';
-import { figureSpreads } from '../../report/figures/measured-figures.ts';
-import { runId, scenarioName } from '../run/measurements/run-id.ts';
-import { newFolder } from '../run/record/new-folder.ts';
-import { replace } from '../run/record/replace.ts';
+import { type Repeat, repeatSchema } from '../../../protocol/documents/repeat.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { figureSpreads } from '../../../report/figures/measured-figures.ts';
+import { runId, scenarioName } from '../../run/measurements/run-id.ts';
+import { newFolder } from '../../run/record/new-folder.ts';
+import { replace } from '../../run/record/replace.ts';
 import { artilleryScript, type ChildRun, runAsChild, wasMeasured } from './child-run.ts';
 
 export interface RepeatOptions {

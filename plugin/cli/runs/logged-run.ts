@@ -1,10 +1,10 @@
 /** The runs of a series in one folder: results in `runs/`, the output of each in `logs/`, documents about all beside them. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import type { Result } from '../../protocol/result/result.ts';
-import { replace } from '../run/record/replace.ts';
+import { ERROR_CODES } from '../../../protocol/codes/error-codes.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { replace } from '../../run/record/replace.ts';
 import { type ChildRun, type RunOutcome, runAsChild } from './child-run.ts';
 
 type LoggedRun = Pick<ChildRun, 'artillery' | 'scenario' | 'args' | 'env' | 'signal'>;

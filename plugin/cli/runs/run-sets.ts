@@ -1,10 +1,10 @@
 /** Reads the runs named on the command line: a result.json, a run's folder, or a folder with repeat.json. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { repeatSchema } from '../../protocol/documents/repeat.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import type { RunSet } from '../../report/compare/compare.ts';
-import { readResult } from '../../report/read.ts';
+import { repeatSchema } from '../../../protocol/documents/repeat.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { RunSet } from '../../../report/compare/compare.ts';
+import { readResult } from '../../../report/read.ts';
 
 const REPEAT = 'repeat.json';
 

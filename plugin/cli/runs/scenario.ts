@@ -1,7 +1,7 @@
 /** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
 import { resolve } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
-import type { Script } from '../script/script.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Script } from '../../script/script.ts';
 import { resolveArtillery } from './artillery.ts';
 
 /** Artillery's `artillery/util`, which has no types. */

@@ -1,8 +1,8 @@
 /** A first scenario for a user's own server, with comments that explain it. */
-import { formatJsonPath } from '../../protocol/json-path.ts';
-import { isLoopback } from '../../protocol/machine/loopback.ts';
-import type { Paths } from '../run/own-event/find-paths.ts';
-import type { Emission } from '../script/options/delivery-options.ts';
+import { formatJsonPath } from '../../../protocol/json-path.ts';
+import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import type { Paths } from '../../run/own-event/find-paths.ts';
+import type { Emission } from '../../script/options/delivery-options.ts';
 
 export interface Starter {
   /** An absolute URL. */

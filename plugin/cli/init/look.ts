@@ -1,15 +1,15 @@
 /** `init` looks at what a server sends to connections that do what those of the scenario will do. */
 import { randomUUID } from 'node:crypto';
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import { formatJsonPath } from '../../protocol/json-path.ts';
-import { printable } from '../../protocol/printable.ts';
-import { findPaths, type Heard, type Message, type Paths } from '../run/own-event/find-paths.ts';
-import { connectOfficial } from '../run/receivers/official-client.ts';
-import { Publishers, prepare } from '../run/receivers/publishers.ts';
-import { pause } from '../run/wait.ts';
-import { connectionTargetOf } from '../script/connection-target.ts';
-import { parseEngineOptions } from '../script/options/engine-options.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { formatJsonPath } from '../../../protocol/json-path.ts';
+import { printable } from '../../../protocol/printable.ts';
+import { findPaths, type Heard, type Message, type Paths } from '../../run/own-event/find-paths.ts';
+import { connectOfficial } from '../../run/receivers/official-client.ts';
+import { Publishers, prepare } from '../../run/receivers/publishers.ts';
+import { pause } from '../../run/wait.ts';
+import { connectionTargetOf } from '../../script/connection-target.ts';
+import { parseEngineOptions } from '../../script/options/engine-options.ts';
 import type { Starter } from './starter-scenario.ts';
 
 interface Listening {

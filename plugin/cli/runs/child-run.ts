@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import type { Result } from '../../protocol/result/result.ts';
-import { readResult } from '../../report/read.ts';
+import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { readResult } from '../../../report/read.ts';
 import { resolveArtillery } from './artillery.ts';
 
 export interface ChildRun {
