@@ -22,7 +22,6 @@ import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } f
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
 import type { EngineContext, FleetLike } from './engine-context.ts';
-import { FlowError } from './flow-error.ts';
 import { loadHttpEngine } from './http-engine.ts';
 import { Meter } from './meter.ts';
 import { RunLink } from './run-link.ts';
@@ -32,6 +31,7 @@ import { Signals } from './signals.ts';
 import { STEPS } from './steps/index.ts';
 import { newTally } from './tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
+import { FlowError } from './virtual-user/flow-error.ts';
 
 const NO_RESULT =
   'This run has no result, no report and no verdict. To get them from any Socket.IO server, add the plugin: config.plugins: { socketio-capacity: {} }';

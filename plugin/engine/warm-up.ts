@@ -6,7 +6,7 @@ import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
 import type { FleetLike } from './engine-context.ts';
-import { toFlowError } from './flow-error.ts';
+import { toFlowError } from './virtual-user/flow-error.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
