@@ -29,7 +29,7 @@ import { REQUEST_ARGUMENTS } from '../../server/control/control.ts';
 import { SERIES as SERVER_SERIES } from '../../server/control/metrics.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { environmentSchema as serverNodeEnvironment } from '../../server/stack/server-node.ts';
-import { environmentSchema as stackEnvironment } from '../../server/stack/state-dir.ts';
+import { environmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
 import { entries as tunings } from '../../server/tunings.ts';
 import { WEBSOCKETS } from '../../server/websockets/index.ts';
 import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';

@@ -1,11 +1,11 @@
 /** The Redis that a stack starts for itself: a single one, or the nodes of a Redis Cluster. */
 import { join } from 'node:path';
-import { redisPart } from '../../protocol/redis-part.ts';
-import { freePorts } from './ports.ts';
+import { redisPart } from '../../../protocol/redis-part.ts';
+import { freePorts } from '../ports.ts';
+import { type RedisNodeState, remember, type StackState } from '../state/state.ts';
+import { requireTool } from '../tools.ts';
 import { newRedisUrl, startRedis } from './redis.ts';
 import { clusterReady, formCluster } from './redis-cluster.ts';
-import { type RedisNodeState, remember, type StackState } from './state.ts';
-import { requireTool } from './tools.ts';
 
 /**
  * Puts its address and its processes into the state.

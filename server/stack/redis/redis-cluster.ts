@@ -1,6 +1,6 @@
 /** A Redis Cluster of our own: its nodes are all on 127.0.0.1, and have no replicas. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import { askRedis } from './redis.ts';
 
 const SLOTS = 16_384;

@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
-import { CapacityError } from '../../protocol/errors.ts';
-import { logTail } from './logs.ts';
-import { type DetachedProcess, spawnDetached, terminate } from './processes.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { logTail } from '../logs.ts';
+import { type DetachedProcess, spawnDetached, terminate } from '../state/processes.ts';
 
 const START_TIMEOUT_MS = 10_000;
 

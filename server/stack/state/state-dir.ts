@@ -7,7 +7,7 @@ import { lstatSync, mkdirSync, type Stats, statfsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 
 /** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
