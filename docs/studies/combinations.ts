@@ -1,5 +1,6 @@
 /** A study's table: a row for each combination of levels, and in each column the figure of its runs. */
 
+import type { Levels } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable } from '../../report/html/section.ts';
@@ -17,8 +18,7 @@ export interface StudySection extends StudyNotes {
 }
 
 interface Combination {
-  /** A cell for each name that varies. */
-  levels: string[];
+  levels: Levels;
   /** Usable runs. */
   results: Result[];
 }
@@ -52,9 +52,10 @@ export function studySection(
   const results = combinations.flatMap((one) => one.results);
   // What nobody measured is no column.
   const shown = columns.filter((column) => spreadIn(column, results) !== null);
-  const head = [...variedIn(measured).map((key) => TITLES[key] ?? key), 'Runs', ...shown.map(({ title }) => title)];
+  const varied = variedIn(measured);
+  const head = [...varied.map((key) => TITLES[key] ?? key), 'Runs', ...shown.map(({ title }) => title)];
   const rows = combinations.map(({ levels, results: own }) => [
-    ...levels,
+    ...varied.map((key) => String(levels[key])),
     own.map(({ verdict }) => verdict.status).join(', ') || 'no run',
     ...shown.map((column) => cell(column, own)),
   ]);
@@ -71,10 +72,10 @@ function variedIn({ study }: MeasuredStudy): string[] {
 }
 
 /** @returns the study's combinations in its order, also those without a run that can be used */
-function combinationsIn(measured: MeasuredStudy): Combination[] {
+export function combinationsIn(measured: MeasuredStudy): Combination[] {
   const varied = variedIn(measured);
   return combinationsOf(measured.study.plan).map((levels) => ({
-    levels: varied.map((name) => String(levels[name])),
+    levels,
     results: measured.runs.flatMap((run) =>
       run.result && isUsable(run.result) && varied.every((name) => run.levels[name] === levels[name])
         ? [run.result]

@@ -49,6 +49,44 @@ it('the page on storms has the time until all are back, and the copies that were
   assert.match(rowsOf(table)[1] ?? '', />reload-nginx<.*>no run</s);
 });
 
+it('the page on storms answers what a fault costs, and what recovery and jitter change', () => {
+  const plan = {
+    scenario: 'storm-reload.yml',
+    vary: {
+      'fault.kind': ['reload-workers', 'reload-nginx'],
+      CAPACITY_RECOVERY_SECONDS: [0, 120],
+      'engine.reconnection.jitter': [0.5, 0],
+    },
+  };
+  const fault = plannedFault();
+  const none = { ...fault, dropped: 0, broadcasts: fault.broadcasts && { ...fault.broadcasts, missed: 0 } };
+  const restored = { ...none, dropped: 510, recovered: 510 };
+  const runs = [
+    { recovery: 0, jitter: 0.5, kind: 'reload-workers', fault },
+    { recovery: 120, jitter: 0.5, kind: 'reload-workers', fault: restored },
+    { recovery: 0, jitter: 0, kind: 'reload-workers', fault: { ...fault, backMs: { ...fault.backMs, p50: 9876 } } },
+    { recovery: 0, jitter: 0.5, kind: 'reload-nginx', fault: none },
+  ].map(({ kind, recovery, jitter, fault }) => ({
+    levels: { 'fault.kind': kind, CAPACITY_RECOVERY_SECONDS: recovery, 'engine.reconnection.jitter': jitter },
+    result: { ...perfectResult(), fault },
+  }));
+  const { answer, back, missed } = stormStudy(measuredStudy('storms', plan, runs));
+  const halfBack = ((fault.backMs.p50 ?? 0) / 1000).toFixed(1);
+  assert.match(
+    answer[0] ?? '',
+    new RegExp(`^reload-workers dropped \\d+ of .*Half of them were back after ${halfBack} s`),
+  );
+  assert.equal(answer[1], 'reload-nginx dropped no connection, and no copy was missed.');
+  assert.match(
+    answer[2] ?? '',
+    /^With connection state recovery, 0 instead of [\d,]+ copies were missed after reload-workers\.$/,
+  );
+  assert.equal(answer[3], `Without jitter, half were back after 9.9 s instead of ${halfBack} s after reload-workers.`);
+  assert.match(back, /reload-workers, recovery/);
+  assert.match(missed, /reload-workers, no jitter/);
+  assert.doesNotMatch(missed, /reload-nginx/);
+});
+
 it('without a run, it says so', () => {
   assert.match(adapterStudy('adapters', undefined).table, /has not been run yet/);
 });
