@@ -5,8 +5,8 @@
 import { RELEASE_PARTS } from '../../../protocol/link/messages.ts';
 import { destinationOf, roomName } from '../../../protocol/rooms.ts';
 import type { RunContext } from '../context.ts';
-import { drain } from '../drain.ts';
 import { until } from '../wait.ts';
+import { drain } from './drain.ts';
 import { withLostMembers } from './lost-members.ts';
 import { publish, type SentBroadcast } from './publish.ts';
 

@@ -1,11 +1,11 @@
 /** The broadcasts at full target: published, drained, and their ledger finalized. */
 import { destinationOf, roomName } from '../../../protocol/rooms.ts';
 import { addWarning, type RunContext } from '../context.ts';
-import { drain } from '../drain.ts';
 import { isDuring, isOn } from '../fault/measure.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
 import { Windows } from '../windows/cpu.ts';
 import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
+import { drain } from './drain.ts';
 import { withLostMembers } from './lost-members.ts';
 import { LEAD_MS, publish } from './publish.ts';
 import { markRedis, redisSince } from './redis.ts';

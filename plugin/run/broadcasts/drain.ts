@@ -2,10 +2,10 @@
  * The wait for the last receipts. It ends early only when nothing is outstanding: a copy that takes longer than its
  * neighbours is late, not lost.
  */
-import type { RunContext } from './context.ts';
-import type { Measurements } from './measurements/measurements.ts';
-import { otherReceivers } from './receivers/other-receivers.ts';
-import { until } from './wait.ts';
+import type { RunContext } from '../context.ts';
+import type { Measurements } from '../measurements/measurements.ts';
+import { otherReceivers } from '../receivers/other-receivers.ts';
+import { until } from '../wait.ts';
 
 /**
  * @param reachedBefore first copies before the first broadcast, as `FleetStatus` counts them
