@@ -17,7 +17,7 @@ export function versionsOf(
   return {
     node: process.versions.node,
     // The version of another copy of the package cannot be looked up.
-    socketIo: io instanceof Server ? requireInSocketIo('../../package.json').version : 'unknown',
+    socketIo: io instanceof Server ? requireInSocketIo('../package.json').version : 'unknown',
     adapter,
     webSocketEngine,
   };
