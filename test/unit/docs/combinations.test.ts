@@ -39,6 +39,31 @@ it('the page on transports has what a connect costs each layer', () => {
   assert.deepEqual(holes, []);
 });
 
+it('the page on transports answers what each kind of client costs, against the first', () => {
+  const plan = { scenario: '1k.yml', vary: { TRANSPORTS: ['websocket', 'default'], TLS: ['off', 'on'] } };
+  const [plain, dear] = [perfectResult(), perfectResult()];
+  for (const layer of ['worker', 'nginx']) {
+    const [one, other] = [plain.cpu[layer], dear.cpu[layer]];
+    if (!one || !other) throw new Error(`no CPU of ${layer}`);
+    [one.rampSecondsPerThousandConnects, other.rampSecondsPerThousandConnects] = [0.5, 1.25];
+  }
+  const runs = [
+    { levels: { TRANSPORTS: 'websocket', TLS: 'off' }, result: plain },
+    { levels: { TRANSPORTS: 'default', TLS: 'on' }, result: dear },
+  ];
+  const { answer, chart } = transportStudy('transports', measuredStudy('transports', plan, runs));
+  assert.match(
+    answer[0] ?? '',
+    /take, with WebSocket only: 1\.00 s of CPU per 1,000 connects, .* KB per connection\.$/,
+  );
+  assert.match(
+    answer[1] ?? '',
+    /^With polling, then WebSocket over TLS: 2\.50 s of CPU per 1,000 connects \(2\.50 ×\), /,
+  );
+  assert.equal(answer.length, 2, 'nothing is said of combinations without a run');
+  assert.match(chart, />2,500</);
+});
+
 it('the page on storms has the time until all are back, and the copies that were missed', () => {
   const plan = { scenario: 'storm-reload.yml', vary: { 'fault.kind': ['kill-worker', 'reload-nginx'] } };
   const fault = plannedFault();
