@@ -2,21 +2,21 @@
  * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
  * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
  */
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { ClientOptions, TransportState } from '../client/client.ts';
-import { Attempt } from './attempt.ts';
-import type { PerMessageDeflate } from './deflate/per-message-deflate.ts';
-import { readHandshake, targetOf } from './engine-io-handshake.ts';
-import { encodeFrame, encodeMessage, OPCODE } from './frames.ts';
-import { planUpgrade, type UpgradePlan, type WebSocketOptions } from './handshake.ts';
-import type { EngineIoPacket } from './polling/payload.ts';
-import { PONG } from './polling/polling.ts';
-import { type PollingPlan, planPolling } from './polling/polling-plan.ts';
-import { PollingSession, type SessionListener } from './polling/polling-session.ts';
-import type { Probe } from './polling/probe.ts';
-import { engineIoError } from './protocol-error.ts';
-import type { Shared } from './shared.ts';
-import { CLOSE_TIMEOUT_MS, WebSocketConnection } from './websocket.ts';
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import type { ClientOptions, TransportState } from '../../client/client.ts';
+import { Attempt } from '../attempt.ts';
+import type { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
+import type { EngineIoPacket } from '../polling/payload.ts';
+import { PONG } from '../polling/polling.ts';
+import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
+import { PollingSession, type SessionListener } from '../polling/polling-session.ts';
+import type { Probe } from '../polling/probe.ts';
+import { engineIoError } from '../protocol-error.ts';
+import type { Shared } from '../shared.ts';
+import { encodeFrame, encodeMessage, OPCODE } from '../websocket/frames.ts';
+import { planUpgrade, type UpgradePlan, type WebSocketOptions } from '../websocket/handshake.ts';
+import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
+import { readHandshake, targetOf } from './handshake.ts';
 
 type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query' | 'transports'>;
 

@@ -2,11 +2,11 @@
 import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
-import type { ClientOptions } from '../client/client.ts';
-import type { BufferBudget } from './buffer-budget.ts';
+import type { ClientOptions } from '../../client/client.ts';
+import type { BufferBudget } from '../buffer-budget.ts';
+import { DEFLATE_OFFER, type DeflateGrant, readGrant } from '../deflate/grant.ts';
+import { webSocketError } from '../protocol-error.ts';
 import { ByteQueue } from './byte-queue.ts';
-import { DEFLATE_OFFER, type DeflateGrant, readGrant } from './deflate/grant.ts';
-import { webSocketError } from './protocol-error.ts';
 import { headerPattern, Refusal } from './refusal.ts';
 
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';

@@ -1,7 +1,8 @@
 /** The request for a namespace, as the first packet of nearly every connection: encoded once for those that are the same. */
+
+import { encodeMessages } from '../engine-io/engine-io.ts';
+import type { EngineIoPacket } from '../polling/payload.ts';
 import { type PacketCodec, PacketType } from './codec.ts';
-import { encodeMessages } from './engine-io.ts';
-import type { EngineIoPacket } from './polling/payload.ts';
 
 /** The last request for a namespace: the next one is nearly always the same. */
 let lastRequest: Request | undefined;

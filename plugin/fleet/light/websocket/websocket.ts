@@ -4,19 +4,19 @@
  * one object. There can be tens of thousands of them, so each has few fields, and neither closures nor timers.
  */
 
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
-import { networkCause } from '../client/cause.ts';
-import { BODY_TIMEOUT_MS } from '../client/http-answer.ts';
-import { MAX_UNSENT_BYTES } from '../client/limits.ts';
-import { Attempt } from './attempt.ts';
-import { PerMessageDeflate } from './deflate/per-message-deflate.ts';
+import { monotonicUs } from '../../../../protocol/clock/clock.ts';
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
+import { networkCause } from '../../client/cause.ts';
+import { BODY_TIMEOUT_MS } from '../../client/http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
+import { Attempt } from '../attempt.ts';
+import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
+import { ProtocolError, unreadable, webSocketError } from '../protocol-error.ts';
+import type { Shared, Watched } from '../shared.ts';
+import type { Wire, WireListener } from '../sockets/wire.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
-import { ProtocolError, unreadable, webSocketError } from './protocol-error.ts';
-import type { Shared, Watched } from './shared.ts';
-import type { Wire, WireListener } from './sockets/wire.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 export const CLOSE_TIMEOUT_MS = 5000;

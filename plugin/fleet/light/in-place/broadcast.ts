@@ -4,10 +4,10 @@
  * write the same; those need the decoder.
  */
 import { crc32 } from 'node:zlib';
-import { EVENTS } from '../../../protocol/events.ts';
-import type { AwaitedPayload, BroadcastCopy, Client, ClientSink, InPlaceReader } from '../client/client.ts';
-import { lastStringStart } from './offset.ts';
-import { ackRequest, headOf, isSame, matches, skipHead } from './packet-head.ts';
+import { EVENTS } from '../../../../protocol/events.ts';
+import type { AwaitedPayload, BroadcastCopy, Client, ClientSink, InPlaceReader } from '../../client/client.ts';
+import { lastStringStart } from '../socket-io/offset.ts';
+import { ackRequest, headOf, isSame, matches, skipHead } from '../socket-io/packet-head.ts';
 
 const HEAD = Buffer.from('["broadcast",{"seq":');
 const SENT_AT = Buffer.from(',"sentAtUs":');

@@ -1,6 +1,6 @@
 /** The answer of a server that does not upgrade: its head, and the first bytes of its body, which often say why. */
-import { httpFailure } from '../client/http-answer.ts';
-import { ProtocolError } from './protocol-error.ts';
+import { httpFailure } from '../../client/http-answer.ts';
+import { ProtocolError } from '../protocol-error.ts';
 
 const LOCATION = headerPattern('location');
 const RETRY_AFTER = headerPattern('retry-after');

@@ -2,10 +2,10 @@
  * Reads the id of an event of the server's own in place: like broadcast.ts, once for every copy that a connection
  * receives. What it cannot read, such as keys with escapes, is left to the decoder.
  */
-import type { Client, ClientSink, InPlaceReader, OwnEventCopy } from '../client/client.ts';
-import { idOf, type OwnEventPlan } from '../client/own-event.ts';
+import type { Client, ClientSink, InPlaceReader, OwnEventCopy } from '../../client/client.ts';
+import { idOf, type OwnEventPlan } from '../../client/own-event.ts';
+import { headOf, isSame, matches, skipHead } from '../socket-io/packet-head.ts';
 import { JsonLocator } from './json-locator.ts';
-import { headOf, isSame, matches, skipHead } from './packet-head.ts';
 
 const CLOSE_BRACKET = 0x5d;
 /** From here on, comparing with the previous copy is cheaper than looking for the id. */

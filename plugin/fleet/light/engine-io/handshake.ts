@@ -1,7 +1,7 @@
 /** The texts of Engine.IO 4: its handshake, its address. */
 import { isUtf8 } from 'node:buffer';
-import type { ClientOptions } from '../client/client.ts';
-import { engineIoError } from './protocol-error.ts';
+import type { ClientOptions } from '../../client/client.ts';
+import { engineIoError } from '../protocol-error.ts';
 
 /** Every connection keeps its own. */
 const MAX_SESSION_ID_LENGTH = 1000;

@@ -1,17 +1,17 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { ConnectTimings } from '../client/client.ts';
-import { nestsDeeper } from '../client/nesting.ts';
-import type { RepeatedMessage } from '../client/repeated-message.ts';
-import { SOCKET_IO_2 } from '../client/socket-io-2.ts';
-import type { Attempt } from './attempt.ts';
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import type { ConnectTimings } from '../../client/client.ts';
+import { nestsDeeper } from '../../client/nesting.ts';
+import type { RepeatedMessage } from '../../client/repeated-message.ts';
+import { SOCKET_IO_2 } from '../../client/socket-io-2.ts';
+import type { Attempt } from '../attempt.ts';
+import type { EngineIoPacket } from '../polling/payload.ts';
+import { socketIoError } from '../protocol-error.ts';
 import { type Packet, PacketType } from './codec.ts';
 import { encodeRequest } from './namespace-request.ts';
-import type { EngineIoPacket } from './polling/payload.ts';
 import { preparedOf } from './prepared-message.ts';
-import { socketIoError } from './protocol-error.ts';
-import { SocketIoReader } from './socket-io-reader.ts';
+import { SocketIoReader } from './reader.ts';
 
 /** Of a refusal: it travels between processes, once for each connection. */
 const MAX_MESSAGE_LENGTH = 1000;

@@ -1,5 +1,5 @@
 /** A parser module for Socket.IO's option `parser` as a codec of the light client. */
-import type { Parser } from '../client/parser.ts';
+import type { Parser } from '../../client/parser.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, toBytes } from './codec.ts';
 
 /** One for each packet, which can have several messages. */

@@ -11,15 +11,15 @@ import {
   type InPlaceReader,
   NO_SESSIONS,
   type RecoverableSession,
-} from '../client/client.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../client/repeated-message.ts';
+} from '../../client/client.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
+import { EngineIoConnection } from '../engine-io/engine-io.ts';
+import { decodeText } from '../engine-io/handshake.ts';
+import { socketIoError } from '../protocol-error.ts';
+import type { Shared } from '../shared.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
-import { EngineIoConnection } from './engine-io.ts';
-import { decodeText } from './engine-io-handshake.ts';
 import type { OffsetReader } from './offset.ts';
 import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf } from './packet-head.ts';
-import { socketIoError } from './protocol-error.ts';
-import type { Shared } from './shared.ts';
 
 export interface SocketIoShared extends Shared {
   readonly counted: CountedEvent;
