@@ -59,6 +59,8 @@ export type EngineReport =
   | { type: 'messages'; requestId: number; counts: MessageCounts }
   | { type: 'faulted'; requestId: number }
   | { type: 'closed'; requestId: number }
+  /** Its host is gone: nothing that it had not reported comes any more. */
+  | { type: 'gone' }
   | { type: 'failed'; code: ErrorCode; message: string; fix: string };
 
 /**

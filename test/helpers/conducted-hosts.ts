@@ -48,6 +48,8 @@ export interface HostsRun extends StartedProcess {
   port: number;
   host(index: number, start?: HostStart): StartedProcess;
   result(): Result | undefined;
+  /** How its drains ended, as the record has it. */
+  drains(): { complete: boolean; outstanding: number }[];
   /** Waits until the conductor has entered the stage, or has ended. */
   reached(stage: string): Promise<void>;
   /** Waits until so many broadcasts are out, or the conductor has ended. */
@@ -134,6 +136,11 @@ async function prepare(t: TestContext, options: HostsOptions) {
   };
   return {
     ...{ app, folder, file },
+    drains: () =>
+      (read('record.ndjson') ?? '')
+        .split('\n')
+        .filter((line) => line.includes('"type":"drained"'))
+        .map((line) => JSON.parse(line)),
     sent: () => (read('record.ndjson') ?? '').split('"type":"broadcast"').length - 1,
     result: (): Result | undefined => {
       const text = read('result.json');
