@@ -68,7 +68,9 @@ function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
           control: { urls: [app.controlUrl], token: TOKEN },
           ...options,
         },
+        ensure: {},
       },
+      ensure: { thresholds: [{ 'connections.failed': 1 }] },
       phases: [ramp, { pause: 2 }, ramp, { pause: 2 }],
     },
     scenarios: [
