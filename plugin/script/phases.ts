@@ -38,6 +38,9 @@ const phaseSchema = phaseShape.superRefine((phase, context) => {
   if (arrivalRate === undefined && rampTo === undefined && arrivalCount === undefined) {
     return problem('a phase needs an `arrivalRate`, a `rampTo` or an `arrivalCount`');
   }
+  if (!arrivalRate && !rampTo && !arrivalCount) {
+    return problem('Artillery leaves out a phase without arrivals; use `pause` instead of `duration`');
+  }
   if (rampTo === undefined && arrivalRate !== undefined && !Number.isInteger(arrivalRate)) {
     problem('Artillery accepts a fractional arrivalRate only with a `rampTo`; add one with the same value');
   }

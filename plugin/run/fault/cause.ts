@@ -1,4 +1,7 @@
 /** Does what the scenario plans: to the stack, to the connections, or by a command of the user's. */
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { execa } from 'execa';
 import { isStackFault } from '../../../protocol/fault.ts';
 import type { FaultOptions } from '../../script/fault-options.ts';
@@ -15,7 +18,34 @@ export async function cause(
   // The fleet has dropped them when it began to count.
   if (kind === 'drop-connections') return;
   if (isStackFault(kind)) return stack?.fault(kind);
-  const [program = '', ...args] = command ?? [];
-  const { failed, shortMessage, all } = await execa(program, args, { all: true, reject: false, cancelSignal: signal });
-  if (failed) throw new Error([shortMessage, all].filter(Boolean).join(': ').slice(0, MAX_OUTPUT));
+  await run(command ?? [], signal);
+}
+
+/**
+ * A command that restarts a server leaves it running. The server has the command's output, too, so this waits for the command's
+ * end and not for that of its output; and the output is a file, which stays writable when nobody reads it any more.
+ */
+async function run([program = '', ...args]: string[], signal: AbortSignal): Promise<void> {
+  const output = await openUnnamed();
+  try {
+    const file = output.createWriteStream({ autoClose: false });
+    const options = { stdin: 'ignore', stdout: file, stderr: file, reject: false, cancelSignal: signal } as const;
+    const { failed, shortMessage } = await execa(program, args, options);
+    if (!failed) return;
+    const { buffer, bytesRead } = await output.read({ buffer: Buffer.alloc(MAX_OUTPUT), position: 0 });
+    const said = buffer.toString('utf8', 0, bytesRead).trim();
+    throw new Error([shortMessage, said].filter(Boolean).join(': ').slice(0, MAX_OUTPUT));
+  } finally {
+    await output.close();
+  }
+}
+
+/** @returns a file without a name, which is gone when nobody has it open any more */
+async function openUnnamed(): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'capacity-'));
+  try {
+    return await open(join(folder, 'output'), 'w+');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }

@@ -30,6 +30,15 @@ describe('phases as people write them', () => {
   });
 
   it('are refused without arrivals', () => {
+    // Artillery leaves it out, so that those after it are no longer where they stand in the script.
+    for (const phase of [{ arrivalRate: 0 }, { arrivalCount: 0 }, { arrivalRate: 0, rampTo: 0 }]) {
+      const { error } = phasesSchema.safeParse([
+        { duration: 2, arrivalRate: 5 },
+        { duration: 2, ...phase },
+      ]);
+      assert.match(error?.issues[0]?.message ?? '', /leaves out a phase without arrivals/);
+      assert.deepEqual(error?.issues[0]?.path, [1]);
+    }
     assert.match(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.message ?? '', /no phase creates/);
   });
 });

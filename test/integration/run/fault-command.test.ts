@@ -1,0 +1,51 @@
+/** A user's own command as the fault: it ends when it ends, whatever it has started. */
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { cause } from '../../../plugin/run/fault/cause.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+const run = (script: string, signal = new AbortController().signal) =>
+  cause({ kind: 'command', command: ['sh', '-c', script], at: 1 }, { stack: undefined, signal });
+
+describe('a command as the fault', () => {
+  it('is done when it has ended, though what it started goes on and can still write', async (t) => {
+    const { script, written } = startedServer(t);
+    await run(script);
+    const before = written();
+    await eventually('the server writes on', () => written() > before);
+  });
+
+  it('that fails is reported with what it said', async () => {
+    await assert.rejects(run('echo no such service >&2; exit 3'), /exit code 3[\s\S]*: no such service$/);
+  });
+
+  it('that is not there is reported', async () => {
+    const command = ['capacity-no-such-program'];
+    const { signal } = new AbortController();
+    await assert.rejects(cause({ kind: 'command', command, at: 1 }, { stack: undefined, signal }), /ENOENT/);
+  });
+
+  it('is stopped with the run', async () => {
+    const stop = new AbortController();
+    const stopped = assert.rejects(run('exec sleep 60', stop.signal), /canceled/);
+    stop.abort();
+    await stopped;
+  });
+});
+
+/** @returns a command that leaves a server running, which writes to its output, and how often that went well */
+function startedServer(t: TestContext): { script: string; written: () => number } {
+  const base = join(tmpdir(), `capacity-fault-${process.pid}-${Date.now()}`);
+  t.after(() => {
+    process.kill(Number(readFileSync(`${base}.pid`, 'utf8')));
+    for (const kind of ['pid', 'log']) rmSync(`${base}.${kind}`);
+  });
+  const server = `while echo request && echo x >> ${base}.log; do sleep 0.05; done`;
+  return {
+    script: `(${server}) & echo $! > ${base}.pid; touch ${base}.log`,
+    written: () => readFileSync(`${base}.log`, 'utf8').length,
+  };
+}
