@@ -27,6 +27,11 @@ const HOST_PRICES = [
     usdPerHour: 0.085,
     source: 'c3x.dev, “Azure VM types compared”, prices of June 2026',
   },
+  {
+    what: 'Google c2d-highcpu-2, Linux, us-central1',
+    usdPerHour: 0.074962,
+    source: 'Cyclenerd’s google-cloud-pricing-cost-calculator, from Google’s billing API on 30 July 2026',
+  },
 ];
 
 /** Of AWS's application load balancer, in us-east-1. */
@@ -163,6 +168,5 @@ function costRows(): [string, string[], string][] {
       CONNECTIONS.map((connections) => dollars(BALANCER.usdPerHour + units(connections) * BALANCER.usdPerUnitHour)),
       'cloud-horizons.com, “ALB: the line item nobody watches”, 8 May 2026',
     ],
-    ['Google Cloud', CONNECTIONS.map(() => 'not given'), 'no dated source of a list price was at hand'],
   ];
 }

@@ -38,7 +38,7 @@ export function addConduct(program: Command): void {
     .action(conduct);
   addHelp(command, {
     examples: {
-      'conduct --hosts 3 scenarios/32k.yml': 'prints the line with which three hosts join, and waits for them',
+      'conduct --hosts 4 scenarios/32k.yml': 'prints the line with which four hosts join, and waits for them',
       'conduct --hosts 2 scenarios/10k.yml -- ./start-hosts.sh': 'the command gets the line as CAPACITY_CONDUCTOR',
     },
     exitCodes: {

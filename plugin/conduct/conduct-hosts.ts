@@ -2,6 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { endChild } from '../../protocol/end-child.ts';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -12,6 +14,7 @@ import { scriptHash } from '../hosts/script-hash.ts';
 import { newSecret, readSecret } from '../hosts/secret.ts';
 import { EngineLink } from '../run/link.ts';
 import { within } from '../run/wait.ts';
+import { hasThresholds } from '../script/ensure.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
@@ -108,6 +111,8 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const endsEarly = asked !== 0;
   // The virtual users have left when the residual is still being measured.
   await run.report(endsEarly);
+  const hasResult = asked !== EXIT_CODES.refused && run.result !== undefined;
+  if (hasResult && hasThresholds(script)) terminal.print(thresholdsText(config.results));
   const why = endsEarly ? 'The conductor has ended the run; see its output.' : 'The run is over.';
   // Before the engines close: without their connections, Artillery would end on the hosts as if all were well.
   hub.end(asked ?? STOPPED, why);
@@ -137,6 +142,14 @@ function joinText(line: string, hosts: number): string {
     `On each of ${hosts} host${hosts === 1 ? '' : 's'}, with the same scenario:`,
     `  ${variables} npx artillery run …`,
     'Whoever has this line can take part in the run: treat it like a password.',
+  ].join('\n');
+}
+
+/** Artillery's plugin knows only its own host's figures. */
+function thresholdsText(results: string): string {
+  return [
+    'The thresholds of `ensure` were not evaluated, because no host knows the figures of the whole run. Check them with',
+    `  npx socketio-capacity check ${join(results, 'latest')} "delivery.coverage = 1" "connections.failed < 1"`,
   ].join('\n');
 }
 

@@ -18,7 +18,7 @@ import { arrivalsOf } from '../script/load/phases.ts';
 import type { Share } from '../script/load/shares.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
-import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
+import { type ArtilleryEvents, artillery, disableThresholds, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 
 const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 /** Only the conductor speaks with the workers' control ports. */
@@ -48,6 +48,8 @@ export class HostRun {
     const config = settingsOfShare(whole, script, STEPS, share);
     replacePhases(config.phases);
     tuneWorkerHeaps();
+    // The figures of the whole run are elsewhere, so all of them would be missed.
+    disableThresholds();
     this.#agent = new Agent({
       join,
       hello: {

@@ -40,9 +40,9 @@ export class StandIn {
       ...{ started: arrivals, failed: arrivals, connecting: 0, connected: 0, joined: 0, toOpen: 0, holding: 0 },
       ...{ joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
     };
-    const status: EngineReport[] = gone ? [{ type: 'status', status: gone }] : [];
+    const reports: EngineReport[] = gone ? [{ type: 'status', status: gone }, { type: 'gone' }] : [];
     const pending = [...this.#asked.values()].flatMap((message) => this.answer(message, reason));
-    return [...status.map((report) => ({ from: this.#from, ...report })), ...pending];
+    return [...reports.map((report) => ({ from: this.#from, ...report })), ...pending];
   }
 
   answer(message: RunMessage, reason: string): EngineMessage[] {

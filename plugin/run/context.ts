@@ -28,6 +28,8 @@ export interface RunContext {
   link: Pick<
     EngineLink,
     | 'status'
+    | 'reached'
+    | 'gone'
     | 'statusOf'
     | 'warmUp'
     | 'snapshots'

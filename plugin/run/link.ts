@@ -59,6 +59,8 @@ export class EngineLink {
   unanswered = 0;
   /** If there are several: those of such engines. */
   readonly silentHosts = new Set<string>();
+  /** Engines of hosts that are gone: their last status stands. */
+  readonly gone = new Set<string>();
   readonly #carrier: Carrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
   readonly #awayMs: number;
@@ -90,6 +92,12 @@ export class EngineLink {
   /** Sum over all engines. */
   get status(): FleetStatus {
     return sumStatuses(NO_STATUS, this.#statuses.values());
+  }
+
+  /** First copies of broadcasts so far, by engine; of those that still answer, as from others nothing more comes. */
+  get reached(): ReadonlyMap<string, number> {
+    const answering = [...this.#statuses].filter(([engine]) => !this.gone.has(engine));
+    return new Map(answering.map(([engine, { reached }]) => [engine, reached]));
   }
 
   /** Of one of several hosts. */
@@ -228,6 +236,7 @@ export class EngineLink {
       if (this.#areReady) this.#ready.resolve();
       if (this.#started) this.start();
     } else if (message.type === 'status') this.#statuses.set(engine, message.status);
+    else if (message.type === 'gone') this.gone.add(engine);
     else if (message.type === 'failed') this.onFailed(message);
     else if (message.type !== 'began') {
       const waiting = this.#waiting.get(message.requestId);

@@ -60,6 +60,8 @@ export type EngineReport =
   | { type: 'messages'; requestId: number; counts: MessageCounts }
   | { type: 'faulted'; requestId: number }
   | { type: 'closed'; requestId: number }
+  /** Its host is gone: nothing that it had not reported comes any more. */
+  | { type: 'gone' }
   | { type: 'failed'; code: ErrorCode; message: string; fix: string };
 
 /** Short connections before the load, for each engine; no later count includes them. */

@@ -3,20 +3,36 @@
  * `go install github.com/compose-spec/compose-go/v2/cmd@latest`, and must be renamed from `cmd` to `compose-spec`.
  */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
-import { COMPOSE_FILES, composeServices, DEPLOY } from '../helpers/deploy.ts';
+import { COMPOSE_FILES, composeServices, DEPLOY, guideCompose } from '../helpers/deploy.ts';
 import { missingTools } from '../helpers/tools.ts';
 
 describe('the Compose specification', { skip: missingTools('compose-spec') }, () => {
   for (const file of COMPOSE_FILES) {
     it(`allows ${file}`, async () => {
-      // Alone, the parser reads no environment.
-      const args = ['-no-interpolation', '-format', 'json', join(DEPLOY, file)];
-      const { exitCode, stdout, all } = await execa('compose-spec', args, { reject: false, all: true });
-      assert.equal(exitCode, 0, all);
-      assert.deepEqual(Object.keys(JSON.parse(stdout).services).sort(), Object.keys(composeServices(file)).sort());
+      const services = await servicesOf(join(DEPLOY, file));
+      assert.deepEqual(services.sort(), Object.keys(composeServices(file)).sort());
     });
   }
+
+  it('allows the file of the guide to several hosts', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'compose-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'compose.yml');
+    writeFileSync(file, guideCompose());
+    assert.deepEqual((await servicesOf(file)).sort(), ['conductor', 'host']);
+  });
 });
+
+/** @throws Error if the parser does */
+async function servicesOf(path: string): Promise<string[]> {
+  // Alone, the parser reads no environment.
+  const args = ['-no-interpolation', '-format', 'json', path];
+  const { exitCode, stdout, all } = await execa('compose-spec', args, { reject: false, all: true });
+  assert.equal(exitCode, 0, all);
+  return Object.keys(JSON.parse(stdout).services);
+}

@@ -48,6 +48,8 @@ export interface HostsRun extends StartedProcess {
   port: number;
   host(index: number, start?: HostStart): StartedProcess;
   result(): Result | undefined;
+  /** How its drains ended, as the record has it. */
+  drains(): { complete: boolean; outstanding: number }[];
   /** Waits until the conductor has entered the stage, or has ended. */
   reached(stage: string): Promise<void>;
   /** Waits until so many broadcasts are out, or the conductor has ended. */
@@ -66,7 +68,9 @@ function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
           control: { urls: [app.controlUrl], token: TOKEN },
           ...options,
         },
+        ensure: {},
       },
+      ensure: { thresholds: [{ 'connections.failed': 1 }] },
       phases: [ramp, { pause: 2 }, ramp, { pause: 2 }],
     },
     scenarios: [
@@ -134,6 +138,11 @@ async function prepare(t: TestContext, options: HostsOptions) {
   };
   return {
     ...{ app, folder, file },
+    drains: () =>
+      (read('record.ndjson') ?? '')
+        .split('\n')
+        .filter((line) => line.includes('"type":"drained"'))
+        .map((line) => JSON.parse(line)),
     sent: () => (read('record.ndjson') ?? '').split('"type":"broadcast"').length - 1,
     result: (): Result | undefined => {
       const text = read('result.json');

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { ROOT } from './pages.ts';
+import { codeBlocks, page, ROOT } from './pages.ts';
 
 export const DEPLOY = join(ROOT, 'deploy');
 export const COMPOSE_FILES = ['compose.deployment.yml', 'compose.yml'];
@@ -11,7 +11,8 @@ export const CHARTS = ['deployment-under-test', 'load'] as const;
 export interface Service {
   image: string;
   build?: { context: string; dockerfile: string };
-  command: string[];
+  command: string[] | string;
+  deploy?: { replicas: number };
   environment?: Record<string, string>;
   read_only?: boolean;
   cap_drop?: string[];
@@ -28,7 +29,20 @@ export function readDeployed(file: string): string {
 
 /** @returns the services of a Compose file, with its anchors and merges resolved, its variables not */
 export function composeServices(file: string): Record<string, Service> {
-  return parse(readDeployed(file), { merge: true }).services;
+  return servicesIn(readDeployed(file));
+}
+
+/** @param text of a Compose file */
+export function servicesIn(text: string): Record<string, Service> {
+  return parse(text, { merge: true }).services;
+}
+
+/** @returns the Compose file that the guide to several hosts shows */
+export function guideCompose(): string {
+  const blocks = codeBlocks(page('docs/guide/several-hosts.md'), 'yaml');
+  const found = blocks.find((block) => block.startsWith('# compose.yml'));
+  if (!found) throw new Error('the guide has no Compose file');
+  return found;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape that Kubernetes gives it, and kubeconform checks it

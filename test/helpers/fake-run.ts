@@ -38,6 +38,7 @@ export class FakeRun {
   collections: (number | undefined)[] = [0, 0];
   /** When the first of them are released. */
   #held: number | undefined;
+  readonly #lost = { engines: new Set<string>(), reached: 0 };
   /** Connections that have ended. */
   left = 0;
   /** What the engines report. */
@@ -127,14 +128,29 @@ export class FakeRun {
     status.holding -= count;
   }
 
+  /** A host that had so many members of the room, and has reported so many first copies. */
+  lose(members: number, reached: number): void {
+    const { status } = this;
+    status.connected -= members;
+    status.joined -= members;
+    status.holding -= members;
+    this.#lost.engines.add('2');
+    this.#lost.reached = reached;
+  }
+
   /** In both workers. */
   collect(): void {
     this.collections = this.collections.map((count) => (count === undefined ? count : count + 1));
   }
 
   #link(): RunContext['link'] {
+    const [status, lost] = [this.status, this.#lost];
     return {
-      status: this.status,
+      status,
+      get reached() {
+        return new Map([['1', status.reached - lost.reached]]);
+      },
+      gone: lost.engines,
       statusOf: () => this.status,
       unanswered: 0,
       silentHosts: new Set(),

@@ -18,6 +18,8 @@ import { eventually } from '../helpers/poll.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
 
 const AWAY_MS = 2000;
+/** No run may get there. */
+const DEADLINE = { quiet: 0.3, deadline: 60 };
 const INVALID = 4;
 
 interface TwoHosts {
@@ -37,7 +39,7 @@ async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>): P
 }
 
 /**
- * The run has gone on with the first host alone, all sums are right, and nothing is left.
+ * The run has gone on with the first host alone and has waited for nothing of the other, all sums are right, and nothing is left.
  * @param also may follow from the loss
  * @returns the result
  */
@@ -69,6 +71,8 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: ReasonCode[] =
   assert.deepEqual([first?.connections, first?.held, first?.lost], [USERS, USERS, null], outputs());
   assert.deepEqual([second?.held, second?.lost], [0, `it has not answered for ${AWAY_MS / 1000} s`], outputs());
   assert.deepEqual(result.connections.lost, { 'agent lost': second?.connections }, outputs());
+  const [drained, ...more] = run.drains();
+  assert.deepEqual([drained?.complete, drained?.outstanding, more], [true, 0, []], outputs());
   await assertNothingLeft(run, [run, ...hosts]);
   return result;
 }
@@ -114,7 +118,7 @@ describe('a host', { concurrency: 4 }, () => {
   });
 
   it('killed in the ramp takes with it what it had opened; its fleet ends by itself, and the others go on', async (t) => {
-    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { warmUp: 0 } });
+    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { warmUp: 0, drain: DEADLINE } });
     const { run, hosts, outputs } = two;
     await run.reached('ramp');
     await eventually('some connections', () => run.app.io.engine.clientsCount > USERS / 2);
@@ -128,7 +132,7 @@ describe('a host', { concurrency: 4 }, () => {
   });
 
   it('killed while all is held loses all it had, and is no receiver of what is sent after it', async (t) => {
-    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { hold: 1 } });
+    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { hold: 1, drain: DEADLINE } });
     await two.run.reached('hold');
     two.hosts[1].kill();
     const result = await afterLoss(two);
@@ -137,7 +141,7 @@ describe('a host', { concurrency: 4 }, () => {
   });
 
   it('killed in the drain loses all that was sent to it, since nobody knows what it got', async (t) => {
-    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { drain: { quiet: 1, deadline: 3 } } });
+    const two = await twoHosts(t, { awayMs: AWAY_MS, options: { drain: { ...DEADLINE, quiet: 1 } } });
     await two.run.reached('drain');
     two.hosts[1].kill();
     const result = await afterLoss(two);
@@ -146,7 +150,7 @@ describe('a host', { concurrency: 4 }, () => {
   });
 
   it('cut off for good: it is lost with what it received, closes its connections, and ends', async (t) => {
-    const options = { broadcasts: { count: 10, interval: 0.2 } };
+    const options = { broadcasts: { count: 10, interval: 0.2 }, drain: DEADLINE };
     const two = await twoHosts(t, { awayMs: AWAY_MS, options });
     const { run, hosts, link, outputs } = two;
     await run.sent(2);

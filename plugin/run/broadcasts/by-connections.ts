@@ -42,7 +42,7 @@ async function measureLevel(context: RunContext, connections: number, firstSeq: 
     const { room, via } = destinationOf(config.rooms, index, measurements.workersAtStart.length);
     return { room: roomName(config.rooms, room), via };
   });
-  const reachedBefore = link.status.reached;
+  const reachedBefore = link.reached;
   const sent: SentBroadcast[] = [];
   await clocks.read();
   await publish(

@@ -35,7 +35,8 @@ export async function measureBroadcasts(
   await joinSentinel(context);
   const redisBegin = await markRedis(context);
   await resetGenerator(context);
-  const { received: receivedBefore, reached: reachedBefore } = link.status;
+  const { received: receivedBefore } = link.status;
+  const reachedBefore = link.reached;
   const delivered = () =>
     ledger ? link.status.received - receivedBefore : sum(measurements.sent.map(({ expected }) => expected ?? 0));
   const windows = new Windows(context, delivered);

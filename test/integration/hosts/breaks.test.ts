@@ -101,6 +101,7 @@ describe('a connection that breaks', { concurrency: true }, () => {
     wire.drop();
     const rows = await link.freeze([ORDER]);
     assert.ok(told.includes('b lost: it has not answered for 0.1 s'));
+    assert.deepEqual([[...link.gone], [...link.reached.keys()]], [['b/1'], ['a/1']]);
     const lost = rows.find(({ host }) => host === 'b');
     assert.deepEqual([lost?.expected, lost?.received, lost?.lostDisconnected], [MEMBERS, 0, MEMBERS]);
     await eventually('the end of the host', () => second.ends.length > 0);

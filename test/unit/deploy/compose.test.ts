@@ -2,10 +2,20 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import type { Phase } from '../../../plugin/script/load/phases.ts';
+import { sharedPhases } from '../../../plugin/script/load/shares.ts';
 import { parseConfig } from '../../../server/config.ts';
 import { TOKEN } from '../../helpers/app.ts';
-import { COMPOSE_FILES, composeServices, DEPLOY, readDeployed } from '../../helpers/deploy.ts';
-import { ROOT } from '../../helpers/pages.ts';
+import {
+  COMPOSE_FILES,
+  composeServices,
+  DEPLOY,
+  guideCompose,
+  readDeployed,
+  servicesIn,
+} from '../../helpers/deploy.ts';
+import { codeBlocks, page, ROOT } from '../../helpers/pages.ts';
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
@@ -59,5 +69,30 @@ describe('the workers of compose.deployment.yml', () => {
     for (const name of [...workers.map(([name]) => name), 'nginx']) {
       assert.ok((services[name]?.ulimits?.nofile.hard ?? 0) > perProxyWorker, name);
     }
+  });
+});
+
+describe('the guide to several hosts', () => {
+  const guide = page('docs/guide/several-hosts.md');
+  const phasesOf = (scenario = ''): Phase[] => parse(readFileSync(join(ROOT, scenario), 'utf8')).config.phases;
+
+  it('divides each scenario among as many hosts as can bring equal shares, or numbers them', () => {
+    const commands = [...guide.matchAll(/socketio-capacity conduct --hosts (\d+).* (scenarios\/\S+?\.yml)/g)];
+    assert.equal(commands.length, 3);
+    for (const [command, hosts, scenario] of commands) {
+      const index = command.includes('--listen') ? 0 : undefined;
+      assert.doesNotThrow(() => sharedPhases(phasesOf(scenario), { hosts: Number(hosts), index }), command);
+    }
+    const numbered = codeBlocks(guide, 'sh').find((block) => block.includes('CAPACITY_HOST=$index'));
+    assert.ok(numbered, 'the hosts of the recipe for ssh are numbered');
+  });
+
+  it('has a Compose file that starts as many hosts as the conductor waits for, with the same variables', () => {
+    const { conductor, host } = servicesIn(guideCompose());
+    const hosts = Number(/--hosts (\d+)/.exec(String(conductor?.command))?.[1]);
+    assert.deepEqual([host?.deploy?.replicas, host?.environment?.CAPACITY_HOSTS], [hosts, hosts]);
+    for (const service of [conductor, host]) assert.ok('TARGET' in (service?.environment ?? {}));
+    for (const variable of ['CAPACITY_CONTROL', 'CAPACITY_TOKEN'])
+      assert.ok(variable in (conductor?.environment ?? {}));
   });
 });

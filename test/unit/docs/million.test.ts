@@ -31,6 +31,7 @@ it('its prices are sums that anybody can repeat', () => {
   // 20 tasks of 2 × 0.04048 + 4 × 0.004445.
   assert.match(costs, /\$1\.97/);
   assert.match(costs, /\$1\.70/);
+  assert.match(costs, /\$1\.50/);
   // 334 units for the connections, 200 for the connects.
   assert.match(costs, /\$2\.69/);
 });

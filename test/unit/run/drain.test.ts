@@ -43,6 +43,29 @@ describe('the drain', () => {
     assert.ok(window.drainSeconds >= 3.5 + 1 && window.drainSeconds < 4.7, `${window.drainSeconds} s`);
   });
 
+  // What the host had reported of its 16 copies, and what comes to the others late.
+  for (const [reached, late, seconds] of [
+    [0, 0, 2],
+    [10, 0, 2],
+    [10, 5, 3.5 + 1],
+  ] as const) {
+    const until = late > 0 ? 'until the other hosts have all' : 'no more';
+    it(`waits ${until} when a host is lost of which ${reached} copies are known`, async (t) => {
+      const window = new BroadcastWindow(t);
+      const { run } = window;
+      const { status } = run;
+      await window.measure(() => {
+        status.reached -= 4 * 4 - reached + late;
+        setTimeout(() => run.lose(4, reached), 2000);
+        setTimeout(() => {
+          status.received += late;
+          status.reached += late;
+        }, 3500);
+      });
+      assert.ok(window.drainSeconds >= seconds && window.drainSeconds < seconds + 0.2, `${window.drainSeconds} s`);
+    });
+  }
+
   it('takes no duplicate for a copy that is outstanding', async (t) => {
     const window = new BroadcastWindow(t);
     const { status } = window.run;
