@@ -143,7 +143,7 @@ test('a restored session has been a member all the time; what kept a copy away i
   ledger.members.left(0, 2500); // an attempt to come back that failed
   // Sent at 2100 while all were away: two get it again when they come back.
   for (const slot of [0, 1]) ledger.receive(slot, 2, 'w0', 2900);
-  for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 3000), true);
+  for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 'w0', 3000), true);
   for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 'w0', 3200);
   const meanwhile = ledger.freeze(order(2, 2100));
   assert.deepEqual([meanwhile.expected, meanwhile.received, meanwhile.missed, meanwhile.resent], [3, 2, 3, 2]);
@@ -152,5 +152,27 @@ test('a restored session has been a member all the time; what kept a copy away i
   assert.deepEqual([after.expected, after.received, after.missed, after.resent], [3, 3, 0, 0]);
   const before = ledger.freeze(order(1, 1900));
   assert.deepEqual([before.expected, before.lostConnected, before.lostDisconnected, before.missed], [4, 3, 1, 0]);
-  assert.equal(ledger.members.recovered(9, 3000), false, 'no member');
+  assert.equal(ledger.members.recovered(9, 'w0', 3000), false, 'no member');
+});
+
+test('a copy is of the worker that held the connection when it came', () => {
+  const ledger = ledgerOf(2);
+  const copies = (seq: number, sentAtUs: number) => {
+    const { latencyUs, unplaced } = ledger.freeze(order(seq, sentAtUs));
+    const count = (encoded: string) => decodeHistogram(encoded).totalCount;
+    return [count(latencyUs.local), count(latencyUs.cross), unplaced];
+  };
+  for (const [seq, atUs] of [1900, 2900, 3200, 5200].entries()) {
+    if (atUs === 2900) for (const slot of [0, 1]) ledger.members.left(slot, 2000);
+    if (atUs === 3200) for (const slot of [0, 1]) ledger.members.recovered(slot, 'w0', 3000);
+    if (atUs === 5200) {
+      ledger.members.left(0, 4000);
+      ledger.members.recovered(0, '', 5000);
+    }
+    for (const slot of [0, 1]) ledger.receive(slot, seq + 1, 'w0', atUs);
+  }
+  assert.deepEqual(copies(1, 1800), [1, 1, undefined]);
+  assert.deepEqual(copies(2, 2100), [2, 0, undefined], 'sent again by the worker that has the session now');
+  assert.deepEqual(copies(3, 3100), [2, 0, undefined]);
+  assert.deepEqual(copies(4, 5100), [1, 1, true], 'a worker that nothing names');
 });

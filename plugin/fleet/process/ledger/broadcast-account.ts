@@ -95,8 +95,8 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
     counts.expected++;
     const stored = sinceFirstUs[slot] ?? 0;
     const absences = members.absences(slot);
+    const receivedAtUs = stored === 0 ? undefined : (row?.firstAtUs ?? 0) + stored - 1;
     if (absences !== undefined) {
-      const receivedAtUs = stored === 0 ? undefined : (row?.firstAtUs ?? 0) + stored - 1;
       if (keptAway(absences, order.sentAtUs, receivedAtUs)) {
         counts.missed++;
         if (stored > 0) counts.resent++;
@@ -118,7 +118,7 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
     const us = Math.max(0, firstLatencyUs + stored - 1);
     if (us < firstUs) firstUs = us;
     if (us > lastUs) lastUs = us;
-    const worker = members.worker(slot);
+    const worker = members.workerAt(slot, receivedAtUs as number);
     const isLocal = worker === row?.worker;
     if (!isLocal && (worker === '' || row?.worker === '')) isUnplaced = true;
     recordUs(isLocal ? local : cross, us);
