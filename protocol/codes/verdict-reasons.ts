@@ -267,7 +267,7 @@ export const VERDICT_REASONS = {
   MEMORY_GROWS: {
     invalidates: false,
     meaning:
-      "the workers' memory grew while the number of connections stayed the same, and a garbage collection did not free it; at this rate, more than 20 % of what the connections seem to cost",
+      "the workers' memory grew while the number of connections stayed the same, and a garbage collection did not free it: by more than 20 % of what the connections seem to cost, in one step or at this rate",
   },
   MEMORY_FALLS: {
     invalidates: false,
