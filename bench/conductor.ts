@@ -15,7 +15,8 @@ import { newSecret } from '../plugin/hosts/secret.ts';
 import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
 import { monotonicUs } from '../protocol/clock/clock.ts';
 import { mergeEncoded } from '../protocol/histogram.ts';
-import type { EngineReport, FreezeOrder } from '../protocol/link.ts';
+import type { FreezeOrder } from '../protocol/link/ledger.ts';
+import type { EngineReport } from '../protocol/link/messages.ts';
 import { encoded, frozenBroadcast, snapshot } from '../test/helpers/measurements.ts';
 
 const CONNECTIONS = 10_000;

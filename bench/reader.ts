@@ -3,11 +3,11 @@
  * frame in memory to the ledger. The kernel's part, which is the larger one, is in `npm run bench:client`.
  */
 import { z } from 'zod';
-import type { ClientSink } from '../plugin/fleet/client.ts';
+import type { ClientSink } from '../plugin/fleet/client/client.ts';
+import { type OwnEventPlan, ownEvent } from '../plugin/fleet/client/own-event.ts';
 import { LightClients } from '../plugin/fleet/light/clients.ts';
-import { OwnEventReader } from '../plugin/fleet/light/own-event.ts';
-import type { SocketIoConnection } from '../plugin/fleet/light/socket-io.ts';
-import { type OwnEventPlan, ownEvent } from '../plugin/fleet/own-event.ts';
+import { OwnEventReader } from '../plugin/fleet/light/in-place/own-event.ts';
+import type { SocketIoConnection } from '../plugin/fleet/light/socket-io/socket-io.ts';
 import { Ledger } from '../plugin/fleet/process/ledger/ledger.ts';
 import { Sightings } from '../plugin/fleet/process/ledger/sightings.ts';
 import { decimals } from '../report/text/format.ts';

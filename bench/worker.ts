@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { ControlClients } from '../plugin/samplers/workers.ts';
+import { ControlClients } from '../plugin/samplers/control/workers.ts';
 import { endChild } from '../protocol/end-child.ts';
 import type { WorkerStats } from '../protocol/events.ts';
 

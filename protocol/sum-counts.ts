@@ -1,4 +1,4 @@
-import type { MessageCounts } from './link.ts';
+import type { MessageCounts } from './link/client-messages.ts';
 
 /** Adds up counters by key. Keys can be names that a server chose, such as `constructor` or `__proto__`. */
 export function sumCounts(all: Record<string, number>[]): Record<string, number> {

@@ -6,17 +6,17 @@ import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
-import { BatchWindow } from './batch-window.ts';
-import { publish, serveContract } from './contract.ts';
-import { openControlPort } from './control-port.ts';
-import { describeServer, type Tuned } from './describe-server.ts';
-import { MeasuredRooms } from './measured-rooms.ts';
-import { answerMembers, countMembers } from './members.ts';
-import { countRooms, createMetrics } from './metrics.ts';
+import { BatchWindow } from './contract/batch-window.ts';
+import { publish, serveContract } from './contract/contract.ts';
+import { MeasuredRooms } from './contract/measured-rooms.ts';
+import { answerMembers, countMembers } from './contract/members.ts';
+import { openControlPort } from './control/control-port.ts';
+import { describeServer, type Tuned } from './control/describe-server.ts';
+import { countRooms, createMetrics } from './control/metrics.ts';
+import { versionsOf } from './control/versions.ts';
+import { CollectionCount, EventLoopWindow } from './control/worker-stats.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
-import { versionsOf } from './versions.ts';
-import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
 
 export interface InstrumentOptions {
   /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { achievedRate } from '../../plugin/result/connections/rate.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link.ts';
+import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link/snapshot.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import { atMost, type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { pin } from './cores.ts';

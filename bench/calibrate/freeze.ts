@@ -1,9 +1,9 @@
 /** A server that stands still during a ramp: is the rate that of the connections which were really made? */
 import { setTimeout as delay } from 'node:timers/promises';
 import { achievedRate } from '../../plugin/result/connections/rate.ts';
-import type { Ramp } from '../../plugin/run/measurements.ts';
-import { addPhase, endRamp } from '../../plugin/run/ramps.ts';
-import { ONE_CONNECTION } from '../../plugin/script/flow.ts';
+import type { Ramp } from '../../plugin/run/measurements/windows.ts';
+import { addPhase, endRamp } from '../../plugin/run/windows/ramps.ts';
+import { ONE_CONNECTION } from '../../plugin/script/load/flow.ts';
 import { atMost, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { newOpenings, openAtRate, warmUp, withSlowServer } from './slow-server.ts';
 

@@ -1,7 +1,7 @@
 /** Servers that keep a known amount more per connection than their twin: does the difference of the slopes match? */
 
 import { memoryFigures } from '../../plugin/result/memory/memory.ts';
-import { readAtRest } from '../../plugin/run/readings.ts';
+import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { Sampler } from '../../plugin/samplers/index.ts';
 import type { Slope } from '../../protocol/result/memory.ts';
 import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';

@@ -1,11 +1,11 @@
 /** A known server, the product's fleet connected to it, and the product's connection to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { BroadcastPlan } from '../../plugin/fleet/messages.ts';
-import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts.ts';
-import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
+import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
+import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients } from '../../plugin/samplers/index.ts';
-import { ONE_CONNECTION } from '../../plugin/script/flow.ts';
+import { ONE_CONNECTION } from '../../plugin/script/load/flow.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { pin } from './cores.ts';
 import { KnownProcess } from './known-process.ts';

@@ -3,11 +3,12 @@
  * plateaus, hold, broadcasts, and memory after them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { beginsPart, measureIdle } from '../../plugin/run/broadcast-window.ts';
-import type { Measurements } from '../../plugin/run/measurements.ts';
-import { readAtRest, readInService } from '../../plugin/run/readings.ts';
+import { beginsPart } from '../../plugin/run/broadcasts/window.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
+import { readAtRest, readInService } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
-import { mark, Windows, windowSince } from '../../plugin/run/windows.ts';
+import { mark, Windows, windowSince } from '../../plugin/run/windows/cpu.ts';
+import { measureIdle } from '../../plugin/run/windows/idle.ts';
 import { Sampler } from '../../plugin/samplers/index.ts';
 import { broadcast, emptyMeasurements, join, type Setup, warmUp } from './setup.ts';
 

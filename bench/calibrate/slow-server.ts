@@ -1,7 +1,7 @@
 /** The server of known handshakes with a fleet that connects to it at a rate. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import type { FleetSnapshot } from '../../protocol/link.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { fleetSettings } from '../../test/helpers/fleet.ts';
 import { KnownProcess } from './known-process.ts';
 import type { SlowHandshakeConfig, SlowHandshakeStarted, SlowHandshakeTruth } from './slow-handshake.ts';

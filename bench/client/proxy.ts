@@ -8,7 +8,7 @@ import { startNginx } from '../../server/stack/nginx.ts';
 import { pingOf, proxyTimeoutSeconds } from '../../server/stack/ping.ts';
 import { planStack, readMachine } from '../../server/stack/plan.ts';
 import { freePorts } from '../../server/stack/ports.ts';
-import { type DetachedProcess, terminate } from '../../server/stack/processes.ts';
+import { type DetachedProcess, terminate } from '../../server/stack/state/processes.ts';
 import { requireTool } from '../../server/stack/tools.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;

@@ -14,13 +14,14 @@ export interface Column {
   format(value: number): string;
 }
 
+/** @param path of a number of the result */
+export function column(title: string, path: string, format: Column['format']): Column {
+  return { title, value: at(path), format };
+}
+
 /** @returns the memory of a layer per connection */
 export function slope(layer: string, title: string): Column {
-  return {
-    title: `${title} per connection, KB`,
-    value: at(`memory.perConnectionBytes.${layer}.slope`),
-    format: kilobytes,
-  };
+  return column(`${title} per connection, KB`, `memory.perConnectionBytes.${layer}.slope`, kilobytes);
 }
 
 /** @returns the runs of one level that can be used */

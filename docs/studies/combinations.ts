@@ -4,22 +4,17 @@ import type { Levels } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable } from '../../report/html/section.ts';
-import { combinationsOf, questionsOf } from '../../report/study/summarize.ts';
-import { doubtsOf, holesOf } from '../../report/study/text.ts';
+import { combinationsOf } from '../../report/study/summarize.ts';
 import { type Column, cell, circumstances, spreadIn } from './columns.ts';
-import { fullStudy, type MeasuredStudy } from './measured.ts';
+import type { MeasuredStudy } from './measured.ts';
+import { notesOf, type StudyNotes } from './notes.ts';
 
 /** What a page shows of one study. */
-export interface StudySection {
+export interface StudySection extends StudyNotes {
   /** HTML; a sentence without a run. */
   table: string;
   /** On what it was measured; empty without a run. */
   circumstances: string[];
-  /** Combinations that lack runs, and what casts doubt on the comparison. */
-  holes: string[];
-  doubts: string[];
-  /** Address of its study.html; null without a run. */
-  full: string | null;
 }
 
 interface Combination {
@@ -51,7 +46,7 @@ export function studySection(
   more: (results: Result[]) => string[] = () => [],
 ): StudySection {
   if (!measured) {
-    return { table: '<p>The study has not been run yet.</p>', circumstances: [], holes: [], doubts: [], full: null };
+    return { table: '<p>The study has not been run yet.</p>', circumstances: [], ...notesOf(name, measured) };
   }
   const combinations = combinationsIn(measured);
   const results = combinations.flatMap((one) => one.results);
@@ -67,9 +62,7 @@ export function studySection(
   return {
     table: dataTable(measured.study.title, head, rows).markup,
     circumstances: results.length > 0 ? [...circumstances(results), ...more(results)] : [],
-    holes: holesOf(measured.study),
-    doubts: doubtsOf(measured.runs, questionsOf(measured.study.plan, measured.runs)),
-    full: fullStudy(name),
+    ...notesOf(name, measured),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { countBars } from '../../report/charts/bars.ts';
 import type { Chart } from '../../report/charts/draw.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
-import { at, type Column, slope, spreadIn, tenths } from './columns.ts';
+import { at, type Column, column, slope, spreadIn, tenths } from './columns.ts';
 import { combinationsIn } from './combinations.ts';
 import type { MeasuredStudy } from './measured.ts';
 
@@ -14,23 +14,19 @@ const LAYERS = [
 ] as const;
 
 export const COLUMNS: Column[] = [
-  ...LAYERS.map(([layer, name]) => ({
-    title: `${name} CPU per 1,000 connects, s`,
-    value: at(`cpu.${layer}.rampSecondsPerThousandConnects`),
-    format: tenths(2),
-  })),
-  ...LAYERS.map(([layer, name]) => ({
-    title: `${name} CPU per copy, µs`,
-    value: at(`cpu.${layer}.broadcastMicrosecondsPerMessage`),
-    format: tenths(1),
-  })),
+  ...LAYERS.map(([layer, name]) =>
+    column(`${name} CPU per 1,000 connects, s`, `cpu.${layer}.rampSecondsPerThousandConnects`, tenths(2)),
+  ),
+  ...LAYERS.map(([layer, name]) =>
+    column(`${name} CPU per copy, µs`, `cpu.${layer}.broadcastMicrosecondsPerMessage`, tenths(1)),
+  ),
   slope('workerPss', 'Workers’ PSS'),
   slope('nginxPss', 'nginx’ PSS'),
-  { title: 'Connect p50, ms', value: at('connections.connectMs.p50'), format: milliseconds },
-  { title: 'Connect p99, ms', value: at('connections.connectMs.p99'), format: milliseconds },
-  { title: 'One way p50, ms', value: at('latency.oneWayMs.p50'), format: milliseconds },
-  { title: 'Last receiver p50, ms', value: at('latency.completionMs.p50'), format: milliseconds },
-  { title: 'Coverage', value: at('delivery.coverage'), format: tenths(4) },
+  column('Connect p50, ms', 'connections.connectMs.p50', milliseconds),
+  column('Connect p99, ms', 'connections.connectMs.p99', milliseconds),
+  column('One way p50, ms', 'latency.oneWayMs.p50', milliseconds),
+  column('Last receiver p50, ms', 'latency.completionMs.p50', milliseconds),
+  column('Coverage', 'delivery.coverage', tenths(4)),
 ];
 
 /** What the deployment's processes take, without the generator; null unless both are known. */

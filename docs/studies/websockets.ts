@@ -4,7 +4,7 @@ import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
 import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
 import { COLORS } from '../../report/charts/palette.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
-import { at, type Column, cell, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
+import { type Column, cell, column, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
 import type { MeasuredStudy } from './measured.ts';
 import { MEMORY_USAGE_CHART } from './published.ts';
 
@@ -28,15 +28,11 @@ export const COLUMNS: Column[] = [
   slope('workerExternal', 'External'),
   PSS,
   slope('workerRss', 'RSS'),
-  { title: 'CPU per 1,000 connects, s', value: at('cpu.worker.rampSecondsPerThousandConnects'), format: tenths(2) },
+  column('CPU per 1,000 connects, s', 'cpu.worker.rampSecondsPerThousandConnects', tenths(2)),
   { title: 'CPU per ping, µs', value: microsecondsPerPing('worker', 'idlePercent'), format: tenths(0) },
-  {
-    title: 'CPU per copy of a broadcast, µs',
-    value: at('cpu.worker.broadcastMicrosecondsPerMessage'),
-    format: tenths(1),
-  },
-  { title: 'One way p50, ms', value: at('latency.oneWayMs.p50'), format: milliseconds },
-  { title: 'Last receiver p50, ms', value: at('latency.completionMs.p50'), format: milliseconds },
+  column('CPU per copy of a broadcast, µs', 'cpu.worker.broadcastMicrosecondsPerMessage', tenths(1)),
+  column('One way p50, ms', 'latency.oneWayMs.p50', milliseconds),
+  column('Last receiver p50, ms', 'latency.completionMs.p50', milliseconds),
 ];
 
 /** @returns the levels of the study in its order, also those without a run that can be used */

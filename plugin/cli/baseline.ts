@@ -10,9 +10,9 @@ import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import { parseTimes } from './repeat.ts';
-import { repeat } from './repeat-runs.ts';
-import { readRunSet } from './run-sets.ts';
-import { STOPPED, untilStopped } from './until-stopped.ts';
+import { repeat } from './runs/repeat-runs.ts';
+import { readRunSet } from './runs/run-sets.ts';
+import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 
 interface Options {
   name: string;

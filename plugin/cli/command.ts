@@ -1,6 +1,6 @@
 /** What all commands share: help with examples, JSON output, and the terminal's abilities. */
 import type { Command } from 'commander';
-import { terminalSchema } from '../script/plugin-options.ts';
+import { terminalSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {
   /** Command lines without `npx socketio-capacity`, and the purpose of each. */

@@ -7,7 +7,7 @@ import { compare } from '../../report/compare/compare.ts';
 import { renderComparisonConsole } from '../../report/compare/console.ts';
 import { headlineOf } from '../../report/compare/text.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
-import { readRunSet } from './run-sets.ts';
+import { readRunSet } from './runs/run-sets.ts';
 
 interface Options {
   json?: boolean;

@@ -6,10 +6,10 @@ import { conductHosts } from '../conduct/conduct-hosts.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { STEPS } from '../engine/steps/index.ts';
 import { readSettings } from '../script/settings.ts';
-import { resolveArtillery } from './artillery.ts';
 import { addHelp } from './command.ts';
-import { readScenario } from './scenario.ts';
-import { STOPPED, untilStopped } from './until-stopped.ts';
+import { resolveArtillery } from './runs/artillery.ts';
+import { readScenario } from './runs/scenario.ts';
+import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 
 interface Options {
   hosts: number;

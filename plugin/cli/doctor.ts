@@ -12,8 +12,8 @@ import { STEPS } from '../engine/steps/index.ts';
 import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
 import { readSettings, type Settings } from '../script/settings.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
-import { readScenario } from './scenario.ts';
-import { STOPPED, untilStopped } from './until-stopped.ts';
+import { readScenario } from './runs/scenario.ts';
+import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 
 interface Options {
   target?: string;

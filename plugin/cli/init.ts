@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
-import { emissionSchema } from '../script/delivery-options.ts';
+import { emissionSchema } from '../script/options/delivery-options.ts';
 import { addHelp, printJson, withJson } from './command.ts';
-import { lookAt } from './look.ts';
-import { type Starter, starterScenario } from './starter-scenario.ts';
+import { lookAt } from './init/look.ts';
+import { type Starter, starterScenario } from './init/starter-scenario.ts';
 
 const DEFAULT_CONTROL_PORT = 3200;
 

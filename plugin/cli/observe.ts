@@ -6,9 +6,9 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { OBSERVED_LAYERS } from '../../protocol/observation.ts';
 import { ObservedProcesses } from '../observer/observed-processes.ts';
 import { openObserver } from '../observer/observer.ts';
-import { environmentSchema } from '../script/plugin-options.ts';
+import { environmentSchema } from '../script/options/plugin-options.ts';
 import { addHelp } from './command.ts';
-import { untilStopped } from './until-stopped.ts';
+import { untilStopped } from './runs/until-stopped.ts';
 
 const optionsSchema = z
   .object({

@@ -8,8 +8,8 @@ import { type Comparison, compare } from '../../report/compare/compare.ts';
 import { renderComparisonConsole, renderSpread } from '../../report/compare/console.ts';
 import { headlineOf, letter } from '../../report/compare/text.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
-import { type MadeSeries, repeat } from './repeat-runs.ts';
-import { STOPPED, untilStopped } from './until-stopped.ts';
+import { type MadeSeries, repeat } from './runs/repeat-runs.ts';
+import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 
 interface Options {
   times: number;

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { Search, SearchEnd } from '../../protocol/documents/search.ts';
-import { artilleryScript } from './child-run.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
+import { artilleryScript } from './runs/child-run.ts';
+import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 import type { SearchOptions } from './search/plan.ts';
-import { STOPPED, untilStopped } from './until-stopped.ts';
 
 interface Options extends SearchOptions {
   results: string;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { NOT_UP } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
-import { environmentSchema } from '../script/plugin-options.ts';
+import { environmentSchema } from '../script/options/plugin-options.ts';
 import { addHelp, printJson, withJson } from './command.ts';
 
 const optionsSchema = z

@@ -1,9 +1,9 @@
 /** `study <file>`: what changes when a setting changes. */
 import type { Command } from 'commander';
 import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
-import { artilleryScript } from './child-run.ts';
 import { addHelp, printJson, withJson } from './command.ts';
-import { STOPPED, untilStopped } from './until-stopped.ts';
+import { artilleryScript } from './runs/child-run.ts';
+import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 
 interface Options {
   list?: boolean;

@@ -15,7 +15,7 @@ import { newSecret, readSecret } from '../hosts/secret.ts';
 import { EngineLink } from '../run/link.ts';
 import { within } from '../run/wait.ts';
 import { hasThresholds } from '../script/ensure.ts';
-import { arrivalsOf } from '../script/phases.ts';
+import { arrivalsOf } from '../script/load/phases.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { GeneratorHosts } from './generator-hosts.ts';

@@ -1,7 +1,8 @@
 /** What the hosts that bring the load tell of themselves, added up by the windows of the run. */
 import type { HostEntry } from '../hosts/hub.ts';
 import type { MachineRow } from '../hosts/messages.ts';
-import type { GeneratorHost, GeneratorWindow, Measurements } from '../run/measurements.ts';
+import type { GeneratorHost, GeneratorWindow } from '../run/measurements/generator.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 
 export interface Timeline {
   stages: Measurements['stages'];

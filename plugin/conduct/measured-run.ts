@@ -15,19 +15,17 @@ import { Closers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { EngineLink } from '../run/link.ts';
-import {
-  type GeneratorHost,
-  identityOf,
-  type Measurements,
-  newMeasurements,
-  scenarioName,
-} from '../run/measurements.ts';
+import type { GeneratorHost } from '../run/measurements/generator.ts';
+import { type Measurements, newMeasurements } from '../run/measurements/measurements.ts';
+import { scenarioName } from '../run/measurements/run-id.ts';
 import { RunRecord } from '../run/record/record.ts';
 import { openResources } from '../run/resources.ts';
-import { succeed, within } from '../run/wait.ts';
+import { within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
+import { askForTheRest } from './ask-for-the-rest.ts';
 import type { Timeline } from './generator-hosts.ts';
+import { failedIn, killedIn, stoppedIn, usersLeftIn, withCode } from './incomplete.ts';
 import { log, logResult, openLiveLine, type Terminal } from './terminal.ts';
 
 /** What conducts the run: Artillery's main thread, or the command `conduct`. */
@@ -56,8 +54,6 @@ export interface MeasuredRunOptions {
 /** For the current measurement to notice that the run has been stopped. */
 const STOP_TIMEOUT_MS = 5000;
 const RESIDUAL_TIMEOUT_MS = 60_000;
-/** For a worker that died to be restarted, so that the result can name it. */
-const RESTART_TIMEOUT_MS = 5000;
 
 /** What exists once the target has answered. */
 interface PreparedRun {
@@ -247,12 +243,7 @@ export class MeasuredRun {
   /** After the load has begun: keeps the measurements so far, and ends the run. */
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
-    const message = `${this.#prepared?.conductor.stage}: ${error instanceof Error ? error.message : String(error)}`;
-    this.#measurements.aborted = {
-      code: 'RUN_INCOMPLETE',
-      message,
-      fix: error instanceof CapacityError ? error.fix : 'please report it with the folder of the run',
-    };
+    this.#measurements.aborted = failedIn(this.#prepared?.conductor.stage, error);
     try {
       this.#record.append('aborted', this.#measurements.aborted);
     } catch {
@@ -274,58 +265,24 @@ export class MeasuredRun {
 
   /** Ends the current measurement, and collects what is known so far. */
   async #stop({ conductor, context }: PreparedRun, earlyStop: boolean): Promise<void> {
-    const { measurements, control, link, population } = context;
+    const { measurements, population } = context;
     measurements.stoppedByUser = earlyStop && measurements.aborted === undefined;
-    measurements.aborted ??= earlyStop
-      ? {
-          code: 'RUN_INCOMPLETE',
-          message: `stopped by the user (stage: ${conductor.stage})`,
-          fix: 'let it run to its end, or shorten its phases',
-        }
-      : {
-          code: 'RUN_INCOMPLETE',
-          message: `the virtual users left before the end of the measurement (stage: ${conductor.stage})`,
-          fix: 'keep them connected until then: end the flow with `hold: true`',
-        };
+    measurements.aborted ??= earlyStop ? stoppedIn(conductor.stage) : usersLeftIn(conductor.stage);
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
     await within(this.#queue, STOP_TIMEOUT_MS);
-    await succeed(() => conductor.stopped(), STOP_TIMEOUT_MS);
-    if (measurements.snapshots.length === 0)
-      measurements.snapshots = (await within(link.snapshots(), STOP_TIMEOUT_MS)) ?? [];
-    if (measurements.eventLoops.length === 0)
-      measurements.eventLoops = (await within(control.eventLoops(false), STOP_TIMEOUT_MS)) ?? [];
-    if (measurements.workersAtEnd.length === 0) {
-      const workers = await succeed(() => control.stats(), RESTART_TIMEOUT_MS);
-      measurements.workersAtEnd = workers?.map(identityOf) ?? [];
-    }
+    await askForTheRest(conductor, context);
   }
 
   /** Writes a result as if the run ended here, so that the measurements survive if the process is killed. */
   #save(): void {
     if (!this.#prepared || this.#prepared.conductor.stage === 'done') return;
-    const { conductor } = this.#prepared;
-    const killed: Reason = {
-      code: 'RUN_INCOMPLETE',
-      message: `the run was killed, or is still in progress (stage: ${conductor.stage})`,
-      fix: 'wait for its end, or repeat it; `dmesg` shows whether the kernel killed it for its memory',
-    };
-    this.#record.write(
-      this.#result(this.#prepared, { ...this.#measurements, aborted: this.#measurements.aborted ?? killed }),
-    );
+    const aborted = this.#measurements.aborted ?? killedIn(this.#prepared.conductor.stage);
+    this.#record.write(this.#result(this.#prepared, { ...this.#measurements, aborted }));
   }
 
   #result({ environment, context }: PreparedRun, measurements = this.#measurements): Result {
     measurements.hosts = this.#options.hosts?.();
     return assembleResult(measurements, this.#options.config, environment, context.sampler);
   }
-}
-
-/** Whatever ends a run before its load has a code to look up. */
-function withCode(error: unknown): CapacityError {
-  if (error instanceof CapacityError) return error;
-  const message = `the run could not begin: ${error instanceof Error ? error.message : String(error)}`;
-  return new CapacityError('UNEXPECTED', message, 'please report it, with the lines above and the scenario', {
-    cause: error instanceof Error ? error.cause : undefined,
-  });
 }

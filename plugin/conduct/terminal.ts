@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { renderAnswer, renderConsole } from '../../report/console/console.ts';
 import { LiveLine } from '../live/terminal-line.ts';
-import { terminalSchema } from '../script/plugin-options.ts';
+import { terminalSchema } from '../script/options/plugin-options.ts';
 
 /** The terminal of the process that conducts the run. */
 export interface Terminal {

@@ -1,6 +1,6 @@
 /** What an engine gives to the sessions and steps of its virtual users. */
 import type { Fleet } from '../fleet/fleet.ts';
-import type { EngineOptions } from '../script/engine-options.ts';
+import type { EngineOptions } from '../script/options/engine-options.ts';
 import type { HttpEngine } from './http-engine.ts';
 import type { Meter } from './meter.ts';
 import type { Signals } from './signals.ts';

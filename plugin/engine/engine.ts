@@ -1,28 +1,27 @@
 /** The engine that Artillery loads, one per worker thread. Starts the fleet, then compiles each scenario to a function. */
 
-import { openThreadCarrier } from '../../protocol/carrier.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
+import { openThreadCarrier } from '../../protocol/link/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { formatProblems } from '../../protocol/problems.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/messages.ts';
-import { type EngineOptions, parseEngineOptions } from '../script/engine-options.ts';
-import { mostConnections } from '../script/flow.ts';
-import { hostShareOf } from '../script/host-share.ts';
-import { hasHttpSteps } from '../script/http-steps.ts';
-import { flowsOf, usersAtOnce } from '../script/load.ts';
-import { mostArrivalsOf, phasesOfShare } from '../script/phases.ts';
+import { mostConnections } from '../script/load/flow.ts';
+import { hostShareOf } from '../script/load/host-share.ts';
+import { hasHttpSteps } from '../script/load/http-steps.ts';
+import { flowsOf, usersAtOnce } from '../script/load/load.ts';
+import { mostArrivalsOf, phasesOfShare } from '../script/load/phases.ts';
+import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
 import { plannedBroadcasts, plannedDelivery, plannedRooms } from '../script/planned.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
 import { validateScript } from '../script/validate.ts';
 import { sourceAddresses } from './addresses.ts';
 import type { EngineContext, FleetLike } from './engine-context.ts';
-import { FlowError } from './flow-error.ts';
 import { loadHttpEngine } from './http-engine.ts';
 import { Meter } from './meter.ts';
 import { RunLink } from './run-link.ts';
@@ -32,6 +31,7 @@ import { Signals } from './signals.ts';
 import { STEPS } from './steps/index.ts';
 import { newTally } from './tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
+import { FlowError } from './virtual-user/flow-error.ts';
 
 const NO_RESULT =
   'This run has no result, no report and no verdict. To get them from any Socket.IO server, add the plugin: config.plugins: { socketio-capacity: {} }';

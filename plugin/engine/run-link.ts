@@ -1,7 +1,9 @@
 /** The engine's end of the link to the run, which is in the main thread. */
-import type { Carrier } from '../../protocol/carrier.ts';
+
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
-import type { EngineIdentity, EngineMessage, EngineReport, FleetSnapshot, RunMessage } from '../../protocol/link.ts';
+import type { Carrier } from '../../protocol/link/carrier.ts';
+import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';

@@ -1,21 +1,21 @@
 /** Compiles a scenario into the function that Artillery calls for each virtual user. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { scenarioOptionsSchema } from '../script/connect-options.ts';
-import { verbOf } from '../script/flow.ts';
-import { hasHttpSteps } from '../script/http-steps.ts';
+import { verbOf } from '../script/load/flow.ts';
+import { hasHttpSteps } from '../script/load/http-steps.ts';
+import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
 import type { Scenario } from '../script/script.ts';
-import { compileConnectionChanges } from './connection-changes.ts';
 import type { EngineContext } from './engine-context.ts';
-import { FlowError, toFlowError } from './flow-error.ts';
 import type { HttpEngine } from './http-engine.ts';
-import { type AwaitedEvent, isSame } from './mailbox.ts';
-import { Session } from './session.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
-import { compileTemplate } from './template.ts';
 import type { ScenarioEvents, ScenarioFunction, UserContext } from './types.ts';
-import { runSteps, type Step } from './virtual-user.ts';
+import { compileConnectionChanges } from './virtual-user/connection-changes.ts';
+import { FlowError, toFlowError } from './virtual-user/flow-error.ts';
+import { type AwaitedEvent, isSame } from './virtual-user/mailbox.ts';
+import { Session } from './virtual-user/session.ts';
+import { compileTemplate } from './virtual-user/template.ts';
+import { runSteps, type Step } from './virtual-user/virtual-user.ts';
 
 interface CompiledFlow {
   steps: Step[];

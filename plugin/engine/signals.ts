@@ -1,4 +1,4 @@
-import { RELEASE_PARTS } from '../../protocol/link.ts';
+import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
 
 /** The next multiple of it is always far from the last ones, so that each part has connections of all workers. */
 const GOLDEN_RATIO = 0.618033988749895;

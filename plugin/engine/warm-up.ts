@@ -3,10 +3,10 @@
  * connections, so that engine and fleet have compiled their code before the first of those.
  */
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
-import type { WarmUpOrder } from '../../protocol/link.ts';
+import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
 import type { FleetLike } from './engine-context.ts';
-import { toFlowError } from './flow-error.ts';
+import { toFlowError } from './virtual-user/flow-error.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 

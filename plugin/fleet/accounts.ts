@@ -3,7 +3,7 @@
  * even after a fleet process has died with its counts:
  * asked = pending + failed + opened, and opened = alive + ended.
  */
-import type { ConnectionAccounts } from '../../protocol/link.ts';
+import type { ConnectionAccounts } from '../../protocol/link/snapshot.ts';
 
 /** The state of one connection; one that comes back goes from `ended` to `alive` again. */
 export interface Account {

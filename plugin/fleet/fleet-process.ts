@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { endChild } from '../../protocol/end-child.ts';
+import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from './messages.ts';
 import { Outbox } from './outbox.ts';
-import type { RepeatedMessage } from './repeated-message.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 

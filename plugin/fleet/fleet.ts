@@ -2,16 +2,12 @@
  * The engine's side of the fleet: starts the processes that hold the connections, spreads connections over them and
  * pairs commands with answers. Only sums come back; a received broadcast never leaves its process.
  */
-import type {
-  FaultOrder,
-  FleetSnapshot,
-  FleetStatus,
-  FreezeOrder,
-  FrozenBroadcast,
-  MessageCounts,
-  MessageStage,
-  Sightings,
-} from '../../protocol/link.ts';
+import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import type { FaultOrder } from '../../protocol/link/fault.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
+import type { Sightings } from '../../protocol/link/sightings.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { FleetStatus } from '../../protocol/link/status.ts';
 import { sumMessages, sumStatuses } from '../../protocol/sum-counts.ts';
 import { Accounts } from './accounts.ts';
 import { FleetError } from './fleet-error.ts';

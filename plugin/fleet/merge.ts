@@ -1,14 +1,10 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 
-import { addConnecting, addFaults, addSeries } from '../../protocol/add-series.ts';
 import { mergeEncoded } from '../../protocol/histogram.ts';
-import {
-  CONNECT_STAGES,
-  type FaultCounts,
-  type FleetSnapshot,
-  type MessageTimes,
-  type MessageTotals,
-} from '../../protocol/link.ts';
+import { addConnecting, addFaults, addSeries } from '../../protocol/link/add-series.ts';
+import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
+import type { FaultCounts } from '../../protocol/link/fault.ts';
+import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 

@@ -6,19 +6,15 @@
 
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { Backoff, ClientKind } from '../../protocol/connection.ts';
-import type {
-  FaultOrder,
-  FleetSnapshot,
-  FreezeOrder,
-  FrozenBroadcast,
-  MessageCounts,
-  MessageStage,
-  Sightings,
-} from '../../protocol/link.ts';
+import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import type { FaultOrder } from '../../protocol/link/fault.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
+import type { Sightings } from '../../protocol/link/sightings.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import type { ClientOptions } from './client.ts';
-import type { OwnEventPlan } from './own-event.ts';
-import type { RepeatedMessage } from './repeated-message.ts';
+import type { ClientOptions } from './client/client.ts';
+import type { OwnEventPlan } from './client/own-event.ts';
+import type { RepeatedMessage } from './client/repeated-message.ts';
 
 /** The same for all connections of a run. */
 export interface FleetSettings {

@@ -1,9 +1,9 @@
 /** A connection that a fleet process holds, as the engine sees it: its calls become commands, its reports arrive here. */
 import type { Account, Accounts } from './accounts.ts';
+import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetProcess, RequestLimits } from './fleet-process.ts';
 import type { FleetAnswer, FleetCommand, OpenOptions } from './messages.ts';
-import type { RepeatedMessage } from './repeated-message.ts';
 import { Takers } from './takers.ts';
 
 /** In the microseconds of `monotonicUs`. */

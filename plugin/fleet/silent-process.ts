@@ -1,6 +1,6 @@
 /** Ledger rows for a fleet process that has died or does not answer. */
 import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 import type { FleetProcess } from './fleet-process.ts';
 

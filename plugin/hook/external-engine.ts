@@ -1,6 +1,6 @@
 /** Runs flows that were written for our own engine on a third-party engine for Artillery. */
-import { openThreadCarrier } from '../../protocol/carrier.ts';
-import type { RunMessage } from '../../protocol/link.ts';
+import { openThreadCarrier } from '../../protocol/link/carrier.ts';
+import type { RunMessage } from '../../protocol/link/messages.ts';
 import type { Script } from '../script/script.ts';
 
 /** Artillery includes this engine; it loads others if `config.engines` names them. */

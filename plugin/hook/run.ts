@@ -1,6 +1,7 @@
 /** A measured run inside Artillery: its events in, metrics and exit code out. */
-import { openThreadCarrier } from '../../protocol/carrier.ts';
+
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
 import { log, type Terminal } from '../conduct/terminal.ts';
 import { requireFit } from '../doctor/diagnosis.ts';

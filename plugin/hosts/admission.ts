@@ -63,3 +63,24 @@ export function whyNotTogether(hosts: Known[], { hosts: count, arrivals }: Expec
     'set CAPACITY_HOST on all hosts, or on none',
   );
 }
+
+/**
+ * @param here hosts that are here
+ * @param unfit those of them that did not get ready
+ */
+export function hostsMissing(
+  here: readonly Known[],
+  unfit: readonly Known[],
+  { hosts }: Expected,
+  timeoutMs: number,
+): CapacityError {
+  const namesOf = (some: readonly Known[]) => some.map(({ name }) => name).join(', ');
+  const seconds = Math.round(timeoutMs / 1000);
+  const message =
+    here.length < hosts
+      ? `${hosts - here.length} of ${hosts} hosts did not come within ${seconds} s; here ${here.length === 1 ? 'is' : 'are'} ${namesOf(here) || 'none'}`
+      : `${namesOf(unfit)} did not get ready within ${seconds} s`;
+  const fix =
+    'start `artillery run` on each host with the line above; can they reach this host’s port, through every firewall?';
+  return new CapacityError('HOSTS_MISSING', message, fix);
+}

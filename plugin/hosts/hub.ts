@@ -3,10 +3,10 @@
  * engines; and notices when one is gone. For the run it is a carrier like that between the threads of one process.
  */
 import type { Namespace, Socket } from 'socket.io';
-import type { Carrier } from '../../protocol/carrier.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
-import { type Expected, whyNotAdmitted, whyNotTogether } from './admission.ts';
+import type { Carrier } from '../../protocol/link/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
+import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import type { Listener } from './listener.ts';
 import {
   AGENT_NAMESPACE,
@@ -316,15 +316,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   #missing(timeoutMs: number): CapacityError {
-    const here = this.hosts.map(({ name }) => name);
-    const unfit = [...this.#agents.values()].filter(({ fits }) => !fits).map(({ name }) => name);
-    const seconds = Math.round(timeoutMs / 1000);
-    const message =
-      here.length < this.#expected.hosts
-        ? `${this.#expected.hosts - here.length} of ${this.#expected.hosts} hosts did not come within ${seconds} s; here ${here.length === 1 ? 'is' : 'are'} ${here.join(', ') || 'none'}`
-        : `${unfit.join(', ')} did not get ready within ${seconds} s`;
-    const fix =
-      'start `artillery run` on each host with the line above; can they reach this host’s port, through every firewall?';
-    return new CapacityError('HOSTS_MISSING', message, fix);
+    const unfit = [...this.#agents.values()].filter(({ fits }) => !fits);
+    return hostsMissing(this.hosts, unfit, this.#expected, timeoutMs);
   }
 }

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link.ts';
+import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
 
 export const AGENT_NAMESPACE = '/agent';
 

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
-import type { GeneratorHost } from '../run/measurements.ts';
+import type { GeneratorHost } from '../run/measurements/generator.ts';
 import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';

@@ -1,8 +1,8 @@
 /** Collects the figures of the live line. */
-import { RELEASE_PARTS } from '../../protocol/link.ts';
+import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
-import { totalSeconds } from '../script/phases.ts';
+import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
 /** What the conductor does beyond its settings: final plateau, drain, disconnect, residual. */

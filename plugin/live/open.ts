@@ -1,7 +1,7 @@
 /** Opens the live view of a run. Loaded only if it is enabled. */
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
-import type { GeneratorHost } from '../run/measurements.ts';
+import type { GeneratorHost } from '../run/measurements/generator.ts';
 import { LiveReader } from './figures.ts';
 import { LiveView } from './server.ts';
 

@@ -2,9 +2,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { OBSERVATION_PATH } from '../../protocol/observation.ts';
+import { tokenCheck } from '../../server/control/token.ts';
 import { listen } from '../../server/listen.ts';
 import { watchSockets } from '../../server/open-sockets.ts';
-import { tokenCheck } from '../../server/token.ts';
 import type { ObservedProcesses } from './observed-processes.ts';
 
 interface ObserverOptions {

@@ -1,6 +1,6 @@
 /** The sections that a run can know nothing of, which is no doubt of the others. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { Measurements } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import { ENGINE } from '../script/script.ts';
 import { whyNotPlaced } from './connections/placement.ts';
 

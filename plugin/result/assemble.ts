@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { judge } from '../../report/answer/outcome.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
-import type { Measurements } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { absentSections } from './absent.ts';

@@ -1,6 +1,6 @@
 /** How well the clocks are known that one-way latencies lie between: of the worker that sends, and of the host that receives. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { Measurements } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 
 type Clocks = Result['latency']['clocks'];
 

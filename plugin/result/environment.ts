@@ -8,10 +8,10 @@ import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, lowestLimit, lowestQuota } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Target } from '../run/target.ts';
+import type { Target } from '../run/target/target.ts';
+import type { WorkerSources } from '../script/options/worker-sources.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
-import type { WorkerSources } from '../script/worker-sources.ts';
 import { serverDescription } from './server-description.ts';
 
 type Environment = Result['environment'];

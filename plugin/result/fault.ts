@@ -1,11 +1,14 @@
 /** What a planned fault cost. */
-import { addFaults } from '../../protocol/add-series.ts';
+
 import { recordedUs } from '../../protocol/histogram.ts';
-import type { FaultCounts, TimeSeries } from '../../protocol/link.ts';
+import { addFaults } from '../../protocol/link/add-series.ts';
+import type { FaultCounts } from '../../protocol/link/fault.ts';
+import type { TimeSeries } from '../../protocol/link/series.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Fault } from '../../protocol/result/fault.ts';
 import { isDuring } from '../run/fault/measure.ts';
-import type { FaultMeasured, Measurements } from '../run/measurements.ts';
+import type { FaultMeasured } from '../run/measurements/fault.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { merged, sum } from './sums.ts';

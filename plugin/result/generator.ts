@@ -1,6 +1,6 @@
 /** The event loops of the load generator, one row each. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { Measurements } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 
 /** Rows of a window and part are numbered across all engines: no two loops share a number. */
 export function generatorFigures({ generator, hosts }: Pick<Measurements, 'generator' | 'hosts'>): Result['generator'] {

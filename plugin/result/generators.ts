@@ -1,7 +1,8 @@
 /** The hosts that brought the load, one row each; empty if the run's own host did. */
 import { summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { GeneratorHost, Measurements } from '../run/measurements.ts';
+import type { GeneratorHost } from '../run/measurements/generator.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import { merged, sum } from './sums.ts';
 
 export function generatorHosts(measurements: Measurements): Result['generators'] {

@@ -1,7 +1,9 @@
 /** How much CPU and memory the generator's machine had left. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { CpuWindow, GeneratorHost, GeneratorWindow, Measurements, ThrottledWindows } from '../run/measurements.ts';
-import { GENERATOR } from '../run/resource-windows.ts';
+import type { GeneratorHost, GeneratorWindow, ThrottledWindows } from '../run/measurements/generator.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+import type { CpuWindow } from '../run/measurements/windows.ts';
+import { GENERATOR } from '../run/windows/resources.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { wholeWindow } from './cpu/cpu-windows.ts';
 

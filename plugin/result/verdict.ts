@@ -4,7 +4,7 @@ import { type Reason, VERDICT_REASONS } from '../../protocol/codes/verdict-reaso
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isDuring } from '../run/fault/measure.ts';
-import type { Measurements } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import { leastKnownWorker } from './clocks.ts';
 import { clockBoundUs, leastKnownClock } from './generators.ts';
 import { ceilings } from './reasons/ceilings.ts';

@@ -1,6 +1,6 @@
 /** Each Socket.IO worker over time. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { Measurements } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 
 /** A worker that was restarted is there once for each of its processes, by its name and the process's id. */

@@ -2,7 +2,7 @@
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Measurements } from '../run/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import { tcpSocketsOf, workerMachines } from '../samplers/index.ts';
 import { throttledFigures } from './machine.ts';
 

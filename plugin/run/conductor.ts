@@ -5,42 +5,30 @@
  */
 
 import { monotonicUs } from '../../protocol/clock/clock.ts';
-import type { OverTime } from '../script/over-time.ts';
-import { arrivalsOf } from '../script/phases.ts';
-import { measureAtRest, measureSettled, without } from './at-rest.ts';
-import { measureBroadcasts, measureIdle, measureUnloaded } from './broadcast-window.ts';
-import { measureByConnections } from './by-connections.ts';
+import type { OverTime } from '../script/load/over-time.ts';
+import { arrivalsOf } from '../script/load/phases.ts';
+import { measureByConnections } from './broadcasts/by-connections.ts';
+import { withRedisCpu } from './broadcasts/redis.ts';
+import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
+import { measureBroadcasts } from './broadcasts/window.ts';
+import { checkEngines, checkRedis } from './checkpoints/answering.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
-import { endMessages, measureMessages } from './client-messages.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { measureFault } from './fault/measure.ts';
-import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { identityOf, type LayerBytes, type OverTimeMeasured } from './measurements.ts';
-import { measureChurn, measureWave, newOverTime } from './over-time.ts';
+import type { OverTimeMeasured } from './measurements/memory.ts';
+import { identityOf } from './measurements/worker-identity.ts';
+import { measureChurn, measureWave, newOverTime } from './memory/over-time.ts';
+import { measureBaseline, measurePlateau } from './memory/plateau.ts';
+import { measureResidual } from './memory/residual.ts';
 import { checkPath, measureOwnEvent } from './own-event/window.ts';
 import type { Arrivals } from './population.ts';
-import { addPhase, endRamp } from './ramps.ts';
-import { readInService } from './readings.ts';
-import { withRedisCpu } from './redis-window.ts';
-import { measureSingleRoundTrips } from './round-trips.ts';
+import type { Stage } from './stage.ts';
 import { warmUp } from './warm-up.ts';
-import { type Mark, mark, windowSince } from './windows.ts';
-
-export type Stage =
-  | 'warm-up'
-  | 'baseline'
-  | 'ramp'
-  | 'plateau'
-  | 'wave'
-  | 'after the wave'
-  | 'churn'
-  | 'hold'
-  | 'fault'
-  | 'broadcasts'
-  | 'drain'
-  | 'disconnect'
-  | 'end of the run'
-  | 'done';
+import { endMessages, measureMessages } from './windows/client-messages.ts';
+import { type Mark, mark, windowSince } from './windows/cpu.ts';
+import { noteGenerator, resetGenerator } from './windows/generator-loops.ts';
+import { measureIdle, measureUnloaded } from './windows/idle.ts';
+import { addPhase, endRamp } from './windows/ramps.ts';
 
 /** How long arrivals may take to connect and join after their phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;
@@ -92,7 +80,7 @@ export class Conductor {
     sampler.start();
     measurements.samplesBeganAtUs = monotonicUs();
     this.#enter('baseline');
-    await this.#plateau((when) => this.#baseline(when));
+    await measureBaseline(this.#context, this.#checkpoints);
     await measureUnloaded(this.#context);
     await measureSingleRoundTrips(this.#context);
   }
@@ -107,7 +95,7 @@ export class Conductor {
       this.#enter(this.#hasWaves ? 'wave' : 'plateau');
       await this.#endRamp();
       if (overTime) await this.#measureWave(untilMs);
-      else if (this.#arrivals.count > 0) await this.#plateau();
+      else if (this.#arrivals.count > 0) await measurePlateau(this.#context, this.#checkpoints);
       if (config.delivery) await checkPath(this.#context, config.delivery);
       return;
     }
@@ -130,7 +118,8 @@ export class Conductor {
     const { measurements, config, population, link, control, holds } = this.#context;
     await this.#endRamp();
     if (config.overTime) await this.#measureWave(performance.now() + LEAVE_TIMEOUT_MS);
-    else if (measurements.plateaus.at(-1)?.connections !== population.connections()) await this.#plateau();
+    else if (measurements.plateaus.at(-1)?.connections !== population.connections())
+      await measurePlateau(this.#context, this.#checkpoints);
     const { messages } = measurements;
     if (config.hold > 0) {
       await this.#during('hold', () =>
@@ -156,11 +145,11 @@ export class Conductor {
       );
     }
     if (messages) await endMessages(this.#context);
-    await this.#checkRedis();
+    await checkRedis(this.#context);
     await this.#checkpoints.check('after the broadcasts');
     measurements.snapshots = await link.snapshots();
     this.#checkpoints.checkEachWorker(measurements.snapshots);
-    this.#checkEngines();
+    checkEngines(this.#context);
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');
     measurements.eventLoops = await control.eventLoops(false);
@@ -219,61 +208,8 @@ export class Conductor {
     return measurements.overTime;
   }
 
-  async #plateau(atRest = (when: string) => measureAtRest(this.#context, when)): Promise<void> {
-    const { sampler, population, record, measurements, signal } = this.#context;
-    if (signal.aborted) return;
-    const when = `at ${population.connections()} connections`;
-    await this.#checkpoints.check(when);
-    const connections = population.connections();
-    const inService = await readInService(sampler);
-    const layers = await atRest(when);
-    if (measurements.memory && population.connections() !== connections) {
-      addWarning(
-        this.#context,
-        'PLATEAU_MOVED',
-        `connections changed from ${connections} to ${population.connections()} while memory was read`,
-        'make the pauses between the ramps longer',
-      );
-      return;
-    }
-    measurements.absentLayers = sampler.absent();
-    measurements.origins = sampler.origins();
-    measurements.plateaus.push({ connections, layers, inService });
-    record.append('plateau', { connections, layers, inService });
-  }
-
-  /** What is freed only after the baseline would make the connections look cheaper. */
-  async #baseline(when: string): Promise<LayerBytes> {
-    const so = 'the baseline is too high, and there is no memory per connection';
-    const { layers, falling } = await measureSettled(this.#context, when, so);
-    this.#context.measurements.fallingAtBaseline = falling;
-    return layers;
-  }
-
-  /** The counts of an engine that does not answer are missing from every figure. */
-  #checkEngines(): void {
-    const { unanswered, silentHosts } = this.#context.link;
-    if (unanswered === 0) return;
-    const where = silentHosts.size > 0 ? ` on ${[...silentHosts].join(', ')}` : '';
-    const message = `Artillery's workers${where} left ${unanswered} requests unanswered, and what they counted is not known`;
-    addWarning(this.#context, 'ENGINE_SILENT', message, 'give the generator more CPU, or split the load');
-  }
-
-  /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
-  async #checkRedis(): Promise<void> {
-    const { redis, signal } = this.#context;
-    if (!redis || signal.aborted || (await redis.read())) return;
-    const why = redis.lastFailure ?? 'no answer';
-    addWarning(
-      this.#context,
-      'REDIS_GONE',
-      `Redis stopped answering during the run: ${why}`,
-      'see its log, and restart it',
-    );
-  }
-
   async #disconnect(): Promise<void> {
-    const { population, link, record, measurements, signal } = this.#context;
+    const { population, link, signal } = this.#context;
     await measureByConnections(this.#context);
     this.released = true;
     link.tell({ type: 'release' });
@@ -283,13 +219,7 @@ export class Conductor {
       addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is unknown`);
       return;
     }
-    const when = 'after all had left';
-    await this.#checkpoints.check(when);
-    // Processes that a fault has replaced have another baseline.
-    if (measurements.fault) return;
-    const { layers, falling } = await measureSettled(this.#context, when, 'there is no residual');
-    measurements.afterDisconnect = without(layers, falling);
-    record.append('after-disconnect', { layers: measurements.afterDisconnect });
+    await measureResidual(this.#context, this.#checkpoints);
   }
 
   /** Skips the stage if the run has been aborted. */

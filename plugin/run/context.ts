@@ -7,18 +7,18 @@ import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { ObserverClients, PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
-import type { WorkerClocks } from './clocks.ts';
-import type { Control } from './control.ts';
 import type { EngineLink } from './link.ts';
-import type { Measurements } from './measurements.ts';
+import type { Measurements } from './measurements/measurements.ts';
 import type { Population } from './population.ts';
 import type { AdminUi } from './receivers/admin-ui.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record/record.ts';
-import type { ResourceWindows } from './resource-windows.ts';
-import type { Target } from './target.ts';
+import type { WorkerClocks } from './target/clocks.ts';
+import type { Control } from './target/control.ts';
+import type { Target } from './target/target.ts';
+import type { ResourceWindows } from './windows/resources.ts';
 
 export interface RunContext {
   config: Settings;

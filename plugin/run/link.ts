@@ -1,21 +1,15 @@
 /** The run's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
-import type { Carrier } from '../../protocol/carrier.ts';
+
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import type {
-  EngineIdentity,
-  EngineMessage,
-  FaultOrder,
-  FleetSnapshot,
-  FleetStatus,
-  FreezeOrder,
-  FrozenBroadcast,
-  MessageCounts,
-  MessageStage,
-  RunMessage,
-  Sightings,
-  WarmUpOrder,
-} from '../../protocol/link.ts';
+import type { Carrier } from '../../protocol/link/carrier.ts';
+import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import type { FaultOrder } from '../../protocol/link/fault.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
+import type { EngineIdentity, EngineMessage, RunMessage, WarmUpOrder } from '../../protocol/link/messages.ts';
+import type { Sightings } from '../../protocol/link/sightings.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { FleetStatus } from '../../protocol/link/status.ts';
 import { sumMessages, sumStatuses } from '../../protocol/sum-counts.ts';
 
 /** What an engine and its fleet have counted, and which engine that is. */

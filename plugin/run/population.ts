@@ -1,6 +1,6 @@
 /** How many connections there are, and whether something is still on its way. */
 
-import type { ControlClients } from '../samplers/workers.ts';
+import type { ControlClients } from '../samplers/control/workers.ts';
 import type { EngineLink } from './link.ts';
 import { until } from './wait.ts';
 

@@ -20,17 +20,16 @@ import {
   Sampler,
 } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
+import { tellMemory } from '../script/options/worker-sources.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
-import { tellMemory } from '../script/worker-sources.ts';
-import { requireAllWorkers } from './all-workers.ts';
-import { WorkerClocks } from './clocks.ts';
+import { singleRoom } from './broadcasts/round-trips.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
-import { type Control, NO_CONTROL, withoutControl } from './control.ts';
 import { requireFault } from './fault/require-fault.ts';
 import type { EngineLink } from './link.ts';
-import { type Measurements, newOwnEvent } from './measurements.ts';
+import type { Measurements } from './measurements/measurements.ts';
+import { newOwnEvent } from './measurements/own-event.ts';
 import { tryDelivery } from './own-event/trial.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { AdminUi } from './receivers/admin-ui.ts';
@@ -40,9 +39,11 @@ import { noProbe, Probe } from './receivers/probe.ts';
 import { Publishers } from './receivers/publishers.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record/record.ts';
-import { ResourceWindows } from './resource-windows.ts';
-import { singleRoom } from './round-trips.ts';
-import { openTarget, type Target } from './target.ts';
+import { requireAllWorkers } from './target/all-workers.ts';
+import { WorkerClocks } from './target/clocks.ts';
+import { type Control, NO_CONTROL, withoutControl } from './target/control.ts';
+import { openTarget, type Target } from './target/target.ts';
+import { ResourceWindows } from './windows/resources.ts';
 
 interface ResourceOptions {
   config: Settings;

@@ -6,7 +6,7 @@
  * They take the same way as measured ones, through engine and fleet, which reset their counts afterwards.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WarmUpOrder } from '../../protocol/link.ts';
+import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { connectOfficial, joinRoom } from './receivers/official-client.ts';

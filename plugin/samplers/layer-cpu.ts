@@ -1,8 +1,9 @@
 /** CPU time of all layers: the total of each so far, and its share since the previous sample. */
-import { CpuTime } from './cpu-time.ts';
+
 import type { CpuUse, Layer } from './layers/layer.ts';
-import type { ProcessReading } from './proc.ts';
-import type { LayerPids } from './process-memory.ts';
+import { CpuTime } from './processes/cpu-time.ts';
+import type { LayerPids } from './processes/memory.ts';
+import type { ProcessReading } from './processes/proc.ts';
 import type { Sources } from './sources.ts';
 
 export interface CpuPoint {

@@ -5,7 +5,7 @@ import { agentTo, speaksTls } from '../../protocol/agent.ts';
 import type { TlsOptions } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { OBSERVATION_PATH, type Observation, type ObservedLayer } from '../../protocol/observation.ts';
-import { NotInRun } from './process-memory.ts';
+import { NotInRun } from './processes/memory.ts';
 
 export interface ObserverQuery {
   url: string;

@@ -7,12 +7,12 @@ import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
-import { type ProcessReading, readProcesses } from './proc.ts';
-import type { LayerPids } from './process-memory.ts';
-import { type ProcessOverTime, ProcessSeries } from './process-series.ts';
+import type { LayerPids } from './processes/memory.ts';
+import { type ProcessReading, readProcesses } from './processes/proc.ts';
+import { type ProcessOverTime, ProcessSeries } from './processes/series.ts';
+import { SharedPages } from './processes/shared-pages.ts';
 import { takeReading } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
-import { SharedPages } from './shared-pages.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
 import { Thinned } from './thinned.ts';
 

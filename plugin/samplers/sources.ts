@@ -11,13 +11,13 @@ import {
   readTcpBytes,
 } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
+import type { ControlClients } from './control/workers.ts';
 import type { Observed, ObserverClients } from './observers.ts';
-import type { ProcessReading } from './proc.ts';
-import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './process-memory.ts';
-import type { PrometheusReading } from './prometheus.ts';
-import type { PrometheusTargets } from './prometheus-targets.ts';
-import type { RedisReader, RedisReading } from './redis.ts';
-import type { ControlClients } from './workers.ts';
+import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './processes/memory.ts';
+import type { ProcessReading } from './processes/proc.ts';
+import type { PrometheusReading } from './prometheus/prometheus.ts';
+import type { PrometheusTargets } from './prometheus/targets.ts';
+import type { RedisReader, RedisReading } from './redis/redis.ts';
 
 /** The connections that a run reads from. Their owner closes them. */
 export interface Readers {

@@ -3,8 +3,8 @@
  * before the load. If each of them read the options, they would sooner or later connect differently.
  */
 import type { ConnectionOptions } from '../../protocol/connection.ts';
-import type { EngineOptions } from './engine-options.ts';
-import type { Flow } from './flow.ts';
+import type { Flow } from './load/flow.ts';
+import type { EngineOptions } from './options/engine-options.ts';
 
 export interface ConnectionTarget extends ConnectionOptions {
   /** The namespace of virtual users, unless a step names another one. */

@@ -2,7 +2,7 @@
 import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { formatPath, type Problem } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import type { Environment, PluginOptions } from './plugin-options.ts';
+import type { Environment, PluginOptions } from './options/plugin-options.ts';
 import { ENGINE, PLUGIN } from './script.ts';
 
 interface Around {

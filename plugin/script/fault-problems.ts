@@ -1,8 +1,8 @@
 /** What else a scenario has to be like for a planned fault to tell anything. */
 import { isStackFault } from '../../protocol/fault.ts';
 import { formatPath, type Problem } from '../../protocol/problems.ts';
-import type { EngineOptions } from './engine-options.ts';
-import type { Environment, PluginOptions } from './plugin-options.ts';
+import type { EngineOptions } from './options/engine-options.ts';
+import type { Environment, PluginOptions } from './options/plugin-options.ts';
 import { ENGINE, PLUGIN } from './script.ts';
 
 interface Around {

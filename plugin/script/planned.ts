@@ -1,11 +1,11 @@
 /** What the run will do, for an engine in one of Artillery's workers. The main thread has validated it. */
 import { z } from 'zod';
-import { RELEASE_PARTS } from '../../protocol/link.ts';
+import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
-import { type Environment, optionsSchema, type PluginOptions } from './plugin-options.ts';
+import { type DeliveryOptions, deliverySchema } from './options/delivery-options.ts';
+import { type Environment, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
+import { validVariables } from './options/variables.ts';
 import { PLUGIN, type Script } from './script.ts';
-import { validVariables } from './variables.ts';
 
 const roomOptionsSchema = z.object({ room: optionsSchema.shape.room, rooms: optionsSchema.shape.rooms });
 

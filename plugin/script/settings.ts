@@ -9,24 +9,24 @@ import { formatPath, type Path, type Problem, problemsOf } from '../../protocol/
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { byConnectionsProblems, optionProblems, variableProblems } from './cross-checks.ts';
-import { type DeliveryOptions, deliverySchema } from './delivery-options.ts';
-import { type EngineOptions, parseEngineOptions, withKnownOptions } from './engine-options.ts';
-import { faultSchema } from './fault-options.ts';
 import { faultProblems } from './fault-problems.ts';
-import { folderOf } from './files.ts';
-import { mostConnections, type StepTable } from './flow.ts';
 import { invalidSettings } from './invalid-settings.ts';
-import { flowsOf, type Load, loadOf } from './load.ts';
-import { atRate } from './load-profile.ts';
-import { overTimeProblems, resizedPhases } from './over-time.ts';
-import { type Phase, phasesSchema } from './phases.ts';
+import { mostConnections, type StepTable } from './load/flow.ts';
+import { flowsOf, type Load, loadOf } from './load/load.ts';
+import { atRate } from './load/load-profile.ts';
+import { overTimeProblems, resizedPhases } from './load/over-time.ts';
+import { type Phase, phasesSchema } from './load/phases.ts';
+import { type DeliveryOptions, deliverySchema } from './options/delivery-options.ts';
+import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
+import { faultSchema } from './options/fault-options.ts';
+import { folderOf } from './options/files.ts';
+import { type Environment, observerSchema, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
+import { tlsOfOtherHosts, tlsSchema } from './options/tls-options.ts';
+import { givenOptions, readVariables, validVariables } from './options/variables.ts';
+import { type WorkerSources, workerSourcesSchema } from './options/worker-sources.ts';
 import { roomPlanOf } from './planned.ts';
-import { type Environment, observerSchema, optionsSchema, type PluginOptions } from './plugin-options.ts';
 import { ENGINE, type GivenOptions, PLUGIN, type Script, withGivenOptions } from './script.ts';
-import { tlsOfOtherHosts, tlsSchema } from './tls-options.ts';
 import { validateScript } from './validate.ts';
-import { givenOptions, readVariables, validVariables } from './variables.ts';
-import { type WorkerSources, workerSourcesSchema } from './worker-sources.ts';
 
 /** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
 const EXTERNAL_ENVIRONMENT = 'stock';

@@ -1,9 +1,9 @@
 /** Finds all mistakes in the parts of a script that our engine reads, before any load. Pure. */
 import { z } from 'zod';
 import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
-import { scenarioOptionsSchema } from './connect-options.ts';
-import { optionProblems, parseEngineOptions } from './engine-options.ts';
-import { type StepTable, verbOf } from './flow.ts';
+import { type StepTable, verbOf } from './load/flow.ts';
+import { scenarioOptionsSchema } from './options/connect-options.ts';
+import { optionProblems, parseEngineOptions } from './options/engine-options.ts';
 import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;

@@ -9,10 +9,10 @@ import {
   type BroadcastSent,
   EVENTS,
 } from '../../protocol/events.ts';
-import { roomOf, until } from '../contract.ts';
-import type { Metrics } from '../metrics.ts';
-import { payload } from '../payload.ts';
-import { bundled } from '../versions.ts';
+import { roomOf, until } from '../contract/contract.ts';
+import { payload } from '../contract/payload.ts';
+import type { Metrics } from '../control/metrics.ts';
+import { bundled } from '../control/versions.ts';
 
 /** Engine.IO's packet type of a message. */
 const MESSAGE = '4';

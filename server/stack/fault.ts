@@ -4,9 +4,9 @@ import { CapacityError } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
 import { isRetiring } from './nginx.ts';
 import { reloadWorkers } from './pm2.ts';
-import { childrenOf, isAlive, type ProcessRef, waitUntilGone } from './processes.ts';
-import { redisParts, restartOwnRedis } from './redis-nodes.ts';
-import { pidsOfRedis, recordNginxWorkers, refOf, refsOf, type StackState } from './state.ts';
+import { redisParts, restartOwnRedis } from './redis/redis-nodes.ts';
+import { childrenOf, isAlive, type ProcessRef, waitUntilGone } from './state/processes.ts';
+import { pidsOfRedis, recordNginxWorkers, refOf, refsOf, type StackState } from './state/state.ts';
 
 const RELOAD_TIMEOUT_MS = 10_000;
 const STOP_TIMEOUT_MS = 10_000;

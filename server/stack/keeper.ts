@@ -8,8 +8,8 @@
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
-import { readState, type StackState } from './state.ts';
-import { explainDiskError } from './state-dir.ts';
+import { readState, type StackState } from './state/state.ts';
+import { explainDiskError } from './state/state-dir.ts';
 import { takeDown } from './takedown.ts';
 
 export type KeeperAnswer = { state: StackState } | { error: Failure };

@@ -8,7 +8,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import { logTail } from './logs.ts';
 import type { Plan } from './plan.ts';
-import { type DetachedProcess, spawnDetached, terminate } from './processes.ts';
+import { type DetachedProcess, spawnDetached, terminate } from './state/processes.ts';
 
 /** The configuration of the proxy, with names in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');

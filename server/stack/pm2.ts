@@ -10,7 +10,7 @@ import { execa } from 'execa';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
-import { type ProcessRef, processRef } from './processes.ts';
+import { type ProcessRef, processRef } from './state/processes.ts';
 
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 

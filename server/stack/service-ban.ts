@@ -4,7 +4,7 @@
  * after it.
  */
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isAlive, processRef } from './processes.ts';
+import { isAlive, processRef } from './state/processes.ts';
 
 const OWNER = /^# socketio-capacity setup, process (\d+) started at (\d+)$/m;
 

@@ -11,14 +11,22 @@ import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
 import { isRetiring } from './nginx.ts';
 import { daemonPid, listWorkers } from './pm2.ts';
-import { childrenOf, processRef, terminate, waitUntilGone } from './processes.ts';
 import { recordWorkers, type StackOptions } from './start.ts';
-import { lives, pidsOfRedis, readState, recordNginxWorkers, refOf, type StackState, writeState } from './state.ts';
+import { childrenOf, processRef, terminate, waitUntilGone } from './state/processes.ts';
+import {
+  lives,
+  pidsOfRedis,
+  readState,
+  recordNginxWorkers,
+  refOf,
+  type StackState,
+  writeState,
+} from './state/state.ts';
 import { removeFiles, takeDown } from './takedown.ts';
 
 export type { StackOptions } from './start.ts';
-export type { StackState, WorkerState } from './state.ts';
-export { defaultStateDir } from './state-dir.ts';
+export type { StackState, WorkerState } from './state/state.ts';
+export { defaultStateDir } from './state/state-dir.ts';
 
 const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
 

@@ -9,12 +9,19 @@ import { pingOf, proxyTimeoutSeconds } from './ping.ts';
 import { planStack, readMachine } from './plan.ts';
 import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
-import { processRef } from './processes.ts';
-import { assertRedisAnswers } from './redis.ts';
-import { startOwnRedis } from './redis-nodes.ts';
+import { assertRedisAnswers } from './redis/redis.ts';
+import { startOwnRedis } from './redis/redis-nodes.ts';
 import { serverNode } from './server-node.ts';
-import { claimState, recordNginxWorkers, remember, type StackState, type WorkerState, writeState } from './state.ts';
-import { prepareStateDir } from './state-dir.ts';
+import { processRef } from './state/processes.ts';
+import {
+  claimState,
+  recordNginxWorkers,
+  remember,
+  type StackState,
+  type WorkerState,
+  writeState,
+} from './state/state.ts';
+import { prepareStateDir } from './state/state-dir.ts';
 import { requireTool } from './tools.ts';
 
 export interface StackOptions {

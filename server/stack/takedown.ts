@@ -3,9 +3,9 @@ import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { pm2Processes, stopPm2 } from './pm2.ts';
-import { terminate } from './processes.ts';
-import { lives, pidsOfRedis, refsOf, STATE_FILE, type StackState, writeState } from './state.ts';
-import { STATE_FOLDERS } from './state-dir.ts';
+import { terminate } from './state/processes.ts';
+import { lives, pidsOfRedis, refsOf, STATE_FILE, type StackState, writeState } from './state/state.ts';
+import { STATE_FOLDERS } from './state/state-dir.ts';
 
 const GRACE_MS = 5_000;
 

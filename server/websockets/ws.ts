@@ -1,5 +1,5 @@
 /** The `ws` package that comes with Engine.IO, behind Node's HTTP server. */
-import { bundledWs } from '../versions.ts';
+import { bundledWs } from '../control/versions.ts';
 import type { Attach } from './attach.ts';
 import { attachToHttp } from './http.ts';
 

@@ -8,13 +8,13 @@ import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { runMetrics } from '../../plugin/hook/metrics.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
-import { optionsSchema as engineOptions } from '../../plugin/script/engine-options.ts';
+import { optionsSchema as engineOptions } from '../../plugin/script/options/engine-options.ts';
 import {
   environmentSchema as hookEnvironment,
   optionsSchema as hookOptions,
   hostSchema,
   terminalSchema,
-} from '../../plugin/script/plugin-options.ts';
+} from '../../plugin/script/options/plugin-options.ts';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
@@ -25,11 +25,11 @@ import { resultSchema } from '../../protocol/result/result.ts';
 import { LIMITS } from '../../report/text/limit-names.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
-import { REQUEST_ARGUMENTS } from '../../server/control.ts';
+import { REQUEST_ARGUMENTS } from '../../server/control/control.ts';
+import { SERIES as SERVER_SERIES } from '../../server/control/metrics.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
-import { SERIES as SERVER_SERIES } from '../../server/metrics.ts';
 import { environmentSchema as serverNodeEnvironment } from '../../server/stack/server-node.ts';
-import { environmentSchema as stackEnvironment } from '../../server/stack/state-dir.ts';
+import { environmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
 import { entries as tunings } from '../../server/tunings.ts';
 import { WEBSOCKETS } from '../../server/websockets/index.ts';
 import { codes, firstColumn, page, plain, ROOT, rows, section, sections } from '../helpers/pages.ts';

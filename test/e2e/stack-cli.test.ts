@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { execa } from 'execa';
-import { readState } from '../../server/stack/state.ts';
+import { readState } from '../../server/stack/state/state.ts';
 import { living, tempStateDir } from '../helpers/stack.ts';
 
 const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');

@@ -6,9 +6,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { terminate } from '../../server/stack/processes.ts';
 import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
-import { readState, type StackState, writeState } from '../../server/stack/state.ts';
+import { terminate } from '../../server/stack/state/processes.ts';
+import { readState, type StackState, writeState } from '../../server/stack/state/state.ts';
 import { eventually } from '../helpers/poll.ts';
 import { living, processesOf, tempStateDir } from '../helpers/stack.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { Server, type ServerOptions } from 'socket.io';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
-import type { FreezeOrder } from '../../protocol/link.ts';
+import type { FreezeOrder } from '../../protocol/link/ledger.ts';
 
 /** A server whose rooms can be broadcast to, and whose connections can be dropped. */
 export class DroppingServer {

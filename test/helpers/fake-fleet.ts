@@ -1,10 +1,10 @@
 import { Accounts } from '../../plugin/fleet/accounts.ts';
-import type { ClientOptions } from '../../plugin/fleet/client.ts';
+import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
+import type { RepeatedMessage } from '../../plugin/fleet/client/repeated-message.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import type { FleetConnection, Keeper, Kept, Opened, Return } from '../../plugin/fleet/remote-connection.ts';
-import type { RepeatedMessage } from '../../plugin/fleet/repeated-message.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 

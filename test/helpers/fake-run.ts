@@ -2,17 +2,20 @@
  * What a run measures with, without processes or sockets: the test is the server, the engines and the virtual users.
  * Any function of the parts can be replaced by the test's own.
  */
-import { WorkerClocks } from '../../plugin/run/clocks.ts';
+
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
-import type { Measurements } from '../../plugin/run/measurements.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { receiversRoom } from '../../plugin/run/receivers/receivers-room.ts';
+import { WorkerClocks } from '../../plugin/run/target/clocks.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
-import { type FleetStatus, type MessageCounts, type MessageStage, RELEASE_PARTS } from '../../protocol/link.ts';
+import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
+import type { FleetStatus } from '../../protocol/link/status.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 

@@ -1,13 +1,13 @@
 /** A light connection without a network: the test plays the server, byte by byte. */
 import { createHash } from 'node:crypto';
-import type { ClientOptions } from '../../plugin/fleet/client.ts';
+import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
+import { type OwnEventPlan, ownEvent } from '../../plugin/fleet/client/own-event.ts';
 import type { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
-import type { PacketCodec } from '../../plugin/fleet/light/codec.ts';
-import { OwnEventReader } from '../../plugin/fleet/light/own-event.ts';
+import { OwnEventReader } from '../../plugin/fleet/light/in-place/own-event.ts';
 import type { Shared } from '../../plugin/fleet/light/shared.ts';
-import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io.ts';
-import { type OwnEventPlan, ownEvent } from '../../plugin/fleet/own-event.ts';
+import type { PacketCodec } from '../../plugin/fleet/light/socket-io/codec.ts';
+import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io/socket-io.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
 
 export const TEXT = 1;

@@ -1,6 +1,6 @@
 /** Both clients of the fleet, for tests that hold for either. */
 import { after } from 'node:test';
-import type { Client, ClientOptions, ClientSink } from '../../plugin/fleet/client.ts';
+import type { Client, ClientOptions, ClientSink } from '../../plugin/fleet/client/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
 import { dialSocket } from '../../plugin/fleet/light/sockets/dial.ts';
 import { createOfficialClient } from '../../plugin/fleet/official/client.ts';

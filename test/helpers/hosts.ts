@@ -7,9 +7,9 @@ import { type Join, parseJoinLine } from '../../plugin/hosts/join-line.ts';
 import { Listener } from '../../plugin/hosts/listener.ts';
 import type { Hello } from '../../plugin/hosts/messages.ts';
 import { newSecret } from '../../plugin/hosts/secret.ts';
-import { type Carrier, openThreadCarrier } from '../../protocol/carrier.ts';
 import type { CapacityError } from '../../protocol/errors.ts';
-import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link.ts';
+import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
+import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
 
 const secret = await newSecret();
 type Closer = () => Promise<void>;

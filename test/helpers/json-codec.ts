@@ -1,6 +1,6 @@
 /** A parser other than the official one: each packet is one binary message of JSON. For the light client and a server. */
 import { EventEmitter } from 'node:events';
-import type { Packet, PacketCodec } from '../../plugin/fleet/light/codec.ts';
+import type { Packet, PacketCodec } from '../../plugin/fleet/light/socket-io/codec.ts';
 
 export const jsonCodec: PacketCodec = {
   hasPlainEvents: false,

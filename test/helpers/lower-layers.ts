@@ -1,9 +1,9 @@
 /** The two lower layers of the light client, each with nothing above it but a list of what it reported. */
 import { EventEmitter, once } from 'node:events';
-import { EngineIoConnection } from '../../plugin/fleet/light/engine-io.ts';
-import { encodeMessage, OPCODE } from '../../plugin/fleet/light/frames.ts';
-import { planUpgrade, type UpgradePlan } from '../../plugin/fleet/light/handshake.ts';
-import { WebSocketConnection } from '../../plugin/fleet/light/websocket.ts';
+import { EngineIoConnection } from '../../plugin/fleet/light/engine-io/engine-io.ts';
+import { encodeMessage, OPCODE } from '../../plugin/fleet/light/websocket/frames.ts';
+import { planUpgrade, type UpgradePlan } from '../../plugin/fleet/light/websocket/handshake.ts';
+import { WebSocketConnection } from '../../plugin/fleet/light/websocket/websocket.ts';
 
 class Reports {
   /** The report's name, and what came with it. */

@@ -1,18 +1,13 @@
 /** Made-up measurements and fleet reports, for tests of what is computed from them. */
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
-import { type Measurements, newMeasurements } from '../../plugin/run/measurements.ts';
+import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
-import {
-  CONNECT_STAGES,
-  type FleetSnapshot,
-  type FrozenBroadcast,
-  type MessageTimes,
-  type MessageTotals,
-  type ReceiptTotals,
-} from '../../protocol/link.ts';
+import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
+import type { FrozenBroadcast, ReceiptTotals } from '../../protocol/link/ledger.ts';
+import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 
 export function hookConfig(

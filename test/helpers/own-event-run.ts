@@ -4,7 +4,7 @@ import { batchRows, deliveryFigures } from '../../plugin/result/delivery/deliver
 import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import { copyProblems } from '../../plugin/result/reasons/copies.ts';
 import { ownEventProblems } from '../../plugin/result/reasons/own-event.ts';
-import { newOwnEvent } from '../../plugin/run/measurements.ts';
+import { newOwnEvent } from '../../plugin/run/measurements/own-event.ts';
 import { tryDelivery } from '../../plugin/run/own-event/trial.ts';
 import { measureOwnEvent } from '../../plugin/run/own-event/window.ts';
 import { Publishers } from '../../plugin/run/receivers/publishers.ts';

@@ -7,7 +7,7 @@ import type {
   ConnectTimings,
   OwnEventCopy,
   TransportState,
-} from '../../plugin/fleet/client.ts';
+} from '../../plugin/fleet/client/client.ts';
 
 export type Report =
   | { on: 'open'; namespace: string; sessionId: string; timings: ConnectTimings | undefined }

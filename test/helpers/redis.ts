@@ -6,9 +6,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { isAlive, terminate } from '../../server/stack/processes.ts';
-import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis-nodes.ts';
-import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state.ts';
+import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis/redis-nodes.ts';
+import { isAlive, terminate } from '../../server/stack/state/processes.ts';
+import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
 import { requireTool } from '../../server/stack/tools.ts';
 
 export interface TestRedis {

@@ -8,7 +8,7 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { outcomeOf } from '../../report/answer/outcome.ts';
-import { readState, type StackState } from '../../server/stack/state.ts';
+import { readState, type StackState } from '../../server/stack/state/state.ts';
 import { eventually } from './poll.ts';
 import { tempStateDir } from './stack.ts';
 

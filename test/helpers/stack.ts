@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive } from '../../server/stack/processes.ts';
 import { findStack } from '../../server/stack/stack.ts';
-import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state.ts';
+import { isAlive } from '../../server/stack/state/processes.ts';
+import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
 
 /** A state folder that does not exist yet; a stack that is left in it is taken down after the test. */
 export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, name = 's'): string {

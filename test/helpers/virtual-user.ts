@@ -8,7 +8,7 @@ import { Signals } from '../../plugin/engine/signals.ts';
 import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { newTally } from '../../plugin/engine/tally.ts';
 import type { Helpers, UserContext } from '../../plugin/engine/types.ts';
-import { parseEngineOptions } from '../../plugin/script/engine-options.ts';
+import { parseEngineOptions } from '../../plugin/script/options/engine-options.ts';
 import type { Scenario, Script } from '../../plugin/script/script.ts';
 import { validateScript } from '../../plugin/script/validate.ts';
 import { FakeFleet } from './fake-fleet.ts';

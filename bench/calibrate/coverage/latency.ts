@@ -1,6 +1,6 @@
 /** Intervals of the latency: broadcasts of a real server, and rows of drawn latencies for what takes too many broadcasts. */
 import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
-import type { FrozenBroadcast } from '../../../protocol/link.ts';
+import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { Interval } from '../../../protocol/result/parts.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 import { type Comparison, known } from '../comparison.ts';

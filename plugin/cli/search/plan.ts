@@ -6,11 +6,11 @@ import { type SearchPlan, VARIED } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { STEPS } from '../../engine/steps/index.ts';
-import { scenarioName } from '../../run/measurements.ts';
+import { scenarioName } from '../../run/measurements/run-id.ts';
 import type { Script } from '../../script/script.ts';
 import { readSettings, type Settings } from '../../script/settings.ts';
 import { parseConditions } from '../conditions.ts';
-import { readScenario } from '../scenario.ts';
+import { readScenario } from '../runs/scenario.ts';
 import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
 

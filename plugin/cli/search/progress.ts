@@ -16,7 +16,7 @@ import {
 } from '../../../report/search/text.ts';
 import { decimals, durationText, wrap } from '../../../report/text/format.ts';
 import { table } from '../../../report/text/table.ts';
-import { wasMeasured } from '../child-run.ts';
+import { wasMeasured } from '../runs/child-run.ts';
 import { runsLeft } from './next.ts';
 import { SEARCH } from './resume.ts';
 

@@ -2,8 +2,8 @@
 
 import type { Varied } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { exactRamp } from '../../script/load-profile.ts';
-import { arrivalsOf, type Phase } from '../../script/phases.ts';
+import { exactRamp } from '../../script/load/load-profile.ts';
+import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import { PLUGIN } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 

@@ -7,8 +7,8 @@ import type { Level, Levels, Plan } from '../../../protocol/documents/study.ts';
 import { didYouMean, formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { VARIABLES as SERVER_VARIABLES } from '../../../server/config.ts';
 import { environmentSchema as stackSchema } from '../../../server/stack/server-node.ts';
-import { optionsSchema as engineSchema } from '../../script/engine-options.ts';
-import { environmentSchema, optionsSchema } from '../../script/plugin-options.ts';
+import { optionsSchema as engineSchema } from '../../script/options/engine-options.ts';
+import { environmentSchema, optionsSchema } from '../../script/options/plugin-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';
 
 /** What the study itself sets. */

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { isAlive, type ProcessRef, processRef } from '../../../server/stack/processes.ts';
+import { isAlive, type ProcessRef, processRef } from '../../../server/stack/state/processes.ts';
 
 const LOCK = 'study.lock';
 

@@ -5,7 +5,7 @@ import type { StudyServer } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { logTail } from '../../../server/stack/logs.ts';
 import { listens } from '../../../server/stack/ports.ts';
-import { childrenOf, processRef, terminate } from '../../../server/stack/processes.ts';
+import { childrenOf, processRef, terminate } from '../../../server/stack/state/processes.ts';
 
 export interface OwnServer {
   pid: number;

@@ -12,7 +12,7 @@ import {
   titleOfStudy,
 } from '../../../report/study/text.ts';
 import { durationText } from '../../../report/text/format.ts';
-import { wasMeasured } from '../child-run.ts';
+import { wasMeasured } from '../runs/child-run.ts';
 import type { PlannedRun } from './order.ts';
 import { STUDY } from './resume.ts';
 

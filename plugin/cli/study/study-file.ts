@@ -6,8 +6,8 @@ import { levelsSchema, type Plan, planSchema } from '../../../protocol/documents
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';
-import { scenarioName } from '../../run/measurements.ts';
-import { parseYaml } from '../scenario.ts';
+import { scenarioName } from '../../run/measurements/run-id.ts';
+import { parseYaml } from '../runs/scenario.ts';
 import { levelProblems, SERVER } from './levels.ts';
 
 export interface StudyFile {

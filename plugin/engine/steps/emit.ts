@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Emission } from '../../fleet/messages.ts';
 import type { FleetConnection } from '../../fleet/remote-connection.ts';
-import { namespaceSchema } from '../../script/connect-options.ts';
 import { timeoutSchema } from '../../script/duration.ts';
-import { openOptions } from '../connection-changes.ts';
-import { FlowError, slug } from '../flow-error.ts';
-import type { Step, VirtualUser } from '../virtual-user.ts';
+import { namespaceSchema } from '../../script/options/connect-options.ts';
+import { openOptions } from '../virtual-user/connection-changes.ts';
+import { FlowError, slug } from '../virtual-user/flow-error.ts';
+import type { Step, VirtualUser } from '../virtual-user/virtual-user.ts';
 import { argsShape, checksShape, compileChecks, compileData } from './checks.ts';
 import { type Connect, compileConnect, connectionChanges, connectionsOf, connectSchema } from './connect.ts';
 import { compileCall } from './function.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { RepeatedMessage } from '../../fleet/repeated-message.ts';
-import { namespaceSchema } from '../../script/connect-options.ts';
+import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
 import { isTemplate } from '../../script/is-template.ts';
-import { openOptions } from '../connection-changes.ts';
+import { namespaceSchema } from '../../script/options/connect-options.ts';
+import { openOptions } from '../virtual-user/connection-changes.ts';
 import { emitSchema } from './emit.ts';
 import { defineStep } from './step.ts';
 

@@ -1,8 +1,8 @@
 /** What a connection needs only while it is being set up; released as soon as it is open. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { ConnectStage } from '../../../protocol/link.ts';
+import type { ConnectStage } from '../../../protocol/link/snapshot.ts';
 import type { BufferBudget } from './buffer-budget.ts';
-import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './handshake.ts';
+import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './websocket/handshake.ts';
 
 export type Stage = Exclude<ConnectStage, 'total' | 'change'>;
 

@@ -1,11 +1,19 @@
 /** The light clients of a process. */
-import type { Client, ClientOptions, ClientSink, CountedEvent, InPlaceReader, RecoverableSession } from '../client.ts';
-import { contractEvent } from '../decoded-broadcast.ts';
-import { BroadcastReader } from './broadcast.ts';
-import { officialCodec, type PacketCodec } from './codec.ts';
-import { OffsetReader } from './offset.ts';
+import type {
+  Client,
+  ClientOptions,
+  ClientSink,
+  CountedEvent,
+  InPlaceReader,
+  RecoverableSession,
+} from '../client/client.ts';
+import { contractEvent } from '../client/decoded-broadcast.ts';
+import { BroadcastReader } from './in-place/broadcast.ts';
 import { ConnectionPool } from './pool.ts';
-import { SocketIoConnection, type SocketIoShared } from './socket-io.ts';
+import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
+import { OffsetReader } from './socket-io/offset.ts';
+import type { SocketIoShared } from './socket-io/reader.ts';
+import { SocketIoConnection } from './socket-io/socket-io.ts';
 
 /**
  * Creates clients that speak Engine.IO 4 and Socket.IO 5 over WebSocket directly on TCP and TLS sockets, at a few KB

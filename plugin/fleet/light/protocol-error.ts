@@ -40,3 +40,7 @@ export function httpError(message: string): ProtocolError {
 export function engineIoError(message: string): ProtocolError {
   return new ProtocolError('not_engineio', 'parse error', message);
 }
+
+export function socketIoError(message: string): ProtocolError {
+  return new ProtocolError('not_socketio', 'parse error', message);
+}

@@ -1,7 +1,7 @@
 /** What the connections of a process and their pool know of each other. */
 import type { BufferBudget } from './buffer-budget.ts';
-import type { Destination, WebSocketOptions } from './handshake.ts';
 import type { Wire, WireListener } from './sockets/wire.ts';
+import type { Destination, WebSocketOptions } from './websocket/handshake.ts';
 
 /** A connection whose timeouts the pool checks. Times are those of `nowMs()`. */
 export interface Watched {

@@ -2,11 +2,10 @@
  * socket.io-client behind the fleet's interface: several times more expensive than the light client, but the original,
  * with HTTP long-polling and the upgrade from it.
  */
-import type { EventEmitter } from 'node:events';
 import { Manager, type Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { networkCause } from '../cause.ts';
+import { networkCause } from '../client/cause.ts';
 import {
   type Client,
   type ClientOptions,
@@ -15,16 +14,18 @@ import {
   NO_SESSIONS,
   type RecoverableSession,
   type TransportState,
-} from '../client.ts';
-import { contractEvent } from '../decoded-broadcast.ts';
-import type { Failure } from '../http-answer.ts';
-import { MAX_UNSENT_BYTES } from '../limits.ts';
-import { nestsDeeper } from '../nesting.ts';
-import type { RepeatedMessage } from '../repeated-message.ts';
-import { SOCKET_IO_2 } from '../socket-io-2.ts';
+} from '../client/client.ts';
+import { contractEvent } from '../client/decoded-broadcast.ts';
+import type { Failure } from '../client/http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../client/limits.ts';
+import { nestsDeeper } from '../client/nesting.ts';
+import type { RepeatedMessage } from '../client/repeated-message.ts';
+import { SOCKET_IO_2 } from '../client/socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
+import { resume, sessionOf } from './sessions.ts';
+import { hasExtensions, type WebSocket, watchUpgrade, webSocketOf } from './transport.ts';
 import { sizeOf, Unsent } from './unsent.ts';
 
 /**
@@ -42,24 +43,6 @@ export function createOfficialClient(
   return new OfficialClient(slot, options, sink, counted, sessions);
 }
 
-/** Parts of a socket of socket.io-client that are not public: what it asks the server to restore. */
-interface SocketPrivates {
-  _pid?: string | undefined;
-  _lastOffset?: string | undefined;
-}
-
-interface WebSocketTransport {
-  /** The WebSocket of `ws`; other transports have none. */
-  ws?: { terminate(): void; extensions: string } & EventEmitter;
-}
-
-/** Parts of engine.io-client that are not public. */
-interface EnginePrivates {
-  /** Transports that the server offers and the client wants. */
-  _upgrades: string[];
-  createTransport(name: string): { once(event: 'error', listener: (error: Error) => void): void };
-}
-
 class OfficialClient implements Client {
   slot: number;
   interest: Set<string> | undefined = undefined;
@@ -70,7 +53,7 @@ class OfficialClient implements Client {
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
-  #webSocket: WebSocketTransport['ws'];
+  #webSocket: WebSocket;
   #unsent: Unsent | undefined;
   #timer: NodeJS.Timeout | undefined;
   #startedAtUs = 0;
@@ -97,10 +80,7 @@ class OfficialClient implements Client {
 
   get sessions(): readonly RecoverableSession[] {
     if (!this.#options.keepsSessions) return NO_SESSIONS;
-    return [...this.#connected, ...this.#pending].flatMap(([namespace, socket]) => {
-      const { _pid: pid, _lastOffset: offset } = socket as unknown as SocketPrivates;
-      return pid === undefined ? [] : [{ namespace, pid, offset }];
-    });
+    return [...this.#connected, ...this.#pending].flatMap(([namespace, socket]) => sessionOf(namespace, socket) ?? []);
   }
 
   connect(namespace: string): void {
@@ -110,7 +90,8 @@ class OfficialClient implements Client {
       const manager = this.#manager ?? this.#start();
       const socket = manager.socket(namespace, { auth: this.#options.auth });
       this.#pending.set(namespace, socket);
-      this.#resume(namespace, socket);
+      const session = this.#former.find((one) => one.namespace === namespace);
+      if (session) resume(socket, session);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
       openIsolated(
         () => socket.connect(),
@@ -122,13 +103,6 @@ class OfficialClient implements Client {
       process.nextTick(() => this.#fail(failure));
     }
     if (this.#state === 'idle') this.#state = 'connecting';
-  }
-
-  /** As if it were the socket of the client before, which the library would have kept. */
-  #resume(namespace: string, socket: Socket): void {
-    const session = this.#former.find((one) => one.namespace === namespace);
-    const privates: SocketPrivates = { _pid: session?.pid, _lastOffset: session?.offset };
-    if (session) Object.assign(socket, privates);
   }
 
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
@@ -189,40 +163,36 @@ class OfficialClient implements Client {
     this.#openUs = monotonicUs() - this.#startedAtUs;
     this.isCompressed = hasExtensions(engine.transport);
     if (engine.transport.name !== 'polling') return;
-    const { _upgrades, createTransport } = engine as unknown as EnginePrivates;
     this.transport = 'polling';
-    this.isUpgrading = _upgrades.length > 0;
-    let failure: Failure = { cause: 'closed', message: 'the probe failed' };
-    // The event of a failed upgrade does not say why; the transport does.
-    (engine as unknown as EnginePrivates).createTransport = (name) => {
-      const probe = createTransport.call(engine, name);
-      probe.once('error', (error) => {
-        failure = failureOf(error);
-      });
-      return probe;
-    };
-    engine.once('upgrade', () => {
-      if (this.#state === 'gone') return;
-      this.transport = 'upgraded';
-      this.isUpgrading = false;
-      this.isCompressed = hasExtensions(engine.transport);
-      this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
-    });
-    engine.once('upgradeError', () => {
-      // A probe also fails when its session ends.
-      if (this.#state === 'gone' || engine.readyState !== 'open') return;
-      this.isUpgrading = false;
-      this.#sink.onUpgradeFailed(this, failure.cause, failure.message);
-    });
+    this.isUpgrading = watchUpgrade(
+      engine,
+      () => this.#onUpgraded(engine),
+      (failure) => this.#onUpgradeFailed(engine, failure),
+    );
+  }
+
+  #onUpgraded(engine: Manager['engine']): void {
+    if (this.#state === 'gone') return;
+    this.transport = 'upgraded';
+    this.isUpgrading = false;
+    this.isCompressed = hasExtensions(engine.transport);
+    this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
+  }
+
+  #onUpgradeFailed(engine: Manager['engine'], { cause, message }: Failure): void {
+    // A probe also fails when its session ends.
+    if (this.#state === 'gone' || engine.readyState !== 'open') return;
+    this.isUpgrading = false;
+    this.#sink.onUpgradeFailed(this, cause, message);
   }
 
   #watchEngineIo({ engine }: Manager): void {
-    this.#webSocket = (engine.transport as WebSocketTransport).ws;
+    this.#webSocket = webSocketOf(engine.transport);
     // Without a listener, `ws` reports the status only, and nothing else of the answer.
     this.#webSocket?.once('unexpected-response', async (_request, response) => this.#fail(await refusalOf(response)));
     this.#unsent = new Unsent(engine);
     engine.on('upgrading', (transport: object) => {
-      this.#webSocket = (transport as WebSocketTransport).ws;
+      this.#webSocket = webSocketOf(transport);
     });
     // While it opens, the Manager does not notice a close without an error.
     engine.on('close', (reason: string, details: unknown) => this.#onEnd(reason, details));
@@ -355,9 +325,4 @@ class OfficialClient implements Client {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
-}
-
-/** Compression is the only one that is ever asked for. */
-function hasExtensions(transport: object): boolean {
-  return ((transport as WebSocketTransport).ws?.extensions ?? '') !== '';
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { networkCause } from '../cause.ts';
-import { BODY_TIMEOUT_MS, type Failure, httpFailure } from '../http-answer.ts';
+import { networkCause } from '../client/cause.ts';
+import { BODY_TIMEOUT_MS, type Failure, httpFailure } from '../client/http-answer.ts';
 
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {

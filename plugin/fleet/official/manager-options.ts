@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import type { ManagerOptions } from 'socket.io-client';
 import { agentTo, secureContextOptions, tlsConnectOptions } from '../../../protocol/agent.ts';
 import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
-import { loadParser } from '../parser.ts';
+import { loadParser } from '../client/parser.ts';
 
 /** The library's default; `ws` itself would compress messages of any size. */
 const COMPRESSION = { threshold: 1024 };

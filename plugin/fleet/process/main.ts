@@ -1,13 +1,13 @@
 /** The code of a fleet process, which holds its share of the connections. fleet-process.ts starts and ends it. */
 
 import { once } from 'node:events';
+import { ownEvent } from '../client/own-event.ts';
+import { loadParser } from '../client/parser.ts';
 import { EventLoopWatch } from '../health.ts';
-import { parserCodec } from '../light/parser-codec.ts';
+import { parserCodec } from '../light/socket-io/parser-codec.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
 import { Outbox } from '../outbox.ts';
-import { ownEvent } from '../own-event.ts';
 import { Pacer } from '../pacer.ts';
-import { loadParser } from '../parser.ts';
 import { TimerLag } from '../timer-lag.ts';
 import type { ConnectionManagerDependencies } from './connections/connection-manager.ts';
 import { ProcessState } from './process-state.ts';
@@ -94,8 +94,8 @@ async function loadClients({ client, ownEvent: plan, defaults: { parser } }: Fle
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');
-  const { officialCodec } = await import('../light/codec.ts');
-  const { OwnEventReader } = await import('../light/own-event.ts');
+  const { officialCodec } = await import('../light/socket-io/codec.ts');
+  const { OwnEventReader } = await import('../light/in-place/own-event.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, counted, plan && new OwnEventReader(plan));
   return { create: light.create.bind(light), close: () => light.close() };

@@ -1,6 +1,7 @@
 /** Everything that a fleet process counts and times; a reset replaces it by a new one. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { FreezeOrder, FrozenBroadcast, Sightings as Report } from '../../../protocol/link.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
+import type { Sightings as Report } from '../../../protocol/link/sightings.ts';
 import { type EventLoopWatch, processHealth } from '../health.ts';
 import type { FleetAnswer, ProcessSnapshot } from '../messages.ts';
 import { amongHosts } from './among-hosts.ts';

@@ -1,7 +1,7 @@
 /** How connecting went over time. */
-import { addConnecting } from '../../../protocol/add-series.ts';
+import { addConnecting } from '../../../protocol/link/add-series.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { ENGINE } from '../../script/script.ts';
 
 /** From the interval in which the samples begin to the last one in which something happened. */

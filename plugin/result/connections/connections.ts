@@ -1,9 +1,9 @@
 /** How the connections were made: how many, how fast, how long each took. */
 import { summaryMs } from '../../../protocol/histogram.ts';
-import { CONNECT_STAGES, type ReturnCounts } from '../../../protocol/link.ts';
+import { CONNECT_STAGES, type ReturnCounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { ENGINE } from '../../script/script.ts';
 import { merged, sum } from '../sums.ts';
 import { connectingOverTime } from './connecting.ts';

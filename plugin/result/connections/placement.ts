@@ -1,5 +1,5 @@
 /** Which worker holds a connection: without this, nobody knows whose copies came from another worker. */
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
 
 type Placing = Pick<Measurements, 'frozen' | 'sent' | 'snapshots' | 'ownEvent' | 'misnamed'>;

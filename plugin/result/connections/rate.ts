@@ -1,6 +1,6 @@
 /** The connection rate that was reached. */
-import type { FleetSnapshot } from '../../../protocol/link.ts';
-import type { Ramp } from '../../run/measurements.ts';
+import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
+import type { Ramp } from '../../run/measurements/windows.ts';
 
 interface Opened {
   atUs: number;

@@ -1,5 +1,5 @@
 /** Several windows of CPU as one. */
-import type { CpuWindow } from '../../run/measurements.ts';
+import type { CpuWindow } from '../../run/measurements/windows.ts';
 import { sum } from '../sums.ts';
 
 /** @returns undefined without windows */

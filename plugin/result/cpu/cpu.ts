@@ -3,7 +3,8 @@ import { MIN_BROADCAST_PARTS } from '../../../protocol/result/machine.ts';
 import type { Interval } from '../../../protocol/result/parts.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { studentT } from '../../../report/statistics/student.ts';
-import type { CpuWindow, Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { CpuWindow } from '../../run/measurements/windows.ts';
 import type { Layer } from '../../samplers/index.ts';
 import { sum } from '../sums.ts';
 

@@ -3,7 +3,7 @@
  * each copy, and the server may send to rooms or namespaces. What was received shows both.
  */
 import type { Batch } from '../../../protocol/result/delivery.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
 
 /** With fewer, each can be one that the others lost. */

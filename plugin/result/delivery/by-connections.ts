@@ -1,7 +1,7 @@
 /** Latency against connections, if the run had broadcasts with fewer of them, too. */
 import { summaryMs } from '../../../protocol/histogram.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum, summaryOfEach } from '../sums.ts';
 import { batchRows } from './delivery.ts';
 import { reachedBroadcasts } from './intervals.ts';

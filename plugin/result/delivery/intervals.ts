@@ -1,6 +1,6 @@
 /** How far the latencies of other broadcasts, sent in the same way, can be from these. */
 import { recordedUs } from '../../../protocol/histogram.ts';
-import type { FrozenBroadcast } from '../../../protocol/link.ts';
+import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { Interval } from '../../../protocol/result/parts.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';

@@ -1,7 +1,7 @@
 /** How long the broadcasts took. */
 import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../../protocol/histogram.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { clockRows, latencyErrorUs } from '../clocks.ts';
 import { whyNotPlaced } from '../connections/placement.ts';
 import { histogramOf, merged, summaryOfEach } from '../sums.ts';

@@ -1,8 +1,9 @@
 /** What connections send again and again: how much of it, and how long until it is acknowledged. */
 import { encodeHistogram, summaryMs } from '../../../protocol/histogram.ts';
-import type { MessageTotals } from '../../../protocol/link.ts';
+import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
-import type { Measurements, MessagesMeasured } from '../../run/measurements.ts';
+import type { MessagesMeasured } from '../../run/measurements/client-messages.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
 
 type Counted = { [Key in keyof MessageTotals]: MessageTotals[Key] extends number ? Key : never }[keyof MessageTotals];

@@ -1,6 +1,6 @@
 /** What the sentinel saw, and how far the other receivers of its worker lagged behind it. */
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, summaryOfEach } from '../sums.ts';
 
 export function sentinelFigures(

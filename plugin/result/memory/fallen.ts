@@ -2,7 +2,7 @@
  * Memory that is lower when all have left than at the baseline, by much of what the connections seem to cost: the baseline had
  * something that was freed later, so the connections look cheaper than they are.
  */
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 
 /** As a share of what the connections seem to cost. */
 const MAX_SHARE = 0.2;

@@ -4,7 +4,7 @@
  */
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { Sampler } from '../../samplers/index.ts';
 import { sampled } from './peaks.ts';
 

@@ -3,7 +3,8 @@
  * after all had left. A line through the plateaus would take this for the cost of a connection.
  */
 import type { Doubt } from '../../../report/statistics/straightness.ts';
-import type { LayerBytes, Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { LayerBytes } from '../../run/measurements/memory.ts';
 
 /** As a share of what the connections seem to cost. */
 const MAX_FREED_SHARE = 0.2;

@@ -2,7 +2,7 @@
 
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { unknownWorkers } from '../reasons/connections.ts';
 
 type Memory = Result['memory'];

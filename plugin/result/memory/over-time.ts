@@ -1,7 +1,8 @@
 /** What connections leave behind that have come and gone: the line through the readings, layer by layer. */
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
 import { fitSteps } from '../../../report/statistics/statistics.ts';
-import type { Measurements, MomentReading } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { MomentReading } from '../../run/measurements/memory.ts';
 
 /** Readings of an idle deployment differ by as much: a rise below it over the whole run is no leak. */
 const NOISE_BYTES = 1024 ** 2;

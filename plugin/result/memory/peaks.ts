@@ -1,5 +1,6 @@
 /** The highest reading of each figure; for some, the time series has the peaks between the readings. */
-import type { LayerBytes, Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { LayerBytes } from '../../run/measurements/memory.ts';
 import type { LayerSample, SampleRow, Sampler } from '../../samplers/index.ts';
 
 /** @returns `derived`: figures whose peak was derived from RSS */

@@ -2,7 +2,7 @@
 
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;

@@ -3,7 +3,7 @@
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
 import { lostAsPlanned } from './fault.ts';
 

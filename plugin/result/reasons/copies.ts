@@ -3,7 +3,7 @@
 import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
 import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { clockBoundUs, leastKnownClock } from '../generators.ts';
 import { sum } from '../sums.ts';
 

@@ -2,7 +2,8 @@
 
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { isSameProcess, type Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import { isSameProcess } from '../../run/measurements/worker-identity.ts';
 import { sum } from '../sums.ts';
 
 type Measured = Omit<Result, 'verdict'>;

@@ -2,7 +2,7 @@
 
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import { saturationIn } from './machine.ts';
 import { isThrottled } from './throttling.ts';
 

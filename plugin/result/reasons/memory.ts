@@ -6,7 +6,7 @@ import { inServicePoints } from '../../../report/figures/in-service.ts';
 import { mainWorkerLayer } from '../../../report/figures/layers.ts';
 import type { Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
-import type { Measurements } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 
 /** A slope that is only not known well enough makes no figure, and no doubt of the others. */
 export function* memoryProblems({ perConnectionBytes, inService, plateaus }: Result['memory']): Generator<Reason> {

@@ -2,7 +2,8 @@
 
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements, OwnEventMeasured } from '../../run/measurements.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
 import { idsOfOneReceiver, sameAudience } from '../delivery/audience.ts';
 
 export function* ownEventProblems(

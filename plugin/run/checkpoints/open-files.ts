@@ -1,11 +1,8 @@
 /** Each connection is an open socket in one of the server's processes, if they are all of them. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RunContext } from '../context.ts';
+import { expectAgreement } from './agreement.ts';
 import type { WarningsOnce } from './warnings.ts';
 
-/** A worker can open a file a little later than the generator its connection. */
-const AGREE_TIMEOUT_MS = 3000;
-const POLL_MS = 200;
 /** Of the connections, so many can be missing among the open files: others are closed meanwhile. */
 const MISSING = { least: 5, share: 0.1 };
 
@@ -25,23 +22,19 @@ export class OpenFiles {
   }
 
   async check(when: string): Promise<void> {
-    const { measurements, openFiles, population, signal } = this.#context;
+    const { measurements, openFiles, population } = this.#context;
     const before = this.#before;
     // A client that polls has a socket only while it asks.
     if (before === undefined || measurements.transports === 'polling') return;
-    const deadlineMs = performance.now() + AGREE_TIMEOUT_MS;
-    for (;;) {
+    // A worker can open a file a little later than the generator its connection.
+    await expectAgreement(this.#context, this.#warnings, async () => {
       const now = await openFiles();
       const held = population.connections();
-      if (now === undefined || held - (now - before) <= Math.max(MISSING.least, MISSING.share * held)) return;
-      if (signal.aborted || this.#warnings.has('WORKERS_DISAGREE')) return;
-      if (performance.now() > deadlineMs) {
-        const message = `${when}, the processes of the server have ${Math.max(0, now - before)} sockets and files more than before the load, and the generator holds ${held} connections: other processes hold the rest`;
-        const fix = 'name all processes of the server: those of every worker, or the one that starts them';
-        this.#warnings.warn('WORKERS_DISAGREE', message, fix);
-        return;
-      }
-      await delay(POLL_MS);
-    }
+      if (now === undefined || held - (now - before) <= Math.max(MISSING.least, MISSING.share * held)) return undefined;
+      return {
+        message: `${when}, the processes of the server have ${Math.max(0, now - before)} sockets and files more than before the load, and the generator holds ${held} connections: other processes hold the rest`,
+        fix: 'name all processes of the server: those of every worker, or the one that starts them',
+      };
+    });
   }
 }

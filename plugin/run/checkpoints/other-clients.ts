@@ -2,14 +2,11 @@
  * Of a server whose workers count nothing for the run: those who use its port on this machine are the run, and nobody else.
  * Memory and CPU of other people's connections would be taken for those of the run's.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RunContext } from '../context.ts';
+import { expectAgreement } from './agreement.ts';
 import { ownConnections } from './counted.ts';
 import type { WarningsOnce } from './warnings.ts';
 
-/** A connection that has just ended can be listed a little longer. */
-const AGREE_TIMEOUT_MS = 3000;
-const POLL_MS = 200;
 /** Of the run's connections: a page of metrics on the same port, or a health check. */
 const ALLOWED = { least: 5, share: 0.01 };
 
@@ -31,23 +28,19 @@ export class OtherClients {
   }
 
   async check(when: string): Promise<void> {
-    const { population, measurements, signal } = this.#context;
+    const { population, measurements } = this.#context;
+    const before = this.#before;
     // Clients that poll have any number of connections at a time.
-    if (this.#before === undefined || measurements.transports !== 'websocket') return;
-    const deadlineMs = performance.now() + AGREE_TIMEOUT_MS;
-    for (;;) {
+    if (before === undefined || measurements.transports !== 'websocket') return;
+    // A connection that has just ended can be listed a little longer.
+    await expectAgreement(this.#context, this.#warnings, async () => {
       const others = await this.#others();
       const held = population.connections();
-      if (others === undefined || signal.aborted || this.#warnings.has('WORKERS_DISAGREE')) return;
-      const more = others - this.#before;
-      if (more <= Math.max(ALLOWED.least, ALLOWED.share * held)) return;
-      if (performance.now() > deadlineMs) {
-        const message = `${when}, the target had ${more} connections beside the ${held} of the generator`;
-        this.#warnings.warn('WORKERS_DISAGREE', message, 'measure a server that nobody else uses');
-        return;
-      }
-      await delay(POLL_MS);
-    }
+      const more = others === undefined ? 0 : others - before;
+      if (more <= Math.max(ALLOWED.least, ALLOWED.share * held)) return undefined;
+      const message = `${when}, the target had ${more} connections beside the ${held} of the generator`;
+      return { message, fix: 'measure a server that nobody else uses' };
+    });
   }
 
   /** @returns connections that are not the run's own */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { isStackFault } from '../../../protocol/fault.ts';
-import type { FaultOptions } from '../../script/fault-options.ts';
+import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
 
 /** Of what a command says when it fails. */

@@ -3,18 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
-import type { FaultOptions } from '../../script/fault-options.ts';
+import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
-import { noteGenerator } from '../generator-loops.ts';
-import {
-  type FaultMeasured,
-  type GeneratorWindow,
-  identityOf,
-  isSameProcess,
-  type WorkerIdentity,
-} from '../measurements.ts';
+import type { FaultMeasured } from '../measurements/fault.ts';
+import type { GeneratorWindow } from '../measurements/generator.ts';
+import { identityOf, isSameProcess, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { pause, until } from '../wait.ts';
+import { noteGenerator } from '../windows/generator-loops.ts';
 import { cause } from './cause.ts';
 
 /** Clients back off for some seconds at most, and a worker starts within some. */

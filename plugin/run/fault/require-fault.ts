@@ -1,8 +1,8 @@
 /** Before the load: can this deployment suffer the planned fault? */
 import { CapacityError } from '../../../protocol/errors.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
-import type { FaultOptions } from '../../script/fault-options.ts';
-import type { Target } from '../target.ts';
+import type { FaultOptions } from '../../script/options/fault-options.ts';
+import type { Target } from '../target/target.ts';
 
 /** @throws CapacityError FAULT_IMPOSSIBLE */
 export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pick<Target, 'stack' | 'url'>): void {

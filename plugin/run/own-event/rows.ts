@@ -9,10 +9,10 @@ import {
   type Histogram,
   recordUs,
 } from '../../../protocol/histogram.ts';
-import { AUDIENCE, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link.ts';
+import { AUDIENCE, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
 import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
-import type { SentBroadcast } from '../broadcasts.ts';
+import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { HostedRow } from '../link.ts';
 
 const MAX_ROWS = 2000;

@@ -1,5 +1,5 @@
 /** What all fleet processes together have seen of an event of the server's own. */
-import type { Sightings } from '../../../protocol/link.ts';
+import type { Sightings } from '../../../protocol/link/sightings.ts';
 
 /** A broadcast, by its id. Times on CLOCK_MONOTONIC. */
 export interface Seen {

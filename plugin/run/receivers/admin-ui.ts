@@ -4,7 +4,7 @@ import type { Socket } from 'socket.io-client';
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import type { AdminUiOptions } from '../../script/worker-sources.ts';
+import type { AdminUiOptions } from '../../script/options/worker-sources.ts';
 import { connectOfficial } from './official-client.ts';
 
 /** How often each server sends its statistics: `initStatsEmitter` of @socket.io/admin-ui 0.5. */

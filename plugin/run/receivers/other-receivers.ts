@@ -1,6 +1,6 @@
 /** The run's own receivers are members of the room, too: the server counts them, and no ledger does. */
-import type { SentBroadcast } from '../broadcasts.ts';
-import type { Measurements } from '../measurements.ts';
+import type { SentBroadcast } from '../broadcasts/publish.ts';
+import type { Measurements } from '../measurements/measurements.ts';
 import { isMember } from './sentinel.ts';
 
 /** @returns members of the room when it was sent, as the server counted them, without the probe and the sentinel; null if it did not */

@@ -5,7 +5,7 @@
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import type { Emission, PublishOptions } from '../../script/delivery-options.ts';
+import type { Emission, PublishOptions } from '../../script/options/delivery-options.ts';
 import { pause } from '../wait.ts';
 import { connectOfficial } from './official-client.ts';
 

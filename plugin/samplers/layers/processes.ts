@@ -1,5 +1,5 @@
 /** A layer that consists of processes on this machine. */
-import { PSS_UNREADABLE } from '../process-memory.ts';
+import { PSS_UNREADABLE } from '../processes/memory.ts';
 import type { Sources } from '../sources.ts';
 import type { Figure, Layer } from './layer.ts';
 

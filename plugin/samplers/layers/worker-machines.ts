@@ -1,7 +1,7 @@
 /** The machines of workers that run elsewhere, with everything else that runs on them. */
 import type { WorkerMachine } from '../../../protocol/events.ts';
+import { workerMachines as machinesOf } from '../control/worker-machines.ts';
 import type { Sources } from '../sources.ts';
-import { workerMachines as machinesOf } from '../worker-machines.ts';
 import type { Figure, Layer } from './layer.ts';
 
 export const workerMachines: Layer = {

@@ -1,9 +1,9 @@
 /** The Socket.IO workers. */
 import type { WorkerStats } from '../../../protocol/events.ts';
-import { NotInRun, PSS_UNREADABLE } from '../process-memory.ts';
-import { PROMETHEUS_METRICS, type PrometheusFigure } from '../prometheus.ts';
+import { workerContainers } from '../control/worker-machines.ts';
+import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
+import { PROMETHEUS_METRICS, type PrometheusFigure } from '../prometheus/prometheus.ts';
 import type { Sources } from '../sources.ts';
-import { workerContainers } from '../worker-machines.ts';
 import type { Figure } from './layer.ts';
 import { processLayer } from './processes.ts';
 

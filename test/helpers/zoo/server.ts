@@ -16,9 +16,9 @@ import {
   type WorkerStats,
 } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
-import { serveControl } from '../../../server/control.ts';
-import { payload } from '../../../server/payload.ts';
-import { readResources } from '../../../server/worker-resources.ts';
+import { payload } from '../../../server/contract/payload.ts';
+import { serveControl } from '../../../server/control/control.ts';
+import { readResources } from '../../../server/control/worker-resources.ts';
 import { TOKEN } from '../app.ts';
 
 /** What a server does other than the contract says. `n` counts the connections of the load, from 1. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
-import { readScenario } from '../../../plugin/cli/scenario.ts';
+import { readScenario } from '../../../plugin/cli/runs/scenario.ts';
 import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { startChat } from '../../helpers/chat-server.ts';

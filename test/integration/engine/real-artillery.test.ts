@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Server } from 'socket.io';
-import { loadParser } from '../../../plugin/fleet/parser.ts';
+import { loadParser } from '../../../plugin/fleet/client/parser.ts';
 import { runArtillery } from '../../helpers/artillery.ts';
 import { readFlow } from '../../helpers/engine-run.ts';
 import { startFlowServer } from '../../helpers/flow-server.ts';

@@ -9,7 +9,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { Server } from 'socket.io';
-import type { ClientOptions } from '../../../plugin/fleet/client.ts';
+import type { ClientOptions } from '../../../plugin/fleet/client/client.ts';
 import { OPEN_PACKET, serverFrame, text } from '../../helpers/fake-wire.ts';
 import {
   lightClient,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
-import type { FrozenBroadcast } from '../../../protocol/link.ts';
+import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { DroppingServer } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { suite, test } from 'node:test';
 import { Server } from 'socket.io';
-import type { Client } from '../../../plugin/fleet/client.ts';
+import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { SOCKETS_LEFT_BEHIND, transportsName } from '../../../protocol/connection.ts';
 import {
   type ClientKindUnderTest,

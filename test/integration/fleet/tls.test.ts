@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Server as NetServer, type
 import { suite, type TestContext, test } from 'node:test';
 import { createSecureContext } from 'node:tls';
 import { Server } from 'socket.io';
-import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/limits.ts';
+import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/client/limits.ts';
 import { lightClient, lightClientOnSockets } from '../../helpers/fleet-clients.ts';
 import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
 

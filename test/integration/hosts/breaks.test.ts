@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
-import type { EngineReport, RunMessage } from '../../../protocol/link.ts';
+import type { EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
 import { CuttableLink } from '../../helpers/cuttable-link.ts';
 import { newAgent, startHub } from '../../helpers/hosts.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';

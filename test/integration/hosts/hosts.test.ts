@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Listener } from '../../../plugin/hosts/listener.ts';
 import { newSecret } from '../../../plugin/hosts/secret.ts';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
-import type { EngineReport, RunMessage } from '../../../protocol/link.ts';
+import type { EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
 import { newAgent, startHub } from '../../helpers/hosts.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';

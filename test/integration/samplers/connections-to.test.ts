@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
-import { connectionsTo } from '../../../plugin/samplers/connections-to.ts';
+import { connectionsTo } from '../../../plugin/samplers/processes/connections-to.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 it('counts the server’s ends of the connections to a port', { skip: process.platform !== 'linux' }, async (t) => {

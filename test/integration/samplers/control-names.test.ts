@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { test } from 'node:test';
-import { addressesOf } from '../../../plugin/samplers/control-places.ts';
-import { ControlClients } from '../../../plugin/samplers/workers.ts';
+import { addressesOf } from '../../../plugin/samplers/control/places.ts';
+import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startRedis } from '../../helpers/redis.ts';

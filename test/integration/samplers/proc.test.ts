@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import { readByPs, readProcesses } from '../../../plugin/samplers/proc.ts';
+import { readByPs, readProcesses } from '../../../plugin/samplers/processes/proc.ts';
 import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/machine/kernel.ts';
 
 const MB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient, createCluster } from 'redis';
-import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis.ts';
+import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis/redis.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { freePort, startRedis, startRedisCluster, type TestRedis } from '../../helpers/redis.ts';
 

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { Server } from 'socket.io';
-import { ControlClients } from '../../../plugin/samplers/workers.ts';
+import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { instrument } from '../../../server/instrument.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
 
@@ -28,7 +28,7 @@ async function startControl(t: TestContext): Promise<string> {
 
 test('it is measured by a run that trusts the authority', async (t) => {
   const url = await startControl(t);
-  const workers = new URL('../../../plugin/samplers/workers.ts', import.meta.url).href;
+  const workers = new URL('../../../plugin/samplers/control/workers.ts', import.meta.url).href;
   const code = `
     const { ControlClients } = await import(${JSON.stringify(workers)});
     const control = await ControlClients.connect([${JSON.stringify(url)}], ${JSON.stringify(TOKEN)});

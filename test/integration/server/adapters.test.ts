@@ -8,7 +8,7 @@ import { Server } from 'socket.io';
 import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
 import { ADAPTERS, type AdapterName } from '../../../server/adapters/index.ts';
 import { parseConfig } from '../../../server/config.ts';
-import { binaryPayload } from '../../../server/payload.ts';
+import { binaryPayload } from '../../../server/contract/payload.ts';
 import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startRedis, startRedisCluster, type TestRedisCluster } from '../../helpers/redis.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseVariants } from '../../../plugin/cli/repeat.ts';
-import { turns } from '../../../plugin/cli/repeat-runs.ts';
+import { turns } from '../../../plugin/cli/runs/repeat-runs.ts';
 
 describe('repeat', () => {
   it('of two scenarios takes turns, and begins each round with the one that ended the last', () => {

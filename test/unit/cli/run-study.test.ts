@@ -10,7 +10,7 @@ import type { StudyFile } from '../../../plugin/cli/study/study-file.ts';
 import { type StudyRun, studySchema } from '../../../protocol/documents/study.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
-import { processRef } from '../../../server/stack/processes.ts';
+import { processRef } from '../../../server/stack/state/processes.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { readScenario } from '../../../plugin/cli/scenario.ts';
-import { type Starter, starterScenario } from '../../../plugin/cli/starter-scenario.ts';
+import { type Starter, starterScenario } from '../../../plugin/cli/init/starter-scenario.ts';
+import { readScenario } from '../../../plugin/cli/runs/scenario.ts';
 import { STEPS } from '../../../plugin/engine/steps/index.ts';
-import { totalArrivals } from '../../../plugin/script/phases.ts';
+import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
 import { validateScript } from '../../../plugin/script/validate.ts';
 

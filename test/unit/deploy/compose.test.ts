@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import type { Phase } from '../../../plugin/script/phases.ts';
-import { sharedPhases } from '../../../plugin/script/shares.ts';
+import type { Phase } from '../../../plugin/script/load/phases.ts';
+import { sharedPhases } from '../../../plugin/script/load/shares.ts';
 import { parseConfig } from '../../../server/config.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import {

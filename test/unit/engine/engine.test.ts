@@ -4,9 +4,9 @@ import { afterEach, describe, it } from 'node:test';
 import CapacityEngine from '../../../plugin/engine/engine.ts';
 import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
 import type { Script } from '../../../plugin/script/script.ts';
-import { openThreadCarrier } from '../../../protocol/carrier.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { EngineMessage, RunMessage } from '../../../protocol/link.ts';
+import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
 

@@ -5,7 +5,7 @@ import { RunLink } from '../../../plugin/engine/run-link.ts';
 import { Signals } from '../../../plugin/engine/signals.ts';
 import { newTally } from '../../../plugin/engine/tally.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
-import { openThreadCarrier } from '../../../protocol/carrier.ts';
+import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 
 /** Counts what it is asked for. */

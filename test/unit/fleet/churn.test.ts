@@ -1,11 +1,11 @@
 /** Connections that come and go for days, where no broadcast asks for those that have left. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Client } from '../../../plugin/fleet/client.ts';
+import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { ConnectionTable } from '../../../plugin/fleet/process/connections/connection-table.ts';
 import { OpenSeries } from '../../../plugin/fleet/process/counts/open-series.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { addSeries } from '../../../protocol/add-series.ts';
+import { addSeries } from '../../../protocol/link/add-series.ts';
 
 const SECOND_US = 1_000_000;
 const DAY_US = 86_400 * SECOND_US;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Client, type ClientSink, NO_SESSIONS } from '../../../plugin/fleet/client.ts';
+import { type Client, type ClientSink, NO_SESSIONS } from '../../../plugin/fleet/client/client.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connections/connection-manager.ts';

@@ -1,7 +1,7 @@
 /** Every frame with the broadcast event stands in one column: what the light client reads, as the ledger counts it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClientSink } from '../../../plugin/fleet/client.ts';
+import type { ClientSink } from '../../../plugin/fleet/client/client.ts';
 import { CONTENT_CHECK_EVERY, Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { openConnection, text } from '../../helpers/fake-wire.ts';
 

@@ -7,9 +7,9 @@ import {
 } from '../../../plugin/fleet/process/connections/connection-state.ts';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
 import { newHome } from '../../../plugin/fleet/process/connections/home.ts';
-import { addFaults } from '../../../protocol/add-series.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { FaultCounts } from '../../../protocol/link.ts';
+import { addFaults } from '../../../protocol/link/add-series.ts';
+import type { FaultCounts } from '../../../protocol/link/fault.ts';
 
 const AWAY = { away: {} } as unknown as ReturnType<typeof newHome>;
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import type { Client } from '../../../plugin/fleet/client.ts';
+import type { Client } from '../../../plugin/fleet/client/client.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/client/repeated-message.ts';
 import {
   type ConnectionState,
   newConnectionState,
 } from '../../../plugin/fleet/process/connections/connection-state.ts';
 import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/repeated-message.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 
 const MESSAGE: RepeatedMessage = {

@@ -1,7 +1,7 @@
 /** What a fleet process does to bring a connection back, and how it counts. The clients do nothing. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Client, NO_SESSIONS, type RecoverableSession } from '../../../plugin/fleet/client.ts';
+import { type Client, NO_SESSIONS, type RecoverableSession } from '../../../plugin/fleet/client/client.ts';
 import type { FleetAnswer } from '../../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../../plugin/fleet/pacer.ts';
 import { ConnectionManager } from '../../../plugin/fleet/process/connections/connection-manager.ts';

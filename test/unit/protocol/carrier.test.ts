@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type Carrier, openThreadCarrier } from '../../../protocol/carrier.ts';
+import { type Carrier, openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 type Open = (runId: string) => Carrier<unknown, unknown>;
@@ -70,7 +70,7 @@ for (const [name, open] of Object.entries(CARRIERS)) {
 it('the carrier between threads reaches another thread, and keeps no process running', async () => {
   const runId = randomUUID();
   const code = `
-    const { openThreadCarrier } = await import(${JSON.stringify(new URL('../../../protocol/carrier.ts', import.meta.url).href)});
+    const { openThreadCarrier } = await import(${JSON.stringify(new URL('../../../protocol/link/carrier.ts', import.meta.url).href)});
     const carrier = openThreadCarrier(${JSON.stringify(runId)});
     carrier.onMessage = (message) => carrier.send(['echo', message]);
     carrier.send('there');

@@ -1,8 +1,8 @@
 /** Workers, rooms and causes have names that others choose, such as those of JavaScript's own properties. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FlowError } from '../../../plugin/engine/flow-error.ts';
 import { countFailure, newTally } from '../../../plugin/engine/tally.ts';
+import { FlowError } from '../../../plugin/engine/virtual-user/flow-error.ts';
 import { newConnectionState } from '../../../plugin/fleet/process/connections/connection-state.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { copyProblems } from '../../../plugin/result/reasons/copies.ts';
-import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link.ts';
+import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledger.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

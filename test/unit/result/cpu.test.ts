@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
-import type { CpuWindow, Measurements } from '../../../plugin/run/measurements.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import type { CpuWindow } from '../../../plugin/run/measurements/windows.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { messageFigures } from '../../../plugin/result/delivery/messages.ts';
 import { messageProblems } from '../../../plugin/result/reasons/messages.ts';
-import type { Measurements } from '../../../plugin/run/measurements.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
 import { measurements, messageTimes, messageTotals, snapshot } from '../../helpers/measurements.ts';
 import { perfectMessages, perfectResult, summaryOf } from '../../helpers/results.ts';

@@ -5,8 +5,8 @@ import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/deli
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { copyProblems } from '../../../plugin/result/reasons/copies.ts';
 import { ownEventProblems } from '../../../plugin/result/reasons/own-event.ts';
-import { newOwnEvent, type OwnEventMeasured } from '../../../plugin/run/measurements.ts';
-import type { ReceiptTotals } from '../../../protocol/link.ts';
+import { newOwnEvent, type OwnEventMeasured } from '../../../plugin/run/measurements/own-event.ts';
+import type { ReceiptTotals } from '../../../protocol/link/ledger.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { achievedRate } from '../../../plugin/result/connections/rate.ts';
-import type { Ramp } from '../../../plugin/run/measurements.ts';
+import type { Ramp } from '../../../plugin/run/measurements/windows.ts';
 
 const INTERVAL_US = 100_000;
 

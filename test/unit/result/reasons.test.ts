@@ -6,7 +6,7 @@ import { generatorProblems } from '../../../plugin/result/reasons/generator.ts';
 import { machineProblems } from '../../../plugin/result/reasons/machine.ts';
 import { throttlingProblems } from '../../../plugin/result/reasons/throttling.ts';
 import { workerFigures } from '../../../plugin/result/workers.ts';
-import type { Measurements } from '../../../plugin/run/measurements.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';

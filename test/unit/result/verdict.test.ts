@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { evaluate } from '../../../plugin/result/verdict.ts';
-import type { Measurements } from '../../../plugin/run/measurements.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { generatorHost, perfectResult, summaryOf } from '../../helpers/results.ts';

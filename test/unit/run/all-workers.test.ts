@@ -1,7 +1,7 @@
 /** What a run asks of the workers before any load: all of them, and each once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireAllWorkers } from '../../../plugin/run/all-workers.ts';
+import { requireAllWorkers } from '../../../plugin/run/target/all-workers.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 

@@ -6,7 +6,7 @@ import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { evaluate } from '../../../plugin/result/verdict.ts';
 import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { FreezeOrder } from '../../../protocol/link.ts';
+import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
-import type { PrometheusReading } from '../../../plugin/samplers/prometheus.ts';
+import type { PrometheusReading } from '../../../plugin/samplers/prometheus/prometheus.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 

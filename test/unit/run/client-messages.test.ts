@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endMessages, measureMessages } from '../../../plugin/run/client-messages.ts';
-import type { MessagesMeasured } from '../../../plugin/run/measurements.ts';
+import type { MessagesMeasured } from '../../../plugin/run/measurements/client-messages.ts';
+import { endMessages, measureMessages } from '../../../plugin/run/windows/client-messages.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 
 const STEP = { event: 'batch', seconds: 1, count: 1, events: 1, acknowledge: true };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { WorkerClocks } from '../../../plugin/run/clocks.ts';
+import { WorkerClocks } from '../../../plugin/run/target/clocks.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 

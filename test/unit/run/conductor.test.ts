@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
-import type { Stage } from '../../../plugin/run/conductor.ts';
+import type { Stage } from '../../../plugin/run/stage.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { overTimeFigures } from '../../../plugin/result/memory/over-time.ts';
 import type { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
-import { measureChurn, newOverTime } from '../../../plugin/run/over-time.ts';
+import { measureChurn, newOverTime } from '../../../plugin/run/memory/over-time.ts';
 import { Sampler } from '../../../plugin/samplers/index.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';

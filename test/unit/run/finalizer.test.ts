@@ -5,9 +5,9 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { newOwnEvent } from '../../../plugin/run/measurements.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { Finalizer } from '../../../plugin/run/own-event/finalizer.ts';
-import { AUDIENCE } from '../../../protocol/link.ts';
+import { AUDIENCE } from '../../../protocol/link/ledger.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { snapshot } from '../../helpers/measurements.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { generatorFigures } from '../../../plugin/result/generator.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
-import { noteGenerator, resetGenerator } from '../../../plugin/run/generator-loops.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
+import { noteGenerator, resetGenerator } from '../../../plugin/run/windows/generator-loops.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 

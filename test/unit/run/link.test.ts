@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { EngineLink } from '../../../plugin/run/link.ts';
-import { type Carrier, openThreadCarrier } from '../../../protocol/carrier.ts';
-import type { EngineIdentity, EngineMessage, EngineReport, FleetStatus, RunMessage } from '../../../protocol/link.ts';
+import { type Carrier, openThreadCarrier } from '../../../protocol/link/carrier.ts';
+import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
+import type { FleetStatus } from '../../../protocol/link/status.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 

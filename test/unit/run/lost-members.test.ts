@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withLostMembers } from '../../../plugin/run/lost-members.ts';
+import { withLostMembers } from '../../../plugin/run/broadcasts/lost-members.ts';
 import { frozenBroadcast, measurements, sent } from '../../helpers/measurements.ts';
 
 const HERE = [10, 20, 30];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { newOwnEvent } from '../../../plugin/run/measurements.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { Rows } from '../../../plugin/run/own-event/rows.ts';
 import { frozenBroadcast, hookConfig, measurements } from '../../helpers/measurements.ts';
 

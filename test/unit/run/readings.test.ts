@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { readAtRest, readSettled } from '../../../plugin/run/readings.ts';
+import { readAtRest, readSettled } from '../../../plugin/run/memory/readings.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';

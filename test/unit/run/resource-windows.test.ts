@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GENERATOR, ResourceWindows, throttledBetween } from '../../../plugin/run/resource-windows.ts';
+import { GENERATOR, ResourceWindows, throttledBetween } from '../../../plugin/run/windows/resources.ts';
 import type { WorkerResources } from '../../../protocol/events.ts';
 import type { CpuQuota } from '../../../protocol/machine/cgroup.ts';
 import { measurements } from '../../helpers/measurements.ts';

@@ -1,7 +1,7 @@
 /** Ctrl-C, or virtual users that are all gone: a stage under way ends at once, and nobody is warned of what it lacks. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Stage } from '../../../plugin/run/conductor.ts';
+import type { Stage } from '../../../plugin/run/stage.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
 

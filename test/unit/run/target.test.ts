@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Server } from 'socket.io';
-import { openTarget } from '../../../plugin/run/target.ts';
+import { openTarget } from '../../../plugin/run/target/target.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { hookConfig } from '../../helpers/measurements.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { mark, Windows, windowSince } from '../../../plugin/run/windows.ts';
+import { mark, Windows, windowSince } from '../../../plugin/run/windows/cpu.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 

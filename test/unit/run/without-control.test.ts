@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
-import { NO_CONTROL, withoutControl } from '../../../plugin/run/control.ts';
 import { FleetPopulation } from '../../../plugin/run/population.ts';
 import { noProbe } from '../../../plugin/run/receivers/probe.ts';
+import { NO_CONTROL, withoutControl } from '../../../plugin/run/target/control.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';

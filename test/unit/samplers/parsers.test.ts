@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseStat } from '../../../plugin/samplers/proc.ts';
-import { parseInfo } from '../../../plugin/samplers/redis-node.ts';
+import { parseStat } from '../../../plugin/samplers/processes/proc.ts';
+import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
 import {
   parseCpu,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ProcessReading } from '../../../plugin/samplers/proc.ts';
-import { ProcessSeries } from '../../../plugin/samplers/process-series.ts';
+import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
+import { ProcessSeries } from '../../../plugin/samplers/processes/series.ts';
 
 const reading = (rssBytes: number, cpuUs: number): ProcessReading => ({ rssBytes, cpuUs, startedAtUs: 0 });
 

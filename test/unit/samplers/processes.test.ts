@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CpuTime } from '../../../plugin/samplers/cpu-time.ts';
-import type { ProcessReading } from '../../../plugin/samplers/proc.ts';
-import { processMemory } from '../../../plugin/samplers/process-memory.ts';
+import { CpuTime } from '../../../plugin/samplers/processes/cpu-time.ts';
+import { processMemory } from '../../../plugin/samplers/processes/memory.ts';
+import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
 
 function processes(entries: [pid: number, reading: Partial<ProcessReading>][]): Map<number, ProcessReading> {
   return new Map(entries.map(([pid, reading]) => [pid, { rssBytes: 0, cpuUs: 0, startedAtUs: 0, ...reading }]));

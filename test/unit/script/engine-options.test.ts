@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sourceAddresses } from '../../../plugin/engine/addresses.ts';
 import { expectedConnections } from '../../../plugin/engine/engine.ts';
-import { parseEngineOptions } from '../../../plugin/script/engine-options.ts';
+import { parseEngineOptions } from '../../../plugin/script/options/engine-options.ts';
 import { fleetProcesses } from '../../../protocol/generator.ts';
 
 function parse(config: Record<string, unknown>) {

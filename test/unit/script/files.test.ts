@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { parseEngineOptions } from '../../../plugin/script/engine-options.ts';
+import { parseEngineOptions } from '../../../plugin/script/options/engine-options.ts';
 
 const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 const folder = mkdtempSync(join(tmpdir(), 'files-test-'));

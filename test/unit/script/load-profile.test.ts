@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ONE_CONNECTION } from '../../../plugin/script/flow.ts';
-import { atRate, configuredRatePerSec } from '../../../plugin/script/load-profile.ts';
-import { arrivalsOf, phasesSchema, totalArrivals, totalSeconds } from '../../../plugin/script/phases.ts';
+import { ONE_CONNECTION } from '../../../plugin/script/load/flow.ts';
+import { atRate, configuredRatePerSec } from '../../../plugin/script/load/load-profile.ts';
+import { arrivalsOf, phasesSchema, totalArrivals, totalSeconds } from '../../../plugin/script/load/phases.ts';
 
 describe('arrivals of a phase', () => {
   const cases: [object, number][] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { arrivalsOf, type Phase } from '../../../plugin/script/phases.ts';
-import { sharedPhases } from '../../../plugin/script/shares.ts';
+import { arrivalsOf, type Phase } from '../../../plugin/script/load/phases.ts';
+import { sharedPhases } from '../../../plugin/script/load/shares.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 
 const PHASES: Record<string, Phase> = {

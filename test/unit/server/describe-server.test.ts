@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { nodeFlags } from '../../../server/describe-server.ts';
+import { nodeFlags } from '../../../server/control/describe-server.ts';
 
 it('flags keep their numbers; other values, which can be paths or secrets, are left out', () => {
   const flags = nodeFlags(

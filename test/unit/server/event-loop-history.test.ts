@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EventLoopHistory } from '../../../server/event-loop-history.ts';
+import { EventLoopHistory } from '../../../server/control/event-loop-history.ts';
 
 describe('EventLoopHistory', () => {
   it('has one row a second from the request that begins it to the one that ends it', (t) => {

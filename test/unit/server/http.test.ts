@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
-import { serveHttp } from '../../../server/http.ts';
-import { tokenCheck } from '../../../server/token.ts';
+import { serveHttp } from '../../../server/control/http.ts';
+import { tokenCheck } from '../../../server/control/token.ts';
 
 const TOKEN = 'token-of-the-tests';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { countAdapterErrors, createMetrics, SERIES } from '../../../server/metrics.ts';
-import { EventLoopWindow } from '../../../server/worker-stats.ts';
+import { countAdapterErrors, createMetrics, SERIES } from '../../../server/control/metrics.ts';
+import { EventLoopWindow } from '../../../server/control/worker-stats.ts';
 
 it('every series of the table is served, as the table has it', async (t) => {
   const eventLoop = new EventLoopWindow();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { payload } from '../../../server/payload.ts';
+import { payload } from '../../../server/contract/payload.ts';
 
 test('has the size asked for, on the wire too', () => {
   for (const size of [0, 1, 1000, 65_536]) {

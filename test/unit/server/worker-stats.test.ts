@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CollectionCount, collectGarbage, EventLoopWindow, processStats } from '../../../server/worker-stats.ts';
+import {
+  CollectionCount,
+  collectGarbage,
+  EventLoopWindow,
+  processStats,
+} from '../../../server/control/worker-stats.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 test('a forced collection frees unreferenced objects', () => {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type NginxOptions, render, startNginx, templateValues } from '../../../server/stack/nginx.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
-import { isAlive, terminate } from '../../../server/stack/processes.ts';
+import { isAlive, terminate } from '../../../server/stack/state/processes.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 
 suite('render', () => {

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { createClient } from 'redis';
 import { freePorts } from '../../../server/stack/ports.ts';
-import { terminate } from '../../../server/stack/processes.ts';
-import { askRedis, newRedisUrl, startRedis } from '../../../server/stack/redis.ts';
-import { slotsOf } from '../../../server/stack/redis-cluster.ts';
+import { askRedis, newRedisUrl, startRedis } from '../../../server/stack/redis/redis.ts';
+import { slotsOf } from '../../../server/stack/redis/redis-cluster.ts';
+import { terminate } from '../../../server/stack/state/processes.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 import { startRedisCluster } from '../../helpers/redis.ts';
 

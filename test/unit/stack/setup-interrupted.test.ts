@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { processRef, terminate } from '../../../server/stack/processes.ts';
+import { processRef, terminate } from '../../../server/stack/state/processes.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const FIXTURE = join(import.meta.dirname, '../../fixtures/setup-owner.ts');

@@ -12,7 +12,7 @@ import {
   isTrusted,
   prepareStateDir,
   STATE_FOLDERS,
-} from '../../../server/stack/state-dir.ts';
+} from '../../../server/stack/state/state-dir.ts';
 
 const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;

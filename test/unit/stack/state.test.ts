@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { claimState, readState, type StackState, writeState } from '../../../server/stack/state.ts';
+import { claimState, readState, type StackState, writeState } from '../../../server/stack/state/state.ts';
 
 function tempDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'state-'));

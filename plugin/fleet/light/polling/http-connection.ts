@@ -3,11 +3,11 @@
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
-import { networkCause } from '../../cause.ts';
-import { MAX_PORT_TRIES, PORT_TAKEN } from '../../taken-port.ts';
-import type { Destination, WebSocketOptions } from '../handshake.ts';
+import { networkCause } from '../../client/cause.ts';
+import { MAX_PORT_TRIES, PORT_TAKEN } from '../../client/taken-port.ts';
 import type { Shared } from '../shared.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
+import type { Destination, WebSocketOptions } from '../websocket/handshake.ts';
 import { type HttpAnswer, ResponseReader } from './http-response.ts';
 
 export type Purpose = 'poll' | 'post';

@@ -1,7 +1,7 @@
 /** Reads the answers on a kept HTTP/1.1 connection: in place if one arrives whole, otherwise collected. */
 import type { BufferBudget } from '../buffer-budget.ts';
-import { ByteQueue } from '../byte-queue.ts';
 import { httpError, ProtocolError } from '../protocol-error.ts';
+import { ByteQueue } from '../websocket/byte-queue.ts';
 
 /** Memory for a body whose bytes have not arrived yet: until then its length is only a claim. */
 const MAX_TRUSTED_BYTES = 64 * 1024;

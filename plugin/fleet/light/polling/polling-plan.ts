@@ -1,6 +1,6 @@
 /** The requests of a polling session. */
-import type { ClientOptions } from '../../client.ts';
-import { type Destination, destinationOf, headerLines, type UpgradePlan, upgradeHead } from '../handshake.ts';
+import type { ClientOptions } from '../../client/client.ts';
+import { type Destination, destinationOf, headerLines, type UpgradePlan, upgradeHead } from '../websocket/handshake.ts';
 
 type Options = Pick<ClientOptions, 'url' | 'headers' | 'tls' | 'compression' | 'connectTimeoutMs' | 'localAddress'>;
 

@@ -1,8 +1,8 @@
 /** A polling session that can change to WebSocket, as engine.io-client's does: probe, pause, and then the packet `5`. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import { MAX_PORT_TRIES, PORT_TAKEN } from '../../taken-port.ts';
-import type { WebSocketOptions } from '../handshake.ts';
+import { MAX_PORT_TRIES, PORT_TAKEN } from '../../client/taken-port.ts';
 import type { Shared } from '../shared.ts';
+import type { WebSocketOptions } from '../websocket/handshake.ts';
 import type { EngineIoPacket } from './payload.ts';
 import { Polling, type PollingListener } from './polling.ts';
 import { type PollingPlan, planProbe } from './polling-plan.ts';

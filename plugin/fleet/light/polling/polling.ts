@@ -3,10 +3,10 @@
  * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8.
  */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import { httpFailure } from '../../http-answer.ts';
-import { MAX_UNSENT_BYTES } from '../../limits.ts';
-import type { WebSocketOptions } from '../handshake.ts';
+import { httpFailure } from '../../client/http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
 import type { Shared } from '../shared.ts';
+import type { WebSocketOptions } from '../websocket/handshake.ts';
 import { CookieJar } from './cookies.ts';
 import { HttpConnection, type HttpListener, type Purpose } from './http-connection.ts';
 import type { HttpAnswer } from './http-response.ts';

@@ -1,10 +1,10 @@
 /** The WebSocket that a polling session tries to upgrade to: it carries a ping and its pong, then the session takes it over. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import { encodeFrame, OPCODE } from '../frames.ts';
-import type { UpgradePlan, WebSocketOptions } from '../handshake.ts';
 import { engineIoError } from '../protocol-error.ts';
 import type { Shared } from '../shared.ts';
-import { WebSocketConnection } from '../websocket.ts';
+import { encodeFrame, OPCODE } from '../websocket/frames.ts';
+import type { UpgradePlan, WebSocketOptions } from '../websocket/handshake.ts';
+import { WebSocketConnection } from '../websocket/websocket.ts';
 
 export interface ProbeListener {
   /** The server has answered: the session can be moved. */

@@ -1,7 +1,7 @@
 /** Opens the socket of a light connection and reports its events to the connection. */
 import { Socket } from 'node:net';
 import * as tls from 'node:tls';
-import type { Destination, WebSocketOptions } from '../handshake.ts';
+import type { Destination, WebSocketOptions } from '../websocket/handshake.ts';
 import { dialHandle, hasTcpHandles } from './tcp-handle.ts';
 import { ALPN, tlsContextOf } from './tls-context.ts';
 import { dialTlsHandle, hasTlsHandles } from './tls-handle.ts';

@@ -1,7 +1,7 @@
 /** What the TLS connections with the same options share. */
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { secureContextOptions } from '../../../../protocol/agent.ts';
-import type { TlsOptions } from '../../client.ts';
+import type { TlsOptions } from '../../client/client.ts';
 
 /** Proxies that prefer HTTP/2 must not choose it: the upgrade exists in HTTP/1.1 only. */
 export const ALPN = ['http/1.1'];

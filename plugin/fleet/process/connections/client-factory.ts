@@ -1,8 +1,8 @@
 /** Gives connections their clients, and those another one whose source port is in use by another process. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../../client.ts';
+import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../../client/client.ts';
+import { MAX_PORT_TRIES, PORT_TAKEN } from '../../client/taken-port.ts';
 import type { FleetSettings } from '../../messages.ts';
-import { MAX_PORT_TRIES, PORT_TAKEN } from '../../taken-port.ts';
 import { type ConnectionState, namespacesToOpen } from './connection-state.ts';
 import { optionsInTurn } from './source-ports.ts';
 

@@ -1,9 +1,9 @@
 /** What clients report of their connections: answers to the engine, entries in the ledger, and counts. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../../client.ts';
+import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../../client/client.ts';
+import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
 import type { FleetAnswer } from '../../messages.ts';
-import { FIRST_REPEATED_ACK_ID } from '../../repeated-message.ts';
 import type { ConnectSeries } from '../counts/connect-series.ts';
 import type { ConnectTimes } from '../counts/connect-times.ts';
 import type { OpenSeries } from '../counts/open-series.ts';

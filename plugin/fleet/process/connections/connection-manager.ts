@@ -1,5 +1,5 @@
 /** Manages the connections of one fleet process: the engine's commands go in, and the clients' reports come out. */
-import type { FaultCounts, FaultOrder } from '../../../../protocol/link.ts';
+import type { FaultCounts, FaultOrder } from '../../../../protocol/link/fault.ts';
 import type { FleetAnswer, FleetSettings } from '../../messages.ts';
 import type { Pacer } from '../../pacer.ts';
 import { amongHosts } from '../among-hosts.ts';

@@ -1,5 +1,5 @@
 /** What a fleet process knows of one connection of the engine. A reconnect gives it a new client with a new slot. */
-import type { Client, ClientOptions, TransportState } from '../../client.ts';
+import type { Client, ClientOptions, TransportState } from '../../client/client.ts';
 import type { FleetCommand } from '../../messages.ts';
 import type { KeptEvents } from '../messages/kept-events.ts';
 import { NO_SENDERS, type SendingConnection } from '../messages/sender.ts';

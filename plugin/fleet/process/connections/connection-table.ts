@@ -1,5 +1,5 @@
 /** The connections of a fleet process, found by the engine's id or by the slot of their client. */
-import type { Client } from '../../client.ts';
+import type { Client } from '../../client/client.ts';
 import { type ConnectionState, newConnectionState } from './connection-state.ts';
 import { newHome } from './home.ts';
 

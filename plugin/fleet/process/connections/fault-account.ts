@@ -4,7 +4,7 @@
  */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
-import type { FaultCounts } from '../../../../protocol/link.ts';
+import type { FaultCounts } from '../../../../protocol/link/fault.ts';
 import { OpenSeries } from '../counts/open-series.ts';
 import type { ConnectionState } from './connection-state.ts';
 

@@ -1,6 +1,6 @@
 /** The connections of one fleet process with all that is counted of them, and how one of them ends. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import type { FaultCounts } from '../../../../protocol/link.ts';
+import type { FaultCounts } from '../../../../protocol/link/fault.ts';
 import type { FleetAnswer, FleetSettings } from '../../messages.ts';
 import { Counts } from '../counts/counts.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -1,5 +1,5 @@
 /** What a connection that can come back keeps: only where the run reconnects, since there is one for each connection. */
-import type { RecoverableSession } from '../../client.ts';
+import type { RecoverableSession } from '../../client/client.ts';
 
 /** From a drop until all namespaces are back. */
 export interface Absence {

@@ -5,9 +5,9 @@
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { Backoff } from '../../../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
-import type { ReturnCounts } from '../../../../protocol/link.ts';
+import type { ReturnCounts } from '../../../../protocol/link/snapshot.ts';
 import { retryDelayMs } from '../../backoff.ts';
-import type { Client } from '../../client.ts';
+import type { Client } from '../../client/client.ts';
 import type { FleetAnswer } from '../../messages.ts';
 import type { Acknowledgements } from '../messages/acknowledgements.ts';
 import { TimerWheel } from '../timer-wheel.ts';

@@ -3,7 +3,7 @@
  * ports one after the other; with some thousand connections open, that takes milliseconds for each new one.
  */
 import { SOURCE_PORTS } from '../../../../protocol/generator.ts';
-import type { ClientOptions } from '../../client.ts';
+import type { ClientOptions } from '../../client/client.ts';
 
 /**
  * @param share index of this process: processes with the same address use disjoint ports

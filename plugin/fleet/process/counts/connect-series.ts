@@ -1,5 +1,5 @@
 /** How connecting went, second by second. */
-import type { ConnectingOverTime } from '../../../../protocol/link.ts';
+import type { ConnectingOverTime } from '../../../../protocol/link/series.ts';
 import { OpenSeries } from './open-series.ts';
 
 /** A result has no more rows than this; in a long run, each stands for several seconds. */

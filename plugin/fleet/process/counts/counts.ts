@@ -1,7 +1,7 @@
 /** What a fleet process counts of its connections, since its start or its last reset. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { ownValue, setOwn } from '../../../../protocol/sum-counts.ts';
-import type { Client, TransportState } from '../../client.ts';
+import type { Client, TransportState } from '../../client/client.ts';
 import type { ConnectionState } from '../connections/connection-state.ts';
 
 export class Counts {

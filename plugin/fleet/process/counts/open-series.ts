@@ -3,7 +3,7 @@
  * the intervals become longer, so that their number stays limited.
  */
 
-import type { TimeSeries } from '../../../../protocol/link.ts';
+import type { TimeSeries } from '../../../../protocol/link/series.ts';
 
 interface SeriesOptions {
   intervalUs: number;

@@ -1,6 +1,6 @@
 /** The final account of one broadcast: every expected receiver stands in one column, and every copy too. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link/ledger.ts';
 import type { Absence, Members } from './members.ts';
 
 /** What has come of one broadcast. */

@@ -6,8 +6,8 @@
  * are exact. The send time comes with the `freeze` command, converted to our own clock, which can differ from the
  * sender's.
  */
-import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link.ts';
-import type { BroadcastCopy } from '../../client.ts';
+import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger.ts';
+import type { BroadcastCopy } from '../../client/client.ts';
 import type { BroadcastPlan } from '../../messages.ts';
 import { grown } from '../grown.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';

@@ -3,8 +3,8 @@
  * copies. Which of them the run counts, it decides later, when it knows what all processes have seen; what it has
  * decided on takes no more room than its id.
  */
-import type { Sightings as Report, Sighting } from '../../../../protocol/link.ts';
-import type { OwnEventCopy } from '../../client.ts';
+import type { Sightings as Report, Sighting } from '../../../../protocol/link/sightings.ts';
+import type { OwnEventCopy } from '../../client/client.ts';
 import { FirstReceipts } from './first-receipts.ts';
 import type { Ledger } from './ledger.ts';
 

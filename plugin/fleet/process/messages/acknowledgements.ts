@@ -3,7 +3,7 @@
  * nobody waits for ends here, so that a server cannot fill the channel to the engine with them.
  */
 import type { JoinRoom } from '../../../../protocol/events.ts';
-import type { Client } from '../../client.ts';
+import type { Client } from '../../client/client.ts';
 import type { FleetAnswer, FleetSettings } from '../../messages.ts';
 import type { ConnectionState, EmitCommand } from '../connections/connection-state.ts';
 import { Joins } from '../connections/joins.ts';

@@ -1,6 +1,6 @@
 /** How many messages one part of the run has, and how long they took. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
-import type { MessageTimes } from '../../../../protocol/link.ts';
+import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 
 export class MessageWindow {
   sent = 0;

@@ -3,8 +3,8 @@
  * alone: a message costs no virtual user anything, and nothing about a single one leaves the process.
  */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../repeated-message.ts';
+import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import { MessageWindow } from './message-window.ts';
 import { SendWheel } from './send-wheel.ts';
 import { append, type Sender, type SendingConnection, take, unansweredOf } from './sender.ts';

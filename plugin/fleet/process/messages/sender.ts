@@ -1,6 +1,6 @@
 /** What one connection sends again and again, and what of it has not been acknowledged. */
-import type { Client } from '../../client.ts';
-import type { RepeatedMessage } from '../../repeated-message.ts';
+import type { Client } from '../../client/client.ts';
+import type { RepeatedMessage } from '../../client/repeated-message.ts';
 import type { MessageWindow } from './message-window.ts';
 import type { Turn } from './send-wheel.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import type { BroadcastCopy } from '../../../../plugin/fleet/client.ts';
+import type { BroadcastCopy } from '../../../../plugin/fleet/client/client.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
 
 const PLACEHOLDER = { _placeholder: true, num: 0 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BroadcastReader } from '../../../../plugin/fleet/light/broadcast.ts';
-import { ackRequest, eventName } from '../../../../plugin/fleet/light/packet-head.ts';
+import { BroadcastReader } from '../../../../plugin/fleet/light/in-place/broadcast.ts';
+import { ackRequest, eventName } from '../../../../plugin/fleet/light/socket-io/packet-head.ts';
 
 /** Between other messages, as in the shared read buffer. */
 function read(reader: BroadcastReader, packet: string): boolean {

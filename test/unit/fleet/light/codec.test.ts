@@ -1,7 +1,7 @@
 /** Socket.IO with another parser: the layer takes whatever codec it is given. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Packet, PacketCodec } from '../../../../plugin/fleet/light/codec.ts';
+import type { Packet, PacketCodec } from '../../../../plugin/fleet/light/socket-io/codec.ts';
 import { BINARY, clientFrames, fakeConnection, OPEN_PACKET, serverFrame, text } from '../../../helpers/fake-wire.ts';
 import { jsonCodec } from '../../../helpers/json-codec.ts';
 import { RecordingSink } from '../../../helpers/recording-sink.ts';

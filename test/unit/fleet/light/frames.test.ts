@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
-import { closeCode, encodeFrame, FrameDecoder } from '../../../../plugin/fleet/light/frames.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
+import { closeCode, encodeFrame, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
 import { clientFrames, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 
 const MAX_BYTES = 1024 ** 2;

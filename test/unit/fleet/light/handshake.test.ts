@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { targetOf } from '../../../../plugin/fleet/light/engine-io-handshake.ts';
-import { endpointOf, newChallenge, planUpgrade, upgradeRequest } from '../../../../plugin/fleet/light/handshake.ts';
+import { targetOf } from '../../../../plugin/fleet/light/engine-io/handshake.ts';
+import {
+  endpointOf,
+  newChallenge,
+  planUpgrade,
+  upgradeRequest,
+} from '../../../../plugin/fleet/light/websocket/handshake.ts';
 import { type FakeConnection, fakeConnection } from '../../../helpers/fake-wire.ts';
 import { clientOptions } from '../../../helpers/recording-sink.ts';
 

@@ -17,16 +17,24 @@ function importsOf(name: string, found = new Set<string>()): Set<string> {
   return found;
 }
 
-const SOCKET_IO = ['socket-io.ts', 'codec.ts', 'broadcast.ts', 'clients.ts'];
+const SOCKET_IO = [
+  'socket-io/socket-io.ts',
+  'socket-io/reader.ts',
+  'socket-io/codec.ts',
+  'in-place/broadcast.ts',
+  'clients.ts',
+];
+
+for (const name of SOCKET_IO) assert.ok(files.has(FOLDER + name), name);
 
 test('WebSocket knows nothing of Engine.IO and Socket.IO', () => {
-  const imports = importsOf('websocket.ts');
-  assert.ok(imports.has('frames.ts') && imports.has('sockets/wire.ts'));
-  for (const above of ['engine-io.ts', ...SOCKET_IO]) assert.ok(!imports.has(above), above);
+  const imports = importsOf('websocket/websocket.ts');
+  assert.ok(imports.has('websocket/frames.ts') && imports.has('sockets/wire.ts'));
+  for (const above of ['engine-io/engine-io.ts', ...SOCKET_IO]) assert.ok(!imports.has(above), above);
 });
 
 test('Engine.IO knows WebSocket, and nothing of Socket.IO', () => {
-  const imports = importsOf('engine-io.ts');
-  assert.ok(imports.has('websocket.ts'));
+  const imports = importsOf('engine-io/engine-io.ts');
+  assert.ok(imports.has('websocket/websocket.ts'));
   for (const above of SOCKET_IO) assert.ok(!imports.has(above), above);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JsonLocator } from '../../../../plugin/fleet/light/json-locator.ts';
+import { JsonLocator } from '../../../../plugin/fleet/light/in-place/json-locator.ts';
 import { parseJsonPath, valueAt } from '../../../../protocol/json-path.ts';
 import { openConnection, text } from '../../../helpers/fake-wire.ts';
 

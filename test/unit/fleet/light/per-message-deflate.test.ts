@@ -5,8 +5,8 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import { type DeflateGrant, readGrant } from '../../../../plugin/fleet/light/deflate/grant.ts';
 import { ON_PUBLIC_API, PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
-import { encodeMessage, FrameDecoder } from '../../../../plugin/fleet/light/frames.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
+import { encodeMessage, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
 import { BINARY, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 import { randomSource } from '../../../helpers/random-source.ts';
 

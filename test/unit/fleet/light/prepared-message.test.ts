@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { officialCodec, PacketType } from '../../../../plugin/fleet/light/codec.ts';
-import { encodeMessages } from '../../../../plugin/fleet/light/engine-io.ts';
-import { PreparedMessage } from '../../../../plugin/fleet/light/prepared-message.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../../plugin/fleet/repeated-message.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../../plugin/fleet/client/repeated-message.ts';
+import { encodeMessages } from '../../../../plugin/fleet/light/engine-io/engine-io.ts';
+import { officialCodec, PacketType } from '../../../../plugin/fleet/light/socket-io/codec.ts';
+import { PreparedMessage } from '../../../../plugin/fleet/light/socket-io/prepared-message.ts';
 import { jsonCodec } from '../../../helpers/json-codec.ts';
 
 function message(changes: Partial<RepeatedMessage> = {}): RepeatedMessage {

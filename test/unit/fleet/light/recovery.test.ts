@@ -1,10 +1,10 @@
 /** What a light connection sends to have its session restored: the same as socket.io-client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BroadcastReader } from '../../../../plugin/fleet/light/broadcast.ts';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
-import { OffsetReader } from '../../../../plugin/fleet/light/offset.ts';
-import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io.ts';
+import { BroadcastReader } from '../../../../plugin/fleet/light/in-place/broadcast.ts';
+import { OffsetReader } from '../../../../plugin/fleet/light/socket-io/offset.ts';
+import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
 import { clientFrames, fakeWire, OPEN_PACKET, text, upgradeAnswer } from '../../../helpers/fake-wire.ts';
 import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
 

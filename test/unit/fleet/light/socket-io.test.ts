@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
-import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io.ts';
+import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
 import {
   BINARY,
   CLOSE,

@@ -1,0 +1,106 @@
+/** `init` looks at what a server sends to connections that do what those of the scenario will do. */
+import { randomUUID } from 'node:crypto';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { formatJsonPath } from '../../../protocol/json-path.ts';
+import { printable } from '../../../protocol/printable.ts';
+import { findPaths, type Heard, type Message, type Paths } from '../../run/own-event/find-paths.ts';
+import { connectOfficial } from '../../run/receivers/official-client.ts';
+import { Publishers, prepare } from '../../run/receivers/publishers.ts';
+import { pause } from '../../run/wait.ts';
+import { connectionTargetOf } from '../../script/connection-target.ts';
+import { parseEngineOptions } from '../../script/options/engine-options.ts';
+import type { Starter } from './starter-scenario.ts';
+
+interface Listening {
+  heard: Heard;
+  /** Undefined if the publisher sends no ids, or there is none. */
+  publishedIds: Set<string> | undefined;
+}
+
+/** Enough to see that ids differ. */
+const PUBLISHED = 4;
+const MAX_FINDING_LENGTH = 1000;
+
+/**
+ * @returns the event to count, if there is one, and what arrived, in words
+ * @throws CapacityError TARGET_UNREACHABLE
+ */
+export async function lookAt({ url, join, publish, event }: Starter, seconds: number) {
+  const { heard, publishedIds } = await listen(url, { join, publish }, seconds);
+  const wanted = (messages: Message[]) => messages.filter((message) => event === undefined || message.event === event);
+  const delivery = findPaths([wanted(heard[0]), wanted(heard[1])], publishedIds);
+  const finding = findingOf(heard[0], delivery, publishedIds !== undefined);
+  return { delivery, finding: printable(finding, MAX_FINDING_LENGTH) };
+}
+
+/** What was found, in words. */
+function findingOf(messages: Message[], delivery: Paths | undefined, gaveIds: boolean): string {
+  const counts = Map.groupBy(messages, ({ event }) => event);
+  const events = [...counts].slice(0, 10).map(([event, { length }]) => `${JSON.stringify(event)} (${length})`);
+  const got = events.length > 0 ? `The server sent ${events.join(', ')}.` : 'The server sent no event.';
+  if (!delivery) {
+    const missing = gaveIds
+      ? 'No event has the id that was published.'
+      : 'No event came at least twice, to two connections, with an id of its own each time.';
+    return events.length > 0 ? `${got} ${missing}` : got;
+  }
+  const { event, id, sentAt, unusableTime } = delivery;
+  const time = sentAt
+    ? `the time at ${formatJsonPath(sentAt)}`
+    : unusableTime
+      ? `the time at ${formatJsonPath(unusableTime.path)} cannot be used: ${unusableTime.reason}`
+      : 'it has no time';
+  return `${got} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
+}
+
+/** The connections emit `join`, and a further one emits `publish` a few times. */
+async function listen(
+  url: string,
+  { join, publish }: Pick<Starter, 'join' | 'publish'>,
+  seconds: number,
+): Promise<Listening> {
+  const parsed = parseEngineOptions({ config: { target: url } });
+  if ('problems' in parsed) {
+    throw new CapacityError('BAD_OPTION', `url: ${parsed.problems[0]?.message}`, 'npx socketio-capacity init --help');
+  }
+  const connection = connectionTargetOf(parsed.options, undefined);
+  const before = join ? [join] : [];
+  const { signal } = new AbortController();
+  const opened: { close(): void }[] = [];
+  const open = async () => {
+    const messages: Message[] = [];
+    const onAny = (event: string, ...args: unknown[]) => {
+      messages.push({ event, args, receivedAtUs: monotonicUs() });
+    };
+    const socket = await connectOfficial(connection, signal, { onAny });
+    opened.push({ close: () => socket.disconnect() });
+    prepare(socket, { before });
+    return messages;
+  };
+  try {
+    const heard = [await open(), await open()] as const;
+    const ended = pause(seconds * 1000, signal);
+    let publishedIds: Set<string> | undefined;
+    if (publish) {
+      const every = seconds / (PUBLISHED + 1);
+      const options = { emit: publish, before, every, count: PUBLISHED, users: 1 };
+      const publishers = await Publishers.connect(connection, options, `init-${randomUUID()}`, signal);
+      opened.push(publishers);
+      if (publishers.givesIds) publishedIds = new Set();
+      await publishers.publish(
+        ({ id }) => publishedIds?.add(id),
+        () => {},
+        signal,
+      );
+    }
+    await ended;
+    return { heard, publishedIds };
+  } catch (error) {
+    if (!(error instanceof CapacityError)) throw error;
+    const fix = 'correct --url, or write the scenario without looking at the server: --listen 0';
+    throw new CapacityError(error.code, error.message, fix, { cause: error });
+  } finally {
+    for (const one of opened) one.close();
+  }
+}

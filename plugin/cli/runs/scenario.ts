@@ -1,0 +1,47 @@
+/** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
+import { resolve } from 'node:path';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Script } from '../../script/script.ts';
+import { resolveArtillery } from './artillery.ts';
+
+/** Artillery's `artillery/util`, which has no types. */
+interface ArtilleryUtil {
+  readScript(path: string): Promise<string>;
+  parseScript(text: string): Promise<Script>;
+  checkConfig(script: Script, path: string, flags: Flags): Promise<Script>;
+  resolveConfigTemplates(script: Script, flags: Flags, configPath: string, scriptPath: string): Promise<Script>;
+}
+
+interface Flags {
+  environment: string | undefined;
+}
+
+/** As Artillery reads a scenario's text. @throws if it is not YAML; CapacityError ARTILLERY_MISSING */
+export async function parseYaml(text: string): Promise<unknown> {
+  return (await artilleryUtil()).parseScript(text);
+}
+
+/**
+ * @param environment one of `config.environments`
+ * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE
+ */
+export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
+  const util = await artilleryUtil();
+  const flags = { environment };
+  try {
+    const script = await util.parseScript(await util.readScript(path));
+    if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
+    const merged = await util.checkConfig(script, path, flags);
+    return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
+  } catch (cause) {
+    throw new CapacityError('SCENARIO_UNREADABLE', `${path} cannot be read`, 'name an Artillery scenario, as YAML', {
+      cause,
+    });
+  }
+}
+
+async function artilleryUtil(): Promise<ArtilleryUtil> {
+  // Artillery's templates read the run's id from it.
+  Object.assign(globalThis, { artillery: { testRunId: 'doctor' } });
+  return (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
+}

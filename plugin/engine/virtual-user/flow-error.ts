@@ -1,0 +1,24 @@
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+
+/** Ends one virtual user's flow. The code becomes a metric's name, `errors.<code>`. */
+export class FlowError extends Error {
+  readonly code: FailureCode;
+
+  constructor(code: FailureCode, message: string = code, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'FlowError';
+    this.code = code;
+  }
+}
+
+/** @returns the error with its own code, such as those of the fleet, or with `internal_error` */
+export function toFlowError(error: unknown): FlowError {
+  if (error instanceof FlowError) return error;
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
+  return new FlowError(typeof code === 'string' ? (code as FailureCode) : 'internal_error', message, { cause: error });
+}
+
+/** Socket.IO's reasons as part of a metric's name: `transport close` → `transport_close`. */
+export function slug(reason: string): string {
+  return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+}

@@ -1,0 +1,75 @@
+/** Events that arrive before the `waitFor` that waits for them. */
+import type { FleetConnection, Keeper, Kept } from '../../fleet/remote-connection.ts';
+
+/** An event that a `waitFor` of the flow names. */
+export interface AwaitedEvent {
+  namespace: string;
+  event: string;
+}
+
+export function isSame(one: AwaitedEvent, other: AwaitedEvent): boolean {
+  return one.namespace === other.namespace && one.event === other.event;
+}
+
+/** Newer events displace older ones: a flow that never reaches its `waitFor` must not fill the memory. */
+const CAPACITY = 16;
+
+/**
+ * Keeps the events of one name that a `waitFor` of the flow waits for, from the moment their namespace connects, so that
+ * none is lost between two steps. As long as no step waits, they are in the fleet process; here are those that a step
+ * was given and did not take.
+ */
+export class Mailbox implements Keeper {
+  readonly namespace: string;
+  readonly event: string;
+  readonly #kept: unknown[][] = [];
+  #listener: ((args: unknown[]) => void) | undefined;
+  readonly #onDisplaced: (count: number) => void;
+  readonly #connection: Kept;
+
+  /** @param connection fills it from now on */
+  constructor(
+    { namespace, event }: AwaitedEvent,
+    connection: Pick<FleetConnection, 'keep'>,
+    onDisplaced: (count: number) => void,
+  ) {
+    this.namespace = namespace;
+    this.event = event;
+    this.#onDisplaced = onDisplaced;
+    this.#connection = connection.keep(namespace, event, this);
+  }
+
+  /** Lets the connection drop its events from now on. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  displaced(count: number): void {
+    this.#onDisplaced(count);
+  }
+
+  put(args: unknown[]): void {
+    if (this.#listener) this.#listener(args);
+    else if (this.#kept.push(args) > CAPACITY) {
+      this.#kept.shift();
+      this.displaced(1);
+    }
+  }
+
+  /** Calls the listener with kept events, oldest first, then with new ones, until the returned function is called. */
+  listen(listener: (args: unknown[]) => void): () => void {
+    this.#listener = listener;
+    let takes = false;
+    // The listener can stop at any event; the rest stays for the next listener.
+    queueMicrotask(() => {
+      while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
+      takes = this.#listener === listener;
+      if (takes) this.#connection.take();
+    });
+    return () => {
+      if (this.#listener === listener) this.#listener = undefined;
+      if (takes) this.#connection.hold();
+      takes = false;
+    };
+  }
+}

@@ -1,0 +1,278 @@
+/** One virtual user's connections: opened by the first step that needs one, restored if configured, closed at the end. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { retryDelayMs } from '../../fleet/backoff.ts';
+import { FleetError } from '../../fleet/fleet-error.ts';
+import type { Emission, OpenOptions } from '../../fleet/messages.ts';
+import type { FleetConnection, Return } from '../../fleet/remote-connection.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { countReturn } from '../meter.ts';
+import { countFailure, keepExample } from '../tally.ts';
+import { openOptions } from './connection-changes.ts';
+import { ConnectionGroup } from './connection-group.ts';
+import { FlowError, slug, toFlowError } from './flow-error.ts';
+import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
+import { Wait } from './wait.ts';
+
+/** One namespace of the virtual user, and the connection that carries it. */
+interface NamespaceEntry {
+  namespace: string;
+  connection: FleetConnection;
+  up: boolean;
+  /** Its end was reported before its opening was handled: both can be in the same message. */
+  early: { endedBy: string; returns: boolean } | undefined;
+  /** While its process brings it back; never rejects. */
+  restoring: PromiseWithResolvers<void> | undefined;
+}
+
+interface Expectation {
+  namespace: string;
+  event: string;
+  timeoutMs: number;
+  timeoutCode: () => FailureCode;
+  /** False ignores the event and continues to wait; an exception ends the wait. */
+  accept?: (args: unknown[]) => boolean;
+  /** Accept events that a mailbox has kept. */
+  fromMailbox?: boolean;
+}
+
+export class Session {
+  /** Set when a connection is lost for good, or a join refused: the current step is then the last one. */
+  dropped: FlowError | undefined;
+  /** Called when a connection is lost for good. */
+  onLost: () => void = nothing;
+  /** Set if the virtual user holds more than one connection. */
+  group: ConnectionGroup | undefined;
+  readonly #engine: EngineContext;
+  /** What the rest of the flow waits for. */
+  #awaited: readonly AwaitedEvent[];
+  #namespaces: NamespaceEntry[] = [];
+  #mailboxes: Mailbox[] | undefined;
+  #wait: Wait | undefined;
+  #hasFailed = false;
+
+  constructor(engine: EngineContext, awaited: readonly AwaitedEvent[]) {
+    this.#engine = engine;
+    this.#awaited = awaited;
+  }
+
+  /** @returns the connection if the namespace is up: the fast path for a step that only sends */
+  ready(namespace: string): FleetConnection | undefined {
+    for (const entry of this.#namespaces) if (entry.namespace === namespace && entry.up) return entry.connection;
+    return undefined;
+  }
+
+  /** @returns the connection with the namespace up; opens it on the virtual user's connection if needed */
+  async use(namespace: string, options?: OpenOptions): Promise<FleetConnection> {
+    const entry = this.#namespaces.find((one) => one.namespace === namespace);
+    if (!entry) {
+      const [first] = this.#namespaces;
+      await first?.restoring?.promise;
+      return this.#open(namespace, first?.connection ?? this.#newConnection(), options);
+    }
+    // A restored connection can be lost again at once.
+    while (entry.restoring) await entry.restoring.promise;
+    if (!entry.up) throw this.dropped ?? new FlowError('disconnected');
+    return entry.connection;
+  }
+
+  /** If the namespace is not up yet, the event goes with the `open` command and is sent then. */
+  async send(namespace: string, emit: Emission, overrides: OpenOptions['overrides']): Promise<void> {
+    const isKnown = this.#namespaces.some((entry) => entry.namespace === namespace);
+    const connection = await this.use(namespace, openOptions(overrides, emit));
+    if (isKnown) connection.emit(namespace, emit.event, emit.args);
+  }
+
+  /** Opens a new connection for the namespace, and closes the one that carried it before. */
+  async connect(namespace: string, options?: OpenOptions): Promise<void> {
+    const former = this.#namespaces.find((one) => one.namespace === namespace)?.connection;
+    if (former) {
+      for (const entry of this.#namespaces) if (entry.connection === former) restored(entry);
+      this.#namespaces = this.#namespaces.filter((entry) => entry.connection !== former);
+      await former.close();
+    }
+    await this.#open(namespace, this.#newConnection(), options);
+  }
+
+  /**
+   * Opens `count` connections at `ratePerSec`. Responses and `waitFor` apply to the first one, which must open.
+   * @returns how many are open
+   */
+  async connectMany(
+    namespace: string,
+    options: OpenOptions | undefined,
+    { count, ratePerSec }: { count: number; ratePerSec: number },
+  ): Promise<number> {
+    await this.group?.close();
+    await this.connect(namespace, options);
+    this.group = new ConnectionGroup(this.#engine, ratePerSec);
+    return 1 + (await this.group.open(count - 1, namespace, options));
+  }
+
+  /** Adds a listener at once, at most one per virtual user at a time. The caller must `cancel` it at the end. */
+  expect(connection: FleetConnection, expectation: Expectation): Wait {
+    const { namespace, event, timeoutMs, timeoutCode, accept, fromMailbox } = expectation;
+    const wait = new Wait(timeoutMs, timeoutCode);
+    const offer = (args: unknown[]) => {
+      try {
+        if (!accept || accept(args)) wait.done(args);
+      } catch (error) {
+        wait.fail(toFlowError(error));
+      }
+    };
+    const mailbox = fromMailbox && this.#mailboxes?.find((box) => box.namespace === namespace && box.event === event);
+    wait.onEnd = mailbox ? mailbox.listen(offer) : connection.on(namespace, event, offer);
+    this.#wait = wait;
+    return wait;
+  }
+
+  /** The flow will not wait for these events again. */
+  forget(events: readonly AwaitedEvent[]): void {
+    const isForgotten = (one: AwaitedEvent) => events.some((event) => isSame(one, event));
+    this.#awaited = this.#awaited.filter((one) => !isForgotten(one));
+    for (const mailbox of this.#mailboxes ?? []) if (isForgotten(mailbox)) mailbox.close();
+    this.#mailboxes = this.#mailboxes?.filter((mailbox) => !isForgotten(mailbox));
+  }
+
+  /** Counts only the first failure of a virtual user. */
+  countFailure(error: FlowError): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    const { tally, meter } = this.#engine;
+    tally.failed++;
+    countFailure(tally, error);
+    meter.error(error.code);
+  }
+
+  /** Closes all connections; the fleet paces it. The virtual user can connect again. */
+  async close(): Promise<void> {
+    const connections = new Set(this.#namespaces.map((entry) => entry.connection));
+    for (const entry of this.#namespaces) restored(entry);
+    this.#namespaces = [];
+    this.#mailboxes = undefined;
+    await Promise.all([this.group?.close(), ...[...connections].map((connection) => connection.close())]);
+    this.group = undefined;
+  }
+
+  #newConnection(): FleetConnection {
+    const connection = this.#engine.fleet.connection();
+    connection.onDrop((reason, namespace, returns) => this.#drop(connection, reason, namespace, returns));
+    if (this.#engine.config.reconnection) connection.onReturn((outcome) => this.#return(connection, outcome));
+    connection.onRefused((error) => this.#fail(toFlowError(error)));
+    return connection;
+  }
+
+  async #open(
+    namespace: string,
+    connection: FleetConnection,
+    options: OpenOptions | undefined,
+  ): Promise<FleetConnection> {
+    const { meter, config, tally } = this.#engine;
+    const entry: NamespaceEntry = {
+      namespace,
+      connection,
+      up: false,
+      early: undefined,
+      restoring: undefined,
+    };
+    // push() would allocate room for 16 more, in every virtual user.
+    this.#namespaces = this.#namespaces.concat(entry);
+    this.#keepAwaited(entry);
+    const startedAtUs = monotonicUs();
+    let tookUs = 0;
+    for (let attempt = 1; !entry.up; attempt++) {
+      try {
+        entry.early = undefined;
+        const { begunAtUs, openedAtUs } = await connection.open(namespace, options);
+        tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
+        entry.up = true;
+      } catch (error) {
+        const failure = toFlowError(error);
+        const delayMs =
+          config.retry && attempt <= config.retry.attempts && retryDelayMs(config.retry, attempt, retryAfterOf(error));
+        if (typeof delayMs !== 'number') throw failure;
+        keepExample(tally, failure);
+        await sleep(delayMs);
+        tally.retries++;
+        meter.count('retry');
+      }
+    }
+    meter.count('connect');
+    meter.record('connectTime', tookUs / 1000);
+    if (entry.early) this.#end(entry, entry.early.endedBy, entry.early.returns);
+    return connection;
+  }
+
+  #keepAwaited({ namespace, connection }: NamespaceEntry): void {
+    const awaited = this.#awaited.filter((one) => one.namespace === namespace);
+    if (awaited.length === 0) return;
+    const onDisplaced = (count: number) => this.#engine.meter.count('eventsDropped', undefined, count);
+    const opened = awaited.map((event) => new Mailbox(event, connection, onDisplaced));
+    const others = this.#mailboxes?.filter((one) => one.namespace !== namespace) ?? [];
+    this.#mailboxes = [...others, ...opened];
+  }
+
+  #drop(connection: FleetConnection, reason: string, namespace: string | undefined, returns: boolean): void {
+    this.#engine.meter.count('disconnect', slug(reason));
+    for (const entry of this.#entriesOf(connection, namespace)) {
+      // Also one that is away, if its process dies.
+      if (entry.up || entry.restoring) this.#end(entry, reason, returns);
+      else entry.early = { endedBy: reason, returns };
+    }
+  }
+
+  #end(entry: NamespaceEntry, reason: string, returns: boolean): void {
+    entry.up = false;
+    entry.early = undefined;
+    if (returns) entry.restoring ??= Promise.withResolvers();
+    else {
+      this.#lose(reason);
+      restored(entry);
+    }
+  }
+
+  #return(connection: FleetConnection, outcome: Return): void {
+    countReturn(this.#engine.meter, outcome);
+    const { namespace, lostBy } = outcome;
+    for (const entry of this.#entriesOf(connection, namespace)) {
+      if (lostBy !== undefined) {
+        if (entry.early) entry.early = { endedBy: lostBy, returns: false };
+        else if (entry.restoring) this.#lose(lostBy);
+      } else if (entry.restoring) entry.up = true;
+      else entry.early = undefined;
+      restored(entry);
+    }
+  }
+
+  #entriesOf(connection: FleetConnection, namespace: string | undefined): NamespaceEntry[] {
+    return this.#namespaces.filter(
+      (entry) => entry.connection === connection && (namespace === undefined || entry.namespace === namespace),
+    );
+  }
+
+  #lose(reason: string): void {
+    this.#fail(new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`));
+  }
+
+  /** Counted at once: the step that runs now may last as long as the run. */
+  #fail(error: FlowError): void {
+    if (this.dropped) return;
+    this.dropped = error;
+    this.countFailure(this.dropped);
+    this.#wait?.fail(this.dropped);
+    this.onLost();
+  }
+}
+
+function restored(entry: NamespaceEntry): void {
+  entry.restoring?.resolve();
+  entry.restoring = undefined;
+}
+
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof FleetError ? error.retryAfterMs : undefined;
+}
+
+/** Shared by all virtual users. */
+function nothing(): void {}

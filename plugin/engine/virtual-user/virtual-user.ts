@@ -1,0 +1,21 @@
+import type { ScenarioEvents, UserContext } from '../types.ts';
+import type { Session } from './session.ts';
+
+/** What a step knows of its virtual user. */
+export interface VirtualUser {
+  context: UserContext;
+  session: Session;
+  events: ScenarioEvents;
+}
+
+/** One compiled step. Returns undefined if it is done at once; throws or rejects to end the flow. */
+export type Step = (user: VirtualUser) => Promise<void> | void;
+
+/** Runs the steps one after the other; if the connection drops during a step, the flow ends after it. */
+export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> {
+  for (let index = 0; index < steps.length; index++) {
+    const pending = steps[index]?.(user);
+    if (pending) await pending;
+    if (user.session.dropped) throw user.session.dropped;
+  }
+}

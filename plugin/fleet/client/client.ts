@@ -1,0 +1,174 @@
+/**
+ * One Socket.IO connection as the fleet sees it. Two clients implement this interface: `light/`, which costs a few KB,
+ * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
+ */
+
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
+import type { RepeatedMessage } from './repeated-message.ts';
+
+export type { TlsOptions } from '../../../protocol/connection.ts';
+
+export interface ClientOptions extends ConnectionOptions {
+  /** Keep what a server with connection state recovery needs to restore the session. */
+  keepsSessions?: boolean;
+  /** Called once per attempt for its source port; undefined: the kernel chooses. Light client only. */
+  localPort?: () => number;
+}
+
+/** `upgraded`: began with polling, and is WebSocket now. */
+export type TransportState = keyof TransportCounts;
+
+/** What a server with connection state recovery needs to restore the session of one namespace. */
+export interface RecoverableSession {
+  readonly namespace: string;
+  /** Private id of the session. */
+  pid: string;
+  /** Of the last event: what comes after it is sent again. Undefined before the first one. */
+  offset: string | undefined;
+}
+
+export const NO_SESSIONS: readonly RecoverableSession[] = [];
+
+/** Microseconds from `connect()` to the end of each stage; undefined for a stage that the transport does not have. */
+export interface ConnectTimings {
+  tcpUs?: number;
+  tlsUs?: number;
+  upgradeUs?: number;
+  openUs?: number;
+  /** To the Socket.IO CONNECT answer of the first namespace. */
+  namespaceUs: number;
+  /** TLS resumed the session of an earlier connection. */
+  tlsResumed?: boolean;
+}
+
+/** The payload of the broadcast that is being reported; valid only during the report. */
+export interface BroadcastCopy {
+  /** @param size in characters of text, or bytes of a binary payload */
+  hasSize(size: number): boolean;
+  /** CRC-32 of its text or bytes. */
+  checksum(): number;
+}
+
+/** A copy of an event of the server's own; valid only during the report. */
+export interface OwnEventCopy extends BroadcastCopy {
+  /** When it was sent, in whatever way the server writes it; undefined if it does not. */
+  sentAt(): unknown;
+  /** Length of the event's JSON. */
+  bytes(): number;
+}
+
+/** The event whose copies the ledger counts, decoded: the contract's broadcast, or one of the server's own. */
+export interface CountedEvent {
+  readonly name: string;
+  report(sink: ClientSink, client: Client, args: unknown[], receivedAtUs: number): void;
+}
+
+/** Reads copies of the counted event from the bytes of their packets; one for all connections of a process. */
+export interface InPlaceReader {
+  /** How the JSON of the event begins. */
+  readonly head: Uint8Array;
+  /**
+   * Reports a copy to the sink.
+   * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+   * @returns false if it is another event, or has to be decoded
+   */
+  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean;
+  /**
+   * Reads a packet with one attachment.
+   * @param start as for `report`
+   * @returns what awaits the attachment; undefined if it is another event, or has to be decoded
+   */
+  awaited(bytes: Buffer, start: number, end: number): AwaitedPayload | undefined;
+}
+
+/** A copy whose payload follows in a message of its own. The copies that connections get of a broadcast share one. */
+export interface AwaitedPayload {
+  /** Reports the copy to the sink. */
+  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): void;
+}
+
+/**
+ * Receives the reports of all clients of a process. They share one object, so that a client needs no closures of its own.
+ * No method may throw; any of them may close the client.
+ */
+export interface ClientSink<C = Client> {
+  /**
+   * A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace.
+   * @param isRecovered the server has restored the session, and sent what was missed
+   */
+  onOpen(
+    client: C,
+    namespace: string,
+    sessionId: string,
+    timings: ConnectTimings | undefined,
+    isRecovered: boolean,
+  ): void;
+  /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
+  onRefused(client: C, namespace: string, message: string, data: unknown): void;
+  /** The attempt failed before any namespace was connected. `retryAfterMs` is how long the server asks to stay away. */
+  onFailed(client: C, cause: FailureCode, message: string, retryAfterMs?: number): void;
+  /** A polling connection goes on over WebSocket. @param tookUs since the Engine.IO handshake */
+  onUpgraded(client: C, tookUs: number): void;
+  /** It stays on polling, although the server has offered WebSocket. */
+  onUpgradeFailed(client: C, cause: FailureCode, message: string): void;
+  /** A `broadcast` of the wire contract. */
+  onBroadcast(
+    client: C,
+    seq: number,
+    sentAtUs: number,
+    worker: string,
+    receivedAtUs: number,
+    copy: BroadcastCopy,
+  ): void;
+  /** An event of the server's own that the ledger counts. */
+  onOwnEvent(client: C, id: string, receivedAtUs: number, copy: OwnEventCopy): void;
+  /** The counted event, with a payload that is none of the wire contract, or has no id. @param example what arrived */
+  onUnreadable(client: C, example?: string): void;
+  /** An event whose name is in `client.interest`. */
+  onEvent(client: C, namespace: string, event: string, args: unknown[]): void;
+  /** An event whose name is not in `client.interest`; its payload was not parsed. */
+  onIgnored(client: C): void;
+  /** As the server sent it: nothing may have been sent with this id. */
+  onAck(client: C, namespace: string, ackId: number, args: unknown[]): void;
+  /** An acknowledgement that the client itself knows to be of nothing that was sent. */
+  onUnknownAck(client: C): void;
+  /**
+   * An open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
+   * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
+   * namespace, with a DISCONNECT packet.
+   */
+  onClosed(client: C, reason: string, namespace: string | undefined): void;
+  /** Bytes on the wire, for the totals. */
+  onTraffic(receivedBytes: number, sentBytes: number): void;
+}
+
+export interface Client {
+  /** Dense number given by the process, never reused: the ledger's index. A recovered session keeps that of its connection. */
+  slot: number;
+  /** Empty unless the server offers them and the options ask for them. They outlive the client, which goes on changing them. */
+  readonly sessions: readonly RecoverableSession[];
+  /** Names of events to parse and report. Undefined if there are none, which is the common case. */
+  interest: Set<string> | undefined;
+  /** While it is open. */
+  readonly transport: TransportState;
+  /** The server has granted compression to its WebSocket. */
+  readonly isCompressed: boolean;
+  /** It polls, and `onUpgraded` or `onUpgradeFailed` will follow. */
+  readonly isUpgrading: boolean;
+  /** Opens the transport if needed, then the namespace. */
+  connect(namespace: string): void;
+  /** @param ackId requests an acknowledgement, which `onAck` reports; unique per client. Binary args are Uint8Arrays. */
+  emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
+  /**
+   * Sends a message that many connections send again and again. @param ackId as for `emit`, from FIRST_REPEATED_ACK_ID on; the
+   * arguments of its acknowledgement are not reported
+   * @returns false if the namespace is not connected
+   */
+  repeat(message: RepeatedMessage, ackId?: number): boolean;
+  /** Leaves all namespaces and closes the transport politely; `onClosed` follows with `io client disconnect`. */
+  close(): void;
+  /** Drops the TCP connection at once, without a close packet. Nothing is reported afterwards. */
+  destroy(): void;
+}

@@ -1,0 +1,271 @@
+/**
+ * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
+ * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
+ */
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import type { ClientOptions, TransportState } from '../../client/client.ts';
+import { Attempt } from '../attempt.ts';
+import type { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
+import type { EngineIoPacket } from '../polling/payload.ts';
+import { PONG } from '../polling/polling.ts';
+import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
+import { PollingSession, type SessionListener } from '../polling/polling-session.ts';
+import type { Probe } from '../polling/probe.ts';
+import { engineIoError } from '../protocol-error.ts';
+import type { Shared } from '../shared.ts';
+import { encodeFrame, encodeMessage, OPCODE } from '../websocket/frames.ts';
+import { planUpgrade, type UpgradePlan, type WebSocketOptions } from '../websocket/handshake.ts';
+import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
+import { readHandshake, targetOf } from './handshake.ts';
+
+type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query' | 'transports'>;
+
+const PACKET = { close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
+const PONG_FRAME = encodeFrame(OPCODE.text, PONG);
+const UPGRADE = encodeFrame(OPCODE.text, '5');
+
+/** Computed once for all connections with the same options. */
+const upgradePlans = new WeakMap<EngineIoOptions, UpgradePlan>();
+const pollingPlans = new WeakMap<EngineIoOptions, PollingPlan>();
+
+export abstract class EngineIoConnection<
+    Options extends EngineIoOptions = EngineIoOptions,
+    Common extends Shared = Shared,
+  >
+  extends WebSocketConnection<Options, Common>
+  implements SessionListener
+{
+  /** Empty until the handshake. */
+  protected sessionId = '';
+  /** The longest time between two pings. */
+  #pingEveryMs = 0;
+  /** Only as long as the transport is polling. */
+  #polling: PollingSession | undefined = undefined;
+
+  /** The handshake is done. Call `opened()`, or have `attempt` reach the next stage. */
+  protected abstract onSession(): void;
+  /** A text message, without its type; the bytes are valid only during the call. @throws ProtocolError */
+  protected abstract onMessage(bytes: Buffer, start: number, end: number): void;
+  protected abstract onBinaryMessage(bytes: Buffer, start: number, end: number): void;
+
+  /** The transport is WebSocket now, and was polling. @param tookUs since the handshake */
+  protected onTransportChanged(_tookUs: number): void {}
+  /** The transport stays polling, although the server has offered WebSocket. */
+  protected onTransportKept(_cause: FailureCode, _message: string): void {}
+
+  /** The messages to send before the end when `close()` ends the connection. */
+  protected lastMessages(): EngineIoPacket[] {
+    return [];
+  }
+
+  get transport(): TransportState {
+    if (this.#polling !== undefined) return 'polling';
+    return beginsWithPolling(this.options) ? 'upgraded' : 'websocket';
+  }
+
+  get isCompressed(): boolean {
+    return this.deflate !== undefined;
+  }
+
+  /** The transport may still change. */
+  get isUpgrading(): boolean {
+    return this.#polling?.isUpgrading === true;
+  }
+
+  protected override plan(): UpgradePlan {
+    let plan = upgradePlans.get(this.options);
+    if (plan === undefined) {
+      plan = planUpgrade(this.options, targetOf(this.options, 'websocket'));
+      upgradePlans.set(this.options, plan);
+    }
+    return plan;
+  }
+
+  protected override dial(): void {
+    if (!beginsWithPolling(this.options)) {
+      super.dial();
+      return;
+    }
+    this.state = 'connecting';
+    this.setDeadline(this.options.connectTimeoutMs);
+    this.attempt = new Attempt(undefined, this.shared.buffers);
+    try {
+      this.#polling = new PollingSession(this, this.shared, pollingPlanOf(this.options), this.options);
+      this.#polling.open();
+    } catch (error) {
+      process.nextTick(() => this.onWireError(error as Error));
+    }
+  }
+
+  /** @param frames of the messages without compression, if there are any already */
+  protected sendMessages(messages: readonly EngineIoPacket[], frames?: Uint8Array): void {
+    const polling = this.#polling;
+    if (polling === undefined) {
+      const { deflate } = this;
+      this.write(deflate === undefined && frames !== undefined ? frames : encodeMessages(messages, deflate));
+    } else for (const message of messages) polling.send(packetOf(message));
+  }
+
+  /** Answers that a server asks for: one that does not read them ends its connection. @throws ProtocolError */
+  protected answerWith(messages: readonly EngineIoPacket[]): void {
+    if (this.#polling === undefined) this.answer(encodeMessages(messages, this.deflate));
+    else this.sendMessages(messages);
+  }
+
+  override close(): void {
+    const polling = this.#polling;
+    if (polling === undefined || this.state !== 'open') super.close();
+    else if (polling.isChanging) polling.closesLater = true;
+    else {
+      this.state = 'closing';
+      this.#leavePolling(polling, this.lastMessages());
+    }
+  }
+
+  override destroy(): void {
+    const polling = this.#polling;
+    this.#polling = undefined;
+    polling?.destroy();
+    super.destroy();
+  }
+
+  protected override depart(code?: number): void {
+    if (this.#polling === undefined) super.depart(code);
+    else {
+      this.state = 'leaving';
+      this.discard();
+      this.#leavePolling(this.#polling, []);
+    }
+  }
+
+  #leavePolling(polling: PollingSession, messages: readonly EngineIoPacket[]): void {
+    this.pingDeadlineMs = 0;
+    this.setDeadline(CLOSE_TIMEOUT_MS);
+    for (const message of messages) polling.send(packetOf(message));
+    polling.close();
+  }
+
+  protected override lastFrames(): Uint8Array[] {
+    return this.lastMessages().map((message) => encodeMessages([message], this.deflate));
+  }
+
+  protected override onUpgraded(): void {
+    this.attempt?.reached('open');
+  }
+
+  protected override onText(bytes: Buffer, start: number, end: number): void {
+    if (this.sessionId === '') {
+      this.#onHandshake(bytes, start, end);
+      return;
+    }
+    const type = start < end ? bytes[start] : undefined;
+    if (type === PACKET.message) this.onMessage(bytes, start + 1, end);
+    else if (type === PACKET.ping) {
+      this.pingDeadlineMs = this.shared.nowMs() + this.#pingEveryMs;
+      if (this.#polling === undefined) this.answer(PONG_FRAME);
+      else this.#polling.send(PONG);
+    } else if (type === PACKET.close) {
+      if (this.#polling !== undefined) this.onWireClosed();
+      else if (this.state === 'open') this.leave('transport close');
+      else this.fail('closed', 'the server closed the Engine.IO session');
+    } else if (type !== PACKET.noop && type !== PACKET.pong && type !== PACKET.upgrade) {
+      throw engineIoError('unknown Engine.IO packet');
+    }
+  }
+
+  protected override onBinary(bytes: Buffer, start: number, end: number): void {
+    if (this.sessionId === '') throw engineIoError('a binary message before the Engine.IO handshake');
+    this.onBinaryMessage(bytes, start, end);
+  }
+
+  /** In engine.io-client's order: what `onSession` sends, the probe, and then the next poll. */
+  #onHandshake(bytes: Buffer, start: number, end: number): void {
+    const { sessionId, pingEveryMs, offersWebSocket, maxPayloadBytes } = readHandshake(bytes, start, end);
+    this.sessionId = sessionId;
+    this.#pingEveryMs = pingEveryMs;
+    this.pingDeadlineMs = this.shared.nowMs() + pingEveryMs;
+    this.#polling?.opened(sessionId, maxPayloadBytes);
+    this.onSession();
+    if (offersWebSocket && this.options.transports.includes('websocket')) this.#polling?.upgrade();
+  }
+
+  override onTcpOpen(): void {
+    if (this.#polling === undefined || this.attempt?.stage === 'tcp') super.onTcpOpen();
+  }
+
+  override onWireOpen(tlsResumed: boolean): void {
+    if (this.#polling === undefined) super.onWireOpen(tlsResumed);
+    else if (this.attempt?.stage === 'tcp' || this.attempt?.stage === 'tls') {
+      this.attempt.reached('open');
+      this.attempt.tlsResumed = tlsResumed;
+    }
+  }
+
+  onPacket(bytes: Buffer, start: number, end: number): boolean {
+    if (this.state !== 'closing') this.onText(bytes, start, end);
+    return this.isReading;
+  }
+
+  onBinaryPacket(bytes: Buffer): boolean {
+    if (this.state !== 'closing') this.onBinary(bytes, 0, bytes.length);
+    return this.isReading;
+  }
+
+  onPollingFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
+    const wasOpen = this.state === 'open';
+    this.fail(cause, message, retryAfterMs);
+    this.destroy();
+    if (wasOpen) this.onClosed('transport error');
+  }
+
+  onOverflow(reason: string): void {
+    this.overflow(reason);
+  }
+
+  onPollingClosed(): void {
+    this.onWireClosed();
+  }
+
+  onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void {
+    const { closesLater } = this.#polling ?? {};
+    this.#polling = undefined;
+    this.adopt(probe);
+    this.write(UPGRADE);
+    for (const packet of unsent) this.write(frameOf(packet, this.deflate));
+    this.onTransportChanged(tookUs);
+    if (closesLater) this.close();
+  }
+
+  onProbeFailed(cause: FailureCode, message: string): void {
+    this.onTransportKept(cause, message);
+    if (this.#polling?.closesLater) this.close();
+  }
+}
+
+function beginsWithPolling({ transports }: EngineIoOptions): boolean {
+  return transports[0] === 'polling';
+}
+
+function pollingPlanOf(options: EngineIoOptions): PollingPlan {
+  let plan = pollingPlans.get(options);
+  if (plan === undefined) {
+    const targets = { polling: targetOf(options, 'polling'), websocket: targetOf(options, 'websocket') };
+    plan = planPolling(options, targets);
+    pollingPlans.set(options, plan);
+  }
+  return plan;
+}
+
+function packetOf(message: EngineIoPacket): EngineIoPacket {
+  return typeof message === 'string' ? `4${message}` : message;
+}
+
+function frameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | undefined): Buffer {
+  return encodeMessage(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet, deflate);
+}
+
+/** @returns a frame for each message, one after the other: text for a string, binary for bytes */
+export function encodeMessages(messages: readonly EngineIoPacket[], deflate?: PerMessageDeflate): Buffer {
+  const frames = messages.map((message) => frameOf(packetOf(message), deflate));
+  return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
+}

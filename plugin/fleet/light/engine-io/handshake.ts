@@ -1,0 +1,62 @@
+/** The texts of Engine.IO 4: its handshake, its address. */
+import { isUtf8 } from 'node:buffer';
+import type { ClientOptions } from '../../client/client.ts';
+import { engineIoError } from '../protocol-error.ts';
+
+/** Every connection keeps its own. */
+const MAX_SESSION_ID_LENGTH = 1000;
+const MAX_PING_INTERVAL_MS = 2 ** 30;
+const OPEN = 0x30;
+
+export interface Handshake {
+  sessionId: string;
+  /** The longest time between two pings. */
+  pingEveryMs: number;
+  /** The server offers to move a polling session to WebSocket. */
+  offersWebSocket: boolean;
+  /** Of a polling request; 0 if the server says nothing about it. */
+  maxPayloadBytes: number;
+}
+
+/** @throws ProtocolError */
+export function readHandshake(bytes: Buffer, start: number, end: number): Handshake {
+  const text = start < end && bytes[start] === OPEN ? decodeText(bytes, start + 1, end) : '';
+  let open: Record<'sid' | 'pingInterval' | 'pingTimeout' | 'upgrades' | 'maxPayload', unknown> | null = null;
+  try {
+    open = JSON.parse(text);
+  } catch {
+    // reported below
+  }
+  const sid = open?.sid;
+  const [interval, timeout, maxPayload] = [open?.pingInterval, open?.pingTimeout, open?.maxPayload];
+  const pingEveryMs = typeof interval === 'number' && typeof timeout === 'number' ? interval + timeout : 0;
+  if (typeof sid !== 'string' || sid === '' || sid.length > MAX_SESSION_ID_LENGTH || !(pingEveryMs > 0)) {
+    throw engineIoError('the answer is no Engine.IO handshake');
+  }
+  return {
+    sessionId: sid,
+    pingEveryMs: Math.min(Math.ceil(pingEveryMs), MAX_PING_INTERVAL_MS),
+    offersWebSocket: Array.isArray(open?.upgrades) && open.upgrades.includes('websocket'),
+    maxPayloadBytes: typeof maxPayload === 'number' && maxPayload > 0 ? maxPayload : 0,
+  };
+}
+
+/** Path and query as socket.io-client writes them: the path has one leading and one trailing slash. */
+export function targetOf(
+  { path, query }: Pick<ClientOptions, 'path' | 'query'>,
+  transport: ClientOptions['transports'][number],
+): string {
+  const url = new URL(`/${path.replace(/^\/|\/$/g, '')}/`.replace('//', '/'), 'http://localhost');
+  const all = Object.entries({ ...query, EIO: '4', transport });
+  return `${url.pathname}?${all.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
+}
+
+/** @throws ProtocolError */
+export function decodeText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
+  // Invalid bytes decode to this character, which the server can also have sent as such.
+  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) {
+    throw engineIoError('a text message that is not UTF-8');
+  }
+  return text;
+}

@@ -1,0 +1,191 @@
+/**
+ * What a light connection receives of Socket.IO: events that only count are read in place, all else becomes packets for the
+ * layer above. This is what every copy of a broadcast costs.
+ */
+import {
+  type AwaitedPayload,
+  type Client,
+  type ClientOptions,
+  type ClientSink,
+  type CountedEvent,
+  type InPlaceReader,
+  NO_SESSIONS,
+  type RecoverableSession,
+} from '../../client/client.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
+import { EngineIoConnection } from '../engine-io/engine-io.ts';
+import { decodeText } from '../engine-io/handshake.ts';
+import { socketIoError } from '../protocol-error.ts';
+import type { Shared } from '../shared.ts';
+import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
+import type { OffsetReader } from './offset.ts';
+import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf } from './packet-head.ts';
+
+export interface SocketIoShared extends Shared {
+  readonly counted: CountedEvent;
+  readonly inPlace: InPlaceReader;
+  readonly codec: PacketCodec;
+  readonly offsets: OffsetReader;
+}
+
+/** A packet whose attachments have not all arrived. */
+interface UnfinishedPacket {
+  decoder: PacketDecoder;
+  bytes: number;
+}
+
+const NO_ARGUMENTS: unknown[] = [];
+const EVENT = 0x30 + PacketType.EVENT;
+const ACK = 0x30 + PacketType.ACK;
+/** Of an event. */
+const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
+
+export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, SocketIoShared> implements Client {
+  slot: number;
+  interest: Set<string> | undefined = undefined;
+  // Replaced, never pushed to, like the arrays of the layer above.
+  sessions: readonly RecoverableSession[];
+  protected readonly sink: ClientSink;
+  #unfinished: UnfinishedPacket | undefined = undefined;
+  #awaited: AwaitedPayload | undefined = undefined;
+
+  constructor(
+    slot: number,
+    options: ClientOptions,
+    sink: ClientSink,
+    shared: SocketIoShared,
+    sessions: readonly RecoverableSession[] = NO_SESSIONS,
+  ) {
+    super(options, shared);
+    this.slot = slot;
+    this.sessions = sessions;
+    this.sink = sink;
+  }
+
+  abstract connect(namespace: string): void;
+  abstract emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
+  abstract repeat(message: RepeatedMessage, ackId?: number): boolean;
+
+  /** @param isReported as the counted event, which is wanted as any other as well */
+  protected abstract onDecoded(packet: Packet, isReported: boolean): void;
+  /** @param request undefined if the server asked for nothing */
+  protected abstract acknowledge(request: { namespace: string; id: number } | undefined): void;
+
+  protected override onMessage(bytes: Buffer, start: number, end: number): void {
+    const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
+    const { codec, counted, inPlace, receivedAtUs } = this.shared;
+    if (this.#awaited !== undefined) throw socketIoError('text in place of an attachment');
+    if (this.#isPlainAck(bytes, start, end)) return;
+    if (!isEvent || !codec.hasPlainEvents) {
+      if (!this.#awaits(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
+    } else if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
+      const isWanted = this.interest?.has(counted.name) === true && this.isReading;
+      if (isWanted) this.#decode(decodeText(bytes, start, end), true);
+      else this.#leaveUndecoded(bytes, start + 1, end);
+    } else if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
+    else if (this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end));
+    else this.#leaveUndecoded(bytes, start + 1, end);
+  }
+
+  /** An event that only needs its answer. */
+  #leaveUndecoded(bytes: Buffer, start: number, end: number): void {
+    const request = ackRequest(bytes, start, end);
+    if (request !== undefined) this.acknowledge(request);
+    else if (this.sessions.length > 0) {
+      const session = this.sessionOf(this.sessions.length === 1 ? undefined : namespaceOf(bytes, start, end));
+      if (session) session.offset = this.shared.offsets.read(bytes, start, end) ?? session.offset;
+    }
+  }
+
+  /** @param namespace undefined where there is only one */
+  protected sessionOf(namespace: string | undefined): RecoverableSession | undefined {
+    for (const one of this.sessions) if (namespace === undefined || one.namespace === namespace) return one;
+    return undefined;
+  }
+
+  /** Reports the acknowledgement of a repeated message, of which only the id matters, without decoding it. */
+  #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
+    if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
+    if (!this.shared.codec.hasPlainEvents) return false;
+    const answered = ackRequest(bytes, start + 1, end);
+    if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID || !endsAsList(bytes, start + 1, end))
+      return false;
+    this.sink.onAck(this, answered.namespace, answered.id, NO_ARGUMENTS);
+    return true;
+  }
+
+  /** The counted event, of which nothing but the copy is wanted, with its payload in the next message. */
+  #awaits(bytes: Buffer, start: number, end: number): boolean {
+    const { codec, counted, inPlace } = this.shared;
+    if (!matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
+    if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.name)) return false;
+    this.#awaited = inPlace.awaited(bytes, start + ONE_ATTACHMENT.length, end);
+    return this.#awaited !== undefined;
+  }
+
+  protected override onBinaryMessage(bytes: Buffer, start: number, end: number): void {
+    const awaited = this.#awaited;
+    if (awaited !== undefined) {
+      this.#awaited = undefined;
+      awaited.report(this.sink, this, bytes, start, end, this.shared.receivedAtUs);
+      return;
+    }
+    this.#decode(Buffer.from(bytes.subarray(start, end)));
+  }
+
+  /** One that is not JSON ends the connection, as it does with socket.io-client. */
+  #decodeCounted(text: string): void {
+    try {
+      this.#decode(text);
+    } catch (error) {
+      this.sink.onUnreadable(this);
+      throw error;
+    }
+  }
+
+  /** Counts what nobody waits for, without decoding. */
+  #isWanted(bytes: Uint8Array, start: number, end: number): boolean {
+    if (this.interest !== undefined) {
+      const name = eventName(bytes, start, end);
+      // A name that cannot be read in place needs the decoder.
+      if (name === undefined || this.interest.has(name)) return true;
+    }
+    this.sink.onIgnored(this);
+    return false;
+  }
+
+  /** @param isReported as the counted event, which is wanted as any other as well */
+  #decode(message: string | Buffer, isReported = false): void {
+    const decoder = this.#unfinished?.decoder ?? this.shared.codec.decoderFor(message);
+    let packet: Packet | undefined;
+    try {
+      packet = decoder.add(message);
+    } catch (error) {
+      throw socketIoError(error instanceof Error ? error.message : String(error));
+    }
+    if (packet === undefined) this.#hold(decoder, message.length);
+    else {
+      this.#discardUnfinished();
+      this.onDecoded(packet, isReported);
+    }
+  }
+
+  /** The decoder keeps the message until the packet's attachments have arrived. */
+  #hold(decoder: PacketDecoder, bytes: number): void {
+    this.shared.buffers.hold(bytes);
+    this.#unfinished ??= { decoder, bytes: 0 };
+    this.#unfinished.bytes += bytes;
+  }
+
+  #discardUnfinished(): void {
+    if (this.#unfinished === undefined) return;
+    this.shared.buffers.release(this.#unfinished.bytes);
+    this.#unfinished = undefined;
+  }
+
+  protected override discard(): void {
+    super.discard();
+    this.#awaited = undefined;
+    this.#discardUnfinished();
+  }
+}

@@ -1,0 +1,199 @@
+/** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
+
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import type { ConnectTimings } from '../../client/client.ts';
+import { nestsDeeper } from '../../client/nesting.ts';
+import type { RepeatedMessage } from '../../client/repeated-message.ts';
+import { SOCKET_IO_2 } from '../../client/socket-io-2.ts';
+import type { Attempt } from '../attempt.ts';
+import type { EngineIoPacket } from '../polling/payload.ts';
+import { socketIoError } from '../protocol-error.ts';
+import { type Packet, PacketType } from './codec.ts';
+import { encodeRequest } from './namespace-request.ts';
+import { preparedOf } from './prepared-message.ts';
+import { SocketIoReader } from './reader.ts';
+
+/** Of a refusal: it travels between processes, once for each connection. */
+const MAX_MESSAGE_LENGTH = 1000;
+const NO_NAMESPACES: readonly string[] = [];
+const NO_MESSAGES: readonly EngineIoPacket[] = [];
+
+export class SocketIoConnection extends SocketIoReader {
+  // Replaced by `concat`, never pushed to: pushing or spreading makes V8 allocate room for 16.
+  #connected = NO_NAMESPACES;
+  #pending = NO_NAMESPACES;
+
+  connect(namespace: string): void {
+    if (this.state !== 'idle' && this.state !== 'connecting' && this.state !== 'open') return;
+    if (this.#connected.includes(namespace) || this.#pending.includes(namespace)) return;
+    this.#pending = this.#pending.concat(namespace);
+    if (this.state === 'idle') this.dial();
+    else if (this.sessionId !== '') this.#request(namespace);
+    if (this.state === 'open') this.setDeadline(this.options.connectTimeoutMs);
+  }
+
+  /** Discards an event for a namespace that is not connected. */
+  emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
+    if (this.state !== 'open' || !this.#connected.includes(namespace)) return;
+    this.sendMessages(
+      this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
+    );
+  }
+
+  repeat(message: RepeatedMessage, ackId?: number): boolean {
+    if (this.state !== 'open' || !this.#connected.includes(message.namespace)) return false;
+    const prepared = preparedOf(this.shared.codec, message);
+    // Compressed bytes differ from connection to connection.
+    if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
+    else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
+    return true;
+  }
+
+  protected override lastMessages(): EngineIoPacket[] {
+    return this.#connected.flatMap((nsp) => this.shared.codec.encode({ type: PacketType.DISCONNECT, nsp }));
+  }
+
+  protected override onTransportChanged(tookUs: number): void {
+    this.sink.onUpgraded(this, tookUs);
+  }
+
+  protected override onTransportKept(cause: FailureCode, message: string): void {
+    this.sink.onUpgradeFailed(this, cause, message);
+  }
+
+  protected override onSession(): void {
+    this.attempt?.reached('namespace');
+    for (const namespace of this.#pending) this.#request(namespace);
+  }
+
+  protected override onFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
+    this.sink.onFailed(this, cause, message, retryAfterMs);
+  }
+
+  protected override onClosed(reason: string): void {
+    this.sink.onClosed(this, reason, undefined);
+  }
+
+  protected override onLeft(): void {
+    this.sink.onClosed(this, 'io client disconnect', undefined);
+  }
+
+  override onTraffic(receivedBytes: number, sentBytes: number): void {
+    this.sink.onTraffic(receivedBytes, sentBytes);
+  }
+
+  protected override onOverdue(): void {
+    const overdue = this.#pending;
+    this.#pending = NO_NAMESPACES;
+    for (const namespace of overdue) this.sink.onRefused(this, namespace, 'timeout_namespace', undefined);
+  }
+
+  #request(nsp: string): void {
+    const { codec } = this.shared;
+    const { auth } = this.options;
+    const session = this.sessionOf(nsp);
+    if (session) {
+      const { pid, offset } = session;
+      this.sendMessages(codec.encode({ type: PacketType.CONNECT, nsp, data: { pid, offset, ...auth } }));
+      return;
+    }
+    const { messages, frames } = encodeRequest(codec, nsp, auth);
+    this.sendMessages(messages, frames);
+  }
+
+  protected override onDecoded({ type, nsp, data, id }: Packet, isReported: boolean): void {
+    if (nestsDeeper(data)) throw socketIoError('data that is nested too deeply');
+    if (type === PacketType.EVENT || type === PacketType.ACK) {
+      if (!Array.isArray(data)) throw socketIoError('a packet without arguments');
+      if (type === PacketType.EVENT) {
+        this.#onEvent(nsp, String(data[0]), data.slice(1), isReported);
+        if (id !== undefined) this.acknowledge({ namespace: nsp, id });
+        else if (this.sessions.length > 0) this.#keepOffset(nsp, data.at(-1));
+      } else if (id !== undefined) this.sink.onAck(this, nsp, id, data);
+    } else if (type === PacketType.CONNECT) this.#onConnected(nsp, data);
+    else if (type === PacketType.CONNECT_ERROR) this.#onRefused(nsp, data);
+    else if (this.#connected.includes(nsp)) this.#onDisconnected(nsp);
+  }
+
+  /** As in socket.io-client, the last argument of any event is its offset, if it is a string. */
+  #keepOffset(namespace: string, last: unknown): void {
+    const session = this.sessionOf(namespace);
+    if (session && typeof last === 'string') session.offset = last;
+  }
+
+  #onEvent(namespace: string, event: string, args: unknown[], isReported: boolean): void {
+    const isWanted = this.interest?.has(event) === true;
+    const { counted, receivedAtUs } = this.shared;
+    if (event === counted.name) {
+      if (!isReported) counted.report(this.sink, this, args, receivedAtUs);
+    } else if (!isWanted) this.sink.onIgnored(this);
+    if (isWanted && this.isReading) this.sink.onEvent(this, namespace, event, args);
+  }
+
+  /** @param request undefined if the server asked for nothing */
+  protected override acknowledge(request: { namespace: string; id: number } | undefined): void {
+    const { acknowledge } = this.options;
+    if (request === undefined || acknowledge === undefined || this.state !== 'open') return;
+    const { namespace: nsp, id } = request;
+    if (this.#connected.includes(nsp)) {
+      this.answerWith(this.shared.codec.encode({ type: PacketType.ACK, nsp, id, data: acknowledge }));
+    }
+  }
+
+  #onConnected(namespace: string, data: { sid?: unknown; pid?: unknown } | undefined): void {
+    if (!this.#pending.includes(namespace)) return;
+    if (typeof data?.sid !== 'string') throw socketIoError(SOCKET_IO_2);
+    this.#settle(namespace);
+    this.#connected = this.#connected.concat(namespace);
+    const timings = this.attempt && timingsOf(this.attempt);
+    this.opened();
+    const isRecovered = this.#keepSession(namespace, data.pid);
+    this.sink.onOpen(this, namespace, this.sessionId, timings, isRecovered);
+  }
+
+  /** @returns whether it is the session that was asked for */
+  #keepSession(namespace: string, pid: unknown): boolean {
+    if (this.options.keepsSessions !== true) return false;
+    const session = this.sessionOf(namespace);
+    if (typeof pid !== 'string') {
+      if (session) this.sessions = this.sessions.filter((one) => one !== session);
+    } else if (session) {
+      if (session.pid === pid) return true;
+      // The offset stays, as in socket.io-client.
+      session.pid = pid;
+    } else this.sessions = this.sessions.concat({ namespace, pid, offset: undefined });
+    return false;
+  }
+
+  /** A connection that has no namespace left is closed. */
+  #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
+    if (!this.#pending.includes(namespace)) return;
+    const error = typeof data === 'object' ? data : { message: data };
+    // Before anything changes: not everything has a text.
+    const message = String(error.message).slice(0, MAX_MESSAGE_LENGTH);
+    this.#settle(namespace);
+    const isLast = this.#connected.length + this.#pending.length === 0;
+    const wasOpen = this.state === 'open';
+    if (isLast) this.depart();
+    this.sink.onRefused(this, namespace, message, error.data);
+    if (isLast && wasOpen) this.sink.onClosed(this, 'io server disconnect', undefined);
+  }
+
+  #onDisconnected(namespace: string): void {
+    this.#connected = this.#connected.filter((other) => other !== namespace);
+    if (this.#connected.length + this.#pending.length === 0) this.leave('io server disconnect');
+    else this.sink.onClosed(this, 'io server disconnect', namespace);
+  }
+
+  /** The server has answered. */
+  #settle(namespace: string): void {
+    this.#pending = this.#pending.length === 1 ? NO_NAMESPACES : this.#pending.filter((other) => other !== namespace);
+    if (this.#pending.length === 0) this.deadlineMs = 0;
+  }
+}
+
+function timingsOf(attempt: Attempt): ConnectTimings {
+  const { tcp, tls, upgrade, open } = attempt.endsUs;
+  const ends = { tcpUs: tcp, tlsUs: tls, upgradeUs: upgrade, openUs: open, namespaceUs: attempt.elapsedUs() };
+  return { ...ends, tlsResumed: attempt.tlsResumed };
+}

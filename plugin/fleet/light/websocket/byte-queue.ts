@@ -1,0 +1,36 @@
+import type { BufferBudget } from '../buffer-budget.ts';
+
+/** Bytes that arrive in pieces. Grows by doubling, so that many small pieces cost no more than one large one. */
+export class ByteQueue {
+  /** Valid up to `length`. */
+  bytes: Buffer;
+  length = 0;
+  readonly #budget: BufferBudget;
+
+  /** @throws ProtocolError `buffers_full`, like `append` */
+  constructor(capacity: number, budget: BufferBudget) {
+    budget.hold(capacity);
+    this.#budget = budget;
+    // Not from Node's buffer pool: a few waiting bytes must not keep a whole slab of it alive.
+    this.bytes = Buffer.allocUnsafeSlow(capacity);
+  }
+
+  /** Copies `from[start, end)`. */
+  append(from: Uint8Array, start: number, end: number): void {
+    const needed = this.length + end - start;
+    if (needed > this.bytes.length) {
+      const capacity = Math.max(needed, this.bytes.length * 2);
+      this.#budget.hold(capacity - this.bytes.length);
+      const larger = Buffer.allocUnsafeSlow(capacity);
+      larger.set(this.bytes.subarray(0, this.length));
+      this.bytes = larger;
+    }
+    this.bytes.set(from.subarray(start, end), this.length);
+    this.length = needed;
+  }
+
+  /** To be called once, when the bytes are no longer needed: the budget then has room for others. */
+  release(): void {
+    this.#budget.release(this.bytes.length);
+  }
+}

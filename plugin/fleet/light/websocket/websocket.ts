@@ -1,0 +1,306 @@
+/**
+ * The lowest layer of a light connection: WebSocket, from the HTTP upgrade to the last close frame. It handles bytes, not
+ * sockets: the wire feeds it. The layers above extend it, each knowing only the one below, so that a connection remains
+ * one object. There can be tens of thousands of them, so each has few fields, and neither closures nor timers.
+ */
+
+import { monotonicUs } from '../../../../protocol/clock/clock.ts';
+import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
+import { networkCause } from '../../client/cause.ts';
+import { BODY_TIMEOUT_MS } from '../../client/http-answer.ts';
+import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
+import { Attempt } from '../attempt.ts';
+import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
+import { ProtocolError, unreadable, webSocketError } from '../protocol-error.ts';
+import type { Shared, Watched } from '../shared.ts';
+import type { Wire, WireListener } from '../sockets/wire.ts';
+import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
+import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
+
+/** The server's time to answer a close frame, before the TCP connection is dropped. */
+export const CLOSE_TIMEOUT_MS = 5000;
+/** An honest server has one ping under way, and reads acknowledgements as fast as it asks for them. */
+const MAX_UNREAD_ANSWERS = 1000;
+
+/** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
+type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
+
+export abstract class WebSocketConnection<
+  Options extends WebSocketOptions = WebSocketOptions,
+  Common extends Shared = Shared,
+> implements FrameHandler, WireListener, Watched
+{
+  deadlineMs = 0;
+  pingDeadlineMs = 0;
+  protected readonly options: Options;
+  protected readonly shared: Common;
+  /** `open` from `opened()` on. */
+  protected state: State = 'idle';
+  /** Present while connecting. */
+  protected attempt: Attempt | undefined = undefined;
+  #wire: Wire | undefined = undefined;
+  #frames: FrameDecoder;
+  /** Since the wire last had nothing left to send. */
+  #unreadAnswers = 0;
+
+  constructor(options: Options, shared: Common) {
+    this.options = options;
+    this.shared = shared;
+    this.#frames = new FrameDecoder(shared.buffers);
+  }
+
+  /** Where to connect to, and what to ask for. @throws TypeError, with Node's code, for an impossible URL or header */
+  protected abstract plan(): UpgradePlan;
+  /** The server has agreed to WebSocket. Call `opened()`, or have `attempt` reach the next stage. */
+  protected abstract onUpgraded(): void;
+  /** A whole message; the bytes are valid only during the call. @throws ProtocolError */
+  protected abstract onText(bytes: Buffer, start: number, end: number): void;
+  protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
+  /** The attempt ended before `opened()`; `cause` as in `ClientSink.onFailed`. */
+  protected abstract onFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
+  /** An open connection ended, and not because of `close()`: `transport close`, `transport error`, … */
+  protected abstract onClosed(reason: string): void;
+  /** The end that `close()` asked for. */
+  protected abstract onLeft(): void;
+  /** Bytes on the wire. */
+  abstract onTraffic(receivedBytes: number, sentBytes: number): void;
+
+  /** A layer above has called `setDeadline()` on an open connection, and the deadline has passed. */
+  protected onOverdue(): void {}
+
+  /** The frames to send before the close frame when `close()` ends the connection. */
+  protected lastFrames(): Uint8Array[] {
+    return [];
+  }
+
+  protected dial(): void {
+    this.state = 'connecting';
+    this.setDeadline(this.options.connectTimeoutMs);
+    try {
+      const plan = this.plan();
+      this.attempt = new Attempt(plan, this.shared.buffers);
+      this.#wire = this.shared.dial(this, plan, this.options);
+    } catch (error) {
+      // Reported later, like every other failure: the caller has not returned yet.
+      process.nextTick(() => this.onWireError(error as Error));
+    }
+  }
+
+  /** The attempt has succeeded. A deadline that is still set now belongs to the layer above. */
+  protected opened(): void {
+    this.state = 'open';
+    this.attempt = undefined;
+  }
+
+  /** Ends it with a close frame; `onLeft` follows. Before it is open this is a failed attempt, `closed`. */
+  close(): void {
+    if (this.state === 'connecting') {
+      process.nextTick(() => this.fail('closed', 'closed by the client before it was open'));
+    } else if (this.state === 'open') {
+      this.state = 'closing';
+      this.pingDeadlineMs = 0;
+      this.setDeadline(CLOSE_TIMEOUT_MS);
+      this.write(Buffer.concat([...this.lastFrames(), encodeClose()]));
+    }
+  }
+
+  /** Ends the TCP connection at once. Nothing is reported afterwards. */
+  destroy(): void {
+    const wire = this.#wire;
+    this.state = 'gone';
+    this.discard();
+    this.#wire = undefined;
+    this.shared.unwatch(this);
+    if (wire === undefined) return;
+    this.shared.buffers.forget(wire);
+    wire.destroy();
+  }
+
+  onTcpOpen(): void {
+    this.attempt?.reached('tls');
+  }
+
+  onWireOpen(tlsResumed: boolean): void {
+    const { attempt } = this;
+    if (attempt?.request === undefined) return;
+    attempt.reached('upgrade');
+    attempt.tlsResumed = tlsResumed;
+    this.write(attempt.request);
+  }
+
+  /** Needs no handling on an open connection: `onWireClosed` follows. */
+  onWireError(error: NodeJS.ErrnoException): void {
+    this.#failAttempt(networkCause(error), error.message);
+  }
+
+  onWireClosed(): void {
+    const { state } = this;
+    if (state === 'connecting')
+      this.#failAttempt('closed', 'the server closed the connection while it was being set up');
+    this.destroy();
+    if (state === 'open') this.onClosed('transport close');
+    else if (state === 'closing') this.onLeft();
+  }
+
+  onDeadline(): void {
+    this.deadlineMs = 0;
+    if (this.state === 'connecting') {
+      const stage = this.attempt?.stage ?? 'tcp';
+      this.#failAttempt(`timeout_${stage}`, `no answer within ${this.options.connectTimeoutMs} ms (${stage})`);
+    } else if (this.state === 'open') this.onOverdue();
+    else this.onWireClosed();
+  }
+
+  onPingOverdue(): void {
+    this.pingDeadlineMs = 0;
+    if (this.state === 'open') this.leave('ping timeout');
+  }
+
+  feed(bytes: Buffer, start: number, end: number): void {
+    this.shared.receivedAtUs = monotonicUs();
+    this.onTraffic(end - start, 0);
+    try {
+      let at = start;
+      if (this.attempt?.stage === 'upgrade' && this.attempt.response !== undefined) {
+        at = this.attempt.response.read(bytes, start, end);
+        if (at < 0) {
+          if (this.attempt.response.refusal !== undefined) this.#awaitBody();
+          return;
+        }
+        this.attempt.response.discard();
+        const { grant } = this.attempt.response;
+        if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
+        this.onUpgraded();
+      }
+      if (this.isReading) this.#frames.decode(bytes, at, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
+    } catch (error) {
+      this.onReadError(error);
+    }
+  }
+
+  /** Whatever a server sends ends its own connection at most, and never the process that holds thousands. */
+  onReadError(error: unknown): void {
+    const { failure, reason, message, retryAfterMs } = error instanceof ProtocolError ? error : unreadable(error);
+    if (this.state === 'connecting') this.fail(failure, message, retryAfterMs);
+    else if (this.state === 'open') this.leave(reason, 1002);
+    else this.onWireClosed();
+  }
+
+  /** Goes on with the WebSocket of another connection, which has none afterwards. */
+  protected adopt(other: WebSocketConnection): void {
+    this.#wire = other.#wire;
+    [this.#frames, other.#frames] = [other.#frames, this.#frames];
+    other.#wire = undefined;
+    other.destroy();
+    if (this.#wire !== undefined) this.#wire.listener = this;
+  }
+
+  /** If the server has granted compression. */
+  protected get deflate(): PerMessageDeflate | undefined {
+    return this.#frames.deflate;
+  }
+
+  protected get isReading(): boolean {
+    return this.state === 'open' || this.state === 'connecting' || this.state === 'closing';
+  }
+
+  onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean {
+    if (opcode === OPCODE.close) this.#onCloseFrame(bytes, start, end);
+    else if (this.state === 'closing') return true;
+    else if (opcode === OPCODE.text) this.onText(bytes, start, end);
+    else if (opcode === OPCODE.ping) this.answer(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
+    else if (opcode === OPCODE.binary) this.onBinary(bytes, start, end);
+    return this.isReading;
+  }
+
+  #onCloseFrame(bytes: Buffer, start: number, end: number): void {
+    const code = closeCode(bytes, start, end);
+    if (this.state === 'connecting') {
+      const reason = bytes.subarray(start + 2, end);
+      this.fail(`closed_${code}`, `the server closed the connection: ${code} ${Buffer.from(reason)}`.trim());
+    } else if (this.state === 'open') this.leave('transport close', code === 1005 ? undefined : code);
+    else this.#wire?.end();
+  }
+
+  /** @throws ProtocolError if the server does not read its answers: they would pile up here */
+  protected answer(frames: Uint8Array): void {
+    const unsent = this.#wire?.writableLength ?? 0;
+    this.#unreadAnswers = unsent > 0 ? this.#unreadAnswers + 1 : 0;
+    if (this.#unreadAnswers > MAX_UNREAD_ANSWERS) throw webSocketError('the server asks and does not read the answers');
+    this.write(frames);
+  }
+
+  /** @param frames whole ones, as `encodeFrame` makes them */
+  protected write(frames: Uint8Array): void {
+    const wire = this.#wire;
+    if (wire === undefined) return;
+    if (wire.writableLength > MAX_UNSENT_BYTES) {
+      this.overflow('send buffer full');
+      return;
+    }
+    wire.write(frames);
+    this.onTraffic(0, frames.length);
+    if (wire.writableLength > 0 && !this.shared.buffers.sends(wire)) this.overflow('buffers full');
+  }
+
+  /** The server does not read, so no close frame would reach it. */
+  protected overflow(reason: string): void {
+    const { state } = this;
+    this.destroy();
+    // Reported later: the caller is in the middle of changing its state.
+    process.nextTick(() => {
+      if (state === 'connecting') this.onFailed('buffers_full', reason);
+      else if (state === 'open') this.onClosed(reason);
+      else this.onLeft();
+    });
+  }
+
+  /** What a server says of its refusal can come a little after the refusal itself. */
+  #awaitBody(): void {
+    this.setDeadline(Math.min(BODY_TIMEOUT_MS, this.deadlineMs - this.shared.nowMs()));
+  }
+
+  /** From outside: of an attempt that the server has refused, the refusal is the cause. */
+  #failAttempt(cause: FailureCode, message: string): void {
+    const refusal = this.attempt?.response?.refusal;
+    if (refusal === undefined) this.fail(cause, message);
+    else this.onReadError(refusal.toError());
+  }
+
+  /** The attempt is over. */
+  protected fail(cause: FailureCode, message: string, retryAfterMs?: number): void {
+    if (this.state !== 'connecting') return;
+    this.destroy();
+    this.onFailed(cause, message, retryAfterMs);
+  }
+
+  /** The server has ended an open connection. @param code of the close frame; undefined sends none */
+  protected leave(reason: string, code?: number): void {
+    this.depart(code);
+    this.onClosed(reason);
+  }
+
+  /** Sends a close frame and gives the server limited time to end the TCP connection. Reports nothing. */
+  protected depart(code?: number): void {
+    const frame = encodeClose(code);
+    this.state = 'leaving';
+    this.discard();
+    this.pingDeadlineMs = 0;
+    this.#wire?.end(frame);
+    this.onTraffic(0, frame.length);
+    this.setDeadline(CLOSE_TIMEOUT_MS);
+  }
+
+  /** Nothing more is read, so what has been read of an unfinished message is of no use. */
+  protected discard(): void {
+    this.attempt?.response?.discard();
+    this.attempt = undefined;
+    this.#frames.discard();
+  }
+
+  protected setDeadline(timeoutMs: number): void {
+    this.deadlineMs = this.shared.nowMs() + Math.ceil(timeoutMs);
+    this.shared.watch(this);
+  }
+}

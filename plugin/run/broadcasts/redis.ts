@@ -1,0 +1,105 @@
+/**
+ * What the broadcasts meant for the adapter's Redis. The workers count the members before each broadcast, through the same
+ * Redis: what such a count costs is measured before, and taken off.
+ */
+import type { RedisTraffic } from '../../samplers/redis/redis.ts';
+import type { RunContext } from '../context.ts';
+import type { RedisMeasured } from '../measurements/redis.ts';
+
+/** Of each worker. */
+const COUNTS = 5;
+
+/** What one Redis, or one node of a cluster, does for one request. */
+interface Cost {
+  inBytes: number;
+  outBytes: number;
+  cpuUs: number;
+}
+
+interface NodeMark {
+  begin: RedisTraffic;
+  /** Of a count of the members. */
+  count: Cost;
+  /** Of reading the traffic, whose bytes the reader itself takes off. */
+  readingCpuUs: number;
+}
+
+export interface RedisMark {
+  /** Each node, or the one Redis. */
+  nodes: NodeMark[];
+  beganAtMs: number;
+}
+
+/** Measures the CPU that Redis uses while connections are held, by which that of the broadcasts is reduced. */
+export async function withRedisCpu(
+  { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
+  hold: () => Promise<void>,
+): Promise<void> {
+  const begin = await redis?.traffic();
+  const beganAtMs = performance.now();
+  await hold();
+  const seconds = (performance.now() - beganAtMs) / 1000;
+  const end = begin && (await redis?.traffic());
+  if (!begin || !end || seconds <= 0) return;
+  const used = end.map(({ cpuUs }, node) => cpuUs - (begin[node]?.cpuUs ?? 0));
+  if (used.every((cpuUs) => cpuUs >= 0)) measurements.redisIdleCpuUsPerSec = sum(used) / seconds;
+}
+
+/** To be called just before the broadcasts. @returns undefined if there is no Redis, or it does not answer */
+export async function markRedis({ redis, control, measurements }: RunContext): Promise<RedisMark | undefined> {
+  const { workersAtStart, redisStream: stream, receiversRoom } = measurements;
+  const first = await redis?.traffic(stream);
+  const before = first && (await redis?.traffic(stream));
+  if (!redis || !first || !before) return undefined;
+  const counts = COUNTS * workersAtStart.length;
+  try {
+    for (let count = 0; count < counts; count++) await control.members(receiversRoom, count % workersAtStart.length);
+  } catch {
+    // Nor will the broadcasts be sent, which is reported with the reason.
+    return undefined;
+  }
+  const begin = await redis.traffic(stream);
+  if (!begin) return undefined;
+  const nodes = begin.map((now, node): NodeMark => {
+    const [one, two] = [first[node] ?? now, before[node] ?? now];
+    const readingCpuUs = Math.max(0, two.cpuUs - one.cpuUs);
+    const count: Cost = {
+      inBytes: (now.inBytes - two.inBytes) / counts,
+      outBytes: (now.outBytes - two.outBytes) / counts,
+      cpuUs: Math.max(0, now.cpuUs - two.cpuUs - readingCpuUs) / counts,
+    };
+    return { begin: now, count, readingCpuUs };
+  });
+  return { nodes, beganAtMs: performance.now() };
+}
+
+/** @param counts of the members, since the mark @returns undefined if Redis does not answer, or is another one */
+export async function redisSince(
+  { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
+  { nodes: marks, beganAtMs }: RedisMark,
+  counts: number,
+): Promise<RedisMeasured | undefined> {
+  const seconds = (performance.now() - beganAtMs) / 1000;
+  const ends = await redis?.traffic(measurements.redisStream);
+  const pairs = marks.flatMap((mark, node) => (ends?.[node] ? [{ ...mark, end: ends[node] }] : []));
+  if (pairs.length < marks.length || pairs.some(({ begin, end }) => end.inBytes < begin.inBytes)) return undefined;
+  const without = (total: number, each: number) => Math.max(0, Math.round(total - counts * each));
+  const nodes = pairs.map(({ begin, end, count }) => {
+    const { cpuUs: _, ...seen } = end;
+    return {
+      ...seen,
+      inBytes: without(end.inBytes - begin.inBytes, count.inBytes),
+      outBytes: without(end.outBytes - begin.outBytes, count.outBytes),
+      usedMemoryBeforeBytes: begin.usedMemoryBytes,
+    };
+  });
+  const idleUs = seconds * (measurements.redisIdleCpuUsPerSec ?? 0);
+  const cpuUs = pairs.map(
+    ({ begin, end, count, readingCpuUs }) => end.cpuUs - begin.cpuUs - readingCpuUs - counts * count.cpuUs,
+  );
+  return { nodes, cpuUs: Math.max(0, Math.round(sum(cpuUs) - idleUs)) };
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,103 @@
+/** The probe's round trips with nobody else connected: what a broadcast takes at least. */
+
+import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { Echo } from '../receivers/probe.ts';
+import { receiversRoom } from '../receivers/receivers-room.ts';
+import { until } from '../wait.ts';
+import { publish } from './publish.ts';
+
+const INTERVAL_MS = 50;
+const ANSWER_TIMEOUT_MS = 30_000;
+export const ROUND_TRIPS_FIX =
+  'see the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';
+
+/**
+ * Notes an echo as a round trip, or as one that the server cannot have measured: it ends when the server has the echo, so
+ * after the probe got the broadcast, and before it got the acknowledgement.
+ * @param load of the round trip
+ * @param via index of the publisher
+ * @returns false if nobody knows by which clock it was measured
+ */
+export function noteEcho(
+  { measurements, clocks: { lines }, probe }: Pick<RunContext, 'measurements' | 'clocks' | 'probe'>,
+  load: 'single' | 'underLoad',
+  via: number,
+  echo: Echo,
+): boolean {
+  const { workersAtStart, impossibleRoundTrips } = measurements;
+  const publisher = lines[via];
+  const answering = lines[workersAtStart.findIndex(({ worker }) => worker === probe.worker)];
+  const { receivedAtUs, acknowledgedAtUs } = echo;
+  const offsetUs = publisher?.offsetAt(receivedAtUs) ?? 0;
+  // Whose clock the round trip ends on matters only where the clocks differ.
+  const isOneClock = lines.every((line) => line.offsetAt(receivedAtUs) === offsetUs);
+  if (!answering && !isOneClock) return false;
+  const sentAtUs = publisher?.toOurs(echo.sentAtUs) ?? echo.sentAtUs;
+  if ([publisher, answering].some((line) => (line?.jumpUs(sentAtUs, acknowledgedAtUs) ?? 0) > 0)) {
+    measurements.jumpedRoundTrips++;
+    return true;
+  }
+  const roundTripUs = echo.roundTripUs + (isOneClock ? 0 : offsetUs - (answering?.offsetAt(receivedAtUs) ?? 0));
+  const errorUs =
+    SAME_CLOCK_US + (publisher?.worstAt(acknowledgedAtUs) ?? 0) + (answering?.worstAt(acknowledgedAtUs) ?? 0);
+  const [leastUs, mostUs] = [receivedAtUs - sentAtUs, acknowledgedAtUs - sentAtUs];
+  const isPossible = roundTripUs > 0 && roundTripUs >= leastUs - errorUs && roundTripUs <= mostUs + errorUs;
+  if (isPossible) {
+    measurements.roundTripsUs[load].push(roundTripUs);
+    measurements.roundTripPublishers[load].push(workersAtStart[via]?.worker ?? String(via));
+  } else impossibleRoundTrips.push({ load, via, echo, roundTripUs, leastUs, mostUs });
+  return true;
+}
+
+/** That a clock has jumped, which makes a round trip look impossible, only later readings of it tell. */
+export function judgeAgain(context: RunContext): void {
+  const { measurements } = context;
+  for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) noteEcho(context, load, via, echo);
+  const { jumpedRoundTrips } = measurements;
+  if (jumpedRoundTrips === 0) return;
+  const message = `${jumpedRoundTrips} round trips: a worker's clock jumped meanwhile, or just before or after`;
+  addWarning(context, 'ROUND_TRIPS_MISSING', message, 'was its machine suspended, or moved to another host?');
+}
+
+/** @returns the probe's own room */
+export function singleRoom(room: string): string {
+  return `${room}:single`;
+}
+
+/** @returns when all are answered or given up; the probe is in a room of the broadcasts then */
+export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
+  const { control, probe, record, config, measurements, clocks, signal } = context;
+  const room = singleRoom(config.room);
+  await probe.join(room);
+  const trips = measurements.roundTripsUs.single;
+  const { singleRoundTrips: count } = config;
+  const to = Array.from({ length: count }, (_, index) => ({ room, via: index % measurements.workersAtStart.length }));
+  probe.onRoundTrip = (echo) => noteEcho(context, 'single', to[echo.seq - 1]?.via ?? 0, echo);
+  const answered = () => trips.length + measurements.impossibleRoundTrips.length + measurements.jumpedRoundTrips;
+  const unsent: string[] = [];
+  await publish(
+    control,
+    {
+      to,
+      intervalMs: INTERVAL_MS,
+      bytes: config.broadcasts.bytes,
+      binary: config.broadcasts.binary,
+      clocks: clocks.lines,
+    },
+    { onSent: () => {}, onFailed: ({ message }) => unsent.push(message) },
+    signal,
+  );
+  await until(() => answered() + unsent.length >= count, ANSWER_TIMEOUT_MS, signal);
+  if (answered() < count && !signal.aborted) {
+    const why = unsent[0] ?? 'not answered';
+    addWarning(
+      context,
+      'ROUND_TRIPS_MISSING',
+      `${count - answered()} of ${count} unloaded round trips are missing: ${why}`,
+      ROUND_TRIPS_FIX,
+    );
+  }
+  record.append('single-round-trips', { us: trips });
+  await probe.join(receiversRoom(config.rooms));
+}

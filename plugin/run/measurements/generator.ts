@@ -1,0 +1,44 @@
+/** What is known of the load generator itself: its hosts, event loops and quotas of CPU time. */
+import type { EventLoopHealth } from '../../../protocol/link/health.ts';
+import type { EngineIdentity } from '../../../protocol/link/messages.ts';
+
+/** One of several hosts that bring the load, and what is known of it. */
+export interface GeneratorHost {
+  host: string;
+  cores: number;
+  /** Of its share. */
+  arrivals: number;
+  /** When its first phase began, on the run's clock. */
+  beganAtUs: number | undefined;
+  /** Why it was gone before the end. */
+  lost: string | undefined;
+  /** How far the run's clock is ahead of its own, and the largest possible error of a converted time. */
+  clock: { offsetUs: number; boundUs: number } | undefined;
+  /** Of all its cores, by window: the ramp in which least was idle. */
+  cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
+  peakBytes: { fleet: number; artillery: number; used: number | null };
+}
+
+export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
+
+/** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
+export interface GeneratorLoop extends EventLoopHealth {
+  window: GeneratorWindow;
+  part: 'fleet' | 'artillery';
+  from: EngineIdentity;
+  /** Number of the fleet process within its engine's fleet; 0 for the engine's own thread. */
+  process: number;
+}
+
+/** What a quota of CPU time did in a window. */
+export interface Throttled {
+  /** That it is worth. */
+  cores: number;
+  /** In which there was something to run. */
+  periods: number;
+  /** Of these, those in which the quota was used up. */
+  throttledPeriods: number;
+  throttledMs: number;
+}
+
+export type ThrottledWindows = Partial<Record<GeneratorWindow, Throttled>>;

@@ -1,0 +1,233 @@
+/** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
+import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
+import type { WorkerEventLoop, WorkerResources } from '../../../protocol/events.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import type { Settings } from '../../script/settings.ts';
+import type { SentBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
+import type { EngineSnapshot, HostedRow } from '../link.ts';
+import type { Echo } from '../receivers/probe.ts';
+import { receiversRoom } from '../receivers/receivers-room.ts';
+import type { SentinelReceipts } from '../receivers/sentinel.ts';
+import type { MessagesMeasured } from './client-messages.ts';
+import type { FaultMeasured } from './fault.ts';
+import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ThrottledWindows } from './generator.ts';
+import type { LayerBytes, OverTimeMeasured, Plateau } from './memory.ts';
+import type { OwnEventMeasured } from './own-event.ts';
+import type { RedisMeasured } from './redis.ts';
+import { runId } from './run-id.ts';
+import type { CpuWindow, Ramp } from './windows.ts';
+import type { WorkerIdentity } from './worker-identity.ts';
+
+export interface Measurements {
+  /** Name of the run's folder. */
+  id: string;
+  readonly scenario: string;
+  readonly startedAt: Date;
+  readonly engine: string;
+  /** How connections begin, unless a step says otherwise. */
+  readonly transports: TransportsName;
+  /** Whether the connections offer it to the server. */
+  readonly compression: boolean;
+  /** Whether the server grants compression to a client that offers it; null if nobody asked, or could. */
+  serverCompresses: boolean | null;
+  target: string;
+  profile: 'full' | 'embedded' | 'remote';
+  /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
+  control: boolean;
+  /** Something tells of the workers' memory. */
+  memory: boolean;
+  /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */
+  sharedHost: boolean;
+  /** Connections that the scenario asks for. */
+  readonly targetConnections: number;
+  /** Connections that must be open at the same time; null if virtual users leave by themselves. */
+  readonly expectedAtOnce: number | null;
+  readonly configuredRatePerSec: number | null;
+  peakConnections: number;
+  /** Arrivals that Artillery did not start, because a phase's `maxVusers` were present. */
+  skippedUsers: number;
+  /** Clients of each server by its admin UI, the run's own included, at the largest number of connections. */
+  perServer: Record<string, number> | undefined;
+  ramps: Ramp[];
+  plateaus: Plateau[];
+  /** At full target, collected, when all broadcasts are through. */
+  afterBroadcasts: LayerBytes | undefined;
+  /** Just before that collection. */
+  inServiceAfterBroadcasts: LayerBytes | undefined;
+  afterDisconnect: LayerBytes | undefined;
+  /** If virtual users come and go, and memory is read again and again. */
+  overTime: OverTimeMeasured | undefined;
+  absentLayers: Record<string, string>;
+  /** Figure → whose it is. */
+  origins: Record<string, string>;
+  /** Whether every worker counts its collections, so that those the run orders can be checked. */
+  collectionsCounted: boolean;
+  /** Figures that are not at rest, because a worker did not make a collection that it confirmed. */
+  uncollected: string[];
+  /** Figures that still fell when the baseline was read. */
+  fallingAtBaseline: string[];
+  /** The hold, in parts: `idle`, or `messages` if connections send some. The broadcasts in parts, the last one with the drain. */
+  cpu: {
+    /** Before the first connection, in parts. */
+    unloaded: CpuWindow[];
+    ramps: CpuWindow[];
+    idle: CpuWindow[];
+    messages: CpuWindow[];
+    broadcasts: CpuWindow[];
+  };
+  /** Of each worker, if it can record it; times are on the sampler's time. */
+  eventLoops: WorkerEventLoop[];
+  /** Zero of the sampler's time; undefined before. */
+  samplesBeganAtUs: number | undefined;
+  /** On the sampler's time. */
+  stages: Result['stages'];
+  redis: RedisMeasured | undefined;
+  /** Redis's CPU while connections were held; null if that was not measured. */
+  redisIdleCpuUsPerSec: number | null;
+  /** Key of the adapter's Redis stream, if it writes to one. */
+  redisStream: string | undefined;
+  /** In the order of `workersAtStart`. */
+  clocks: ClockLine[];
+  sent: SentBroadcast[];
+  /** Broadcasts that no worker sent, and why. */
+  unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[];
+  frozen: HostedRow[];
+  /** From all connections to the last part of them, if there were broadcasts with fewer, too. */
+  byConnections: { connections: number; sent: SentBroadcast[]; frozen: HostedRow[] }[];
+  /** If the scenario plans one, and it has come. */
+  fault: FaultMeasured | undefined;
+  /** If an event of the server's own was counted in place of the contract's broadcasts. */
+  ownEvent: OwnEventMeasured | undefined;
+  /** If connections send messages again and again. */
+  messages: MessagesMeasured | undefined;
+  snapshots: EngineSnapshot[];
+  generator: GeneratorLoop[];
+  /** By worker, and for the generator by an empty name: where a quota limits its CPU time. */
+  readonly throttled: Map<string, ThrottledWindows>;
+  /**
+   * Kernel of a machine with workers → percent of its cores. By an empty name: of the CPUs that the generator may run on, if
+   * these are not all.
+   */
+  readonly machineIdle: Map<string, Partial<Record<GeneratorWindow, number>>>;
+  /** At the end of the last window, with the highest so far of what goes up and down; of the workers that tell. */
+  workerResources: WorkerResources[];
+  /** Room of the run's own receivers, probe and sentinel. */
+  readonly receiversRoom: string;
+  /** From its join on, just before the broadcasts. */
+  sentinel: SentinelReceipts | undefined;
+  /** Undefined if this host brings the load itself. */
+  hosts: GeneratorHost[] | undefined;
+  /** When the probe's connection ended before the run released it. */
+  probeLeftAtUs: number | undefined;
+  roundTripsUs: { single: number[]; underLoad: number[] };
+  /** The worker that published each of them. */
+  roundTripPublishers: { single: string[]; underLoad: string[] };
+  /** Which the server cannot have measured, by what the probe saw, with their bounds. `roundTripUs` may be NaN. */
+  impossibleRoundTrips: {
+    load: 'single' | 'underLoad';
+    /** Index of the publisher. */
+    via: number;
+    echo: Echo;
+    roundTripUs: number;
+    leastUs: number;
+    mostUs: number;
+  }[];
+  /** That lie across a jump of a worker's clock. */
+  jumpedRoundTrips: number;
+  /** Joins name other workers than those that count the connections. */
+  misnamed: boolean;
+  workersAtStart: WorkerIdentity[];
+  workersAtEnd: WorkerIdentity[];
+  /** Outcomes of Artillery's `ensure` checks. */
+  thresholds: Result['thresholds'];
+  /** What was noticed during the run. */
+  warnings: Reason[];
+  /** Set when the run ended early. */
+  aborted: Reason | undefined;
+  /** By Ctrl-C or SIGTERM, as `aborted` says. */
+  stoppedByUser: boolean;
+}
+
+/** @param scenario as of `scenarioName` */
+export function newMeasurements(
+  scenario: string,
+  {
+    engine,
+    target,
+    load,
+    connection,
+    rooms,
+  }: Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
+    connection: Pick<Settings['connection'], 'transports' | 'compression'>;
+  },
+): Measurements {
+  const startedAt = new Date();
+  return {
+    id: runId(startedAt, scenario),
+    scenario,
+    startedAt,
+    engine,
+    transports: transportsName(connection.transports),
+    compression: connection.compression ?? false,
+    serverCompresses: null,
+    target,
+    profile: 'remote',
+    control: true,
+    memory: true,
+    sharedHost: true,
+    targetConnections: load.connections,
+    expectedAtOnce: load.stays ? load.connectionsAtOnce : null,
+    configuredRatePerSec: load.ratePerSec,
+    peakConnections: 0,
+    skippedUsers: 0,
+    perServer: undefined,
+    ramps: [],
+    plateaus: [],
+    afterBroadcasts: undefined,
+    inServiceAfterBroadcasts: undefined,
+    afterDisconnect: undefined,
+    overTime: undefined,
+    absentLayers: {},
+    origins: {},
+    collectionsCounted: false,
+    uncollected: [],
+    fallingAtBaseline: [],
+    cpu: { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] },
+    eventLoops: [],
+    samplesBeganAtUs: undefined,
+    stages: [],
+    redis: undefined,
+    redisIdleCpuUsPerSec: null,
+    redisStream: undefined,
+    clocks: [],
+    sent: [],
+    unsent: [],
+    frozen: [],
+    byConnections: [],
+    fault: undefined,
+    ownEvent: undefined,
+    messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,
+    snapshots: [],
+    generator: [],
+    throttled: new Map(),
+    machineIdle: new Map(),
+    workerResources: [],
+    receiversRoom: receiversRoom(rooms),
+    sentinel: undefined,
+    hosts: undefined,
+    probeLeftAtUs: undefined,
+    roundTripsUs: { single: [], underLoad: [] },
+    roundTripPublishers: { single: [], underLoad: [] },
+    impossibleRoundTrips: [],
+    jumpedRoundTrips: 0,
+    misnamed: false,
+    workersAtStart: [],
+    workersAtEnd: [],
+    thresholds: [],
+    warnings: [],
+    aborted: undefined,
+    stoppedByUser: false,
+  };
+}

@@ -1,0 +1,32 @@
+/** Memory of the layers, at moments of a run. */
+import type { Thinned } from '../../samplers/index.ts';
+
+/** Layer → bytes. */
+export type LayerBytes = Record<string, number>;
+
+export interface Plateau {
+  connections: number;
+  /** At rest. */
+  layers: LayerBytes;
+  /** Just before the collection; missing where nobody read it. */
+  inService?: LayerBytes;
+}
+
+/** Memory at a moment of a run in which connections come and go. */
+export interface MomentReading {
+  /** On the sampler's time. */
+  t: number;
+  connections: number;
+  /** Connections that had come and left by then. */
+  gone: number;
+  layers: LayerBytes;
+}
+
+export interface OverTimeMeasured {
+  collected: boolean;
+  kind: 'waves' | 'churn';
+  /** When all of a wave were connected. */
+  peaks: MomentReading[];
+  /** When all of a wave had left; or one after the other, while virtual users come and go. */
+  readings: Thinned<MomentReading>;
+}

@@ -1,0 +1,40 @@
+/** An event of the server's own, counted in place of the contract's broadcasts. */
+import type { LatencyFrom } from '../../../protocol/result/latency.ts';
+import type { EachBroadcast } from '../own-event/rows.ts';
+
+export interface OwnEventMeasured {
+  event: string;
+  /** Path of its id. */
+  idPath: string;
+  publisher: 'run' | 'server';
+  /** The publishers' ids come back. */
+  givesIds: boolean;
+  latencyFrom: LatencyFrom;
+  /** Why the time in the payload is not used; undefined if it is, or if no option names it. */
+  sentAtUnusable: string | undefined;
+  /** Emitted by the run. */
+  published: number;
+  /** Ids of the run's broadcasts that arrived. */
+  seen: number;
+  /** Of the JSON of one copy. */
+  bytes: number;
+  /** Of these, how many were too many for the ledgers. */
+  skipped: number;
+  /** Whose payload has no usable time, although latency counts from those of others. */
+  untimed: number;
+  /** What no row tells, as rows may stand for several broadcasts; undefined until they are finalized. */
+  each: EachBroadcast | undefined;
+  /** Of a copy without an id. */
+  example: string | undefined;
+}
+
+export function newOwnEvent(
+  event: string,
+  idPath: string,
+  publisher: OwnEventMeasured['publisher'],
+  givesIds: boolean,
+): OwnEventMeasured {
+  const unknown = { sentAtUnusable: undefined, each: undefined, example: undefined };
+  const nothing = { published: 0, seen: 0, bytes: 0, skipped: 0, untimed: 0 };
+  return { event, idPath, publisher, givesIds, latencyFrom: 'first receipt', ...nothing, ...unknown };
+}

@@ -1,0 +1,22 @@
+/** Parts of a run, and the CPU that each layer used in them. */
+
+/** Layer → CPU microseconds. */
+export type LayerCpu = Record<string, number>;
+
+/** CPU that each layer used in one part of the run. */
+export interface CpuWindow {
+  seconds: number;
+  cpuUs: LayerCpu;
+  /** Connections made, for the ramp; messages delivered, for the broadcasts. */
+  units: number;
+}
+
+/** Phases with arrivals, between two pauses. */
+export interface Ramp {
+  beganAtUs: number;
+  /** When all had connected and joined, or time was up; infinite until then. */
+  endedAtUs: number;
+  /** As the phases ask for. */
+  seconds: number;
+  connections: number;
+}

@@ -1,0 +1,76 @@
+/** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
+import { addWarning, type RunContext } from '../context.ts';
+import type { LayerBytes } from '../measurements/memory.ts';
+import { type AtRest, FALL_LIMIT_MS, type Fall, readAtRest, readInService, readSettled } from './readings.ts';
+
+const MB = 1024 ** 2;
+
+/** @param when as in "at 1000 connections" @returns bytes per layer */
+export async function measureAtRest(context: RunContext, when: string): Promise<LayerBytes> {
+  return collectedOnly(context, await readAtRest(context.control, context.sampler), when);
+}
+
+/**
+ * Waits until memory no longer falls, within a limit.
+ * @param so what follows if it still falls then
+ * @returns bytes per layer, and the figures that still fall
+ */
+export async function measureSettled(
+  context: RunContext,
+  when: string,
+  so: string,
+): Promise<{ layers: LayerBytes; falling: string[] }> {
+  const { control, sampler, signal } = context;
+  const settled = await readSettled(control, sampler, signal);
+  const layers = collectedOnly(context, settled, when);
+  if (settled.falls.length === 0 || signal.aborted) return { layers, falling: [] };
+  addWarning(
+    context,
+    'MEMORY_FALLS',
+    `${when}, the memory of ${settled.falls.map(describe).join(' and ')} still fell after ${FALL_LIMIT_MS / 1000} s: ${so}`,
+    'does something else work on this server, or does it free memory by a timer? let it come to rest first',
+  );
+  const fell = new Set(settled.falls.map(({ layer }) => layer));
+  const contain = sampler.layers.filter(
+    ({ id, containsWorkers }) => fell.has(id) || (containsWorkers && fell.has('worker')),
+  );
+  return { layers, falling: contain.flatMap(({ figures }) => figures.map(({ id }) => id)) };
+}
+
+export function without(layers: LayerBytes, figures: string[]): LayerBytes {
+  return Object.fromEntries(Object.entries(layers).filter(([figure]) => !figures.includes(figure)));
+}
+
+/** Garbage of a worker that did not collect is in its own figures and in those of the whole machine. */
+function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, when: string): LayerBytes {
+  if (uncollected.length === 0) return layers;
+  const { measurements, sampler } = context;
+  // Usually the same at the next readings.
+  if (measurements.uncollected.length === 0) {
+    const who = uncollected.join(', ');
+    addWarning(
+      context,
+      'COLLECTION_MISSING',
+      `${when}, ${who} confirmed the ordered garbage collection without making one: memory at rest is not known`,
+      'does the control URL lead to this worker only, and is `instrument(io)` up to date?',
+    );
+  }
+  measurements.uncollected = sampler.layers
+    .filter(({ containsWorkers }) => containsWorkers)
+    .flatMap(({ figures }) => figures.map(({ id }) => id));
+  return without(layers, measurements.uncollected);
+}
+
+function describe({ title, bytes }: Fall): string {
+  return `${title} (by ${(bytes / MB).toFixed(1)} MB since the reading before)`;
+}
+
+/** At full target, when all broadcasts are through. */
+export async function measureAfterBroadcasts(context: RunContext): Promise<void> {
+  const { sampler, measurements, record, signal } = context;
+  if (signal.aborted) return;
+  const inService = await readInService(sampler);
+  measurements.inServiceAfterBroadcasts = inService;
+  measurements.afterBroadcasts = await measureAtRest(context, 'after the broadcasts');
+  record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
+}

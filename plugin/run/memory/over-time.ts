@@ -1,0 +1,135 @@
+/** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
+import { Thinned } from '../../samplers/index.ts';
+import type { OverTime } from '../../script/load/over-time.ts';
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { EngineSnapshot } from '../link.ts';
+import type { LayerBytes, MomentReading, OverTimeMeasured } from '../measurements/memory.ts';
+import { pause } from '../wait.ts';
+import { noteGenerator } from '../windows/generator-loops.ts';
+import { measureAtRest, measureSettled, without } from './at-rest.ts';
+import { readAsItIs, readInService } from './readings.ts';
+
+export function newOverTime({ collect, every }: OverTime, control: boolean): OverTimeMeasured {
+  return {
+    collected: collect && control,
+    kind: every === undefined ? 'waves' : 'churn',
+    peaks: [],
+    readings: new Thinned(meanOf),
+  };
+}
+
+/**
+ * When all of a wave are connected: reads the peak, waits until they have left, and reads what is left.
+ * @param leaveMs how long they may take
+ */
+export async function measureWave(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  measured: OverTimeMeasured,
+  leaveMs: number,
+  onGone: () => void,
+): Promise<void> {
+  const { population, sampler, link, record, signal } = context;
+  const wave = measured.peaks.length + 1;
+  const peak = await moment(context, await link.snapshots(), () => readInService(sampler));
+  measured.peaks.push(peak);
+  record.append('wave', { wave, peak });
+  if (!(await population.gone(leaveMs, signal))) {
+    if (signal.aborted) return;
+    const message = `${population.connections()} connections of wave ${wave} had not left in time: what it leaves behind is not known`;
+    addWarning(
+      context,
+      'NOT_GONE',
+      message,
+      'make the pause after the wave longer, or the `think` in the flow shorter',
+    );
+    return;
+  }
+  onGone();
+  const when = `after wave ${wave}`;
+  await checkpoints.check(when);
+  const snapshots = await link.snapshots();
+  const left = await moment(context, snapshots, () =>
+    measured.collected ? settled(context, when) : readAsItIs(sampler),
+  );
+  if (signal.aborted) return;
+  if (population.connections() > 0) {
+    const message = `the next wave began while memory was read ${when}`;
+    addWarning(context, 'PLATEAU_MOVED', message, 'make the pauses after the waves longer');
+    return;
+  }
+  measured.readings.add(left);
+  record.append('after-wave', { wave, left });
+}
+
+/**
+ * While virtual users come and go: reads memory again and again.
+ * @param onReading after each
+ */
+export async function measureChurn(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  measured: OverTimeMeasured,
+  { seconds, everySeconds }: { seconds: number; everySeconds: number },
+  onReading: () => void,
+): Promise<void> {
+  const { sampler, measurements, population, record, signal } = context;
+  const beganMs = performance.now();
+  for (let index = 1; index * everySeconds < seconds && !signal.aborted; index++) {
+    await pause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
+    if (signal.aborted) return;
+    const when = `after ${index * everySeconds} s`;
+    await checkpoints.checkDeployment(when);
+    // Also the worst of the event loops so far: reading them begins a new window.
+    const snapshots = await noteGenerator(context, 'ramp');
+    measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
+    const read = () => (measured.collected ? measureAtRest(context, when) : readAsItIs(sampler));
+    const reading = await moment(context, snapshots, read);
+    if (signal.aborted) return;
+    measured.readings.add(reading);
+    if (isNoted(index)) record.append('churn', { reading });
+    onReading();
+  }
+}
+
+/** All of the first ones; later ever fewer, so that the record of days stays small. */
+function isNoted(index: number): boolean {
+  return index % 2 ** Math.max(0, Math.floor(Math.log2(index / 256))) === 0;
+}
+
+async function settled(context: RunContext, when: string): Promise<LayerBytes> {
+  const { layers, falling } = await measureSettled(context, when, 'the wave seems to leave more behind than it does');
+  return without(layers, falling);
+}
+
+async function moment(
+  { sampler, population, measurements }: RunContext,
+  snapshots: EngineSnapshot[],
+  read: () => Promise<LayerBytes>,
+): Promise<MomentReading> {
+  const [t, connections] = [sampler.seconds(), population.connections()];
+  const layers = await read();
+  measurements.absentLayers = sampler.absent();
+  measurements.origins = sampler.origins();
+  return { t, connections, gone: goneOf(snapshots), layers };
+}
+
+function goneOf(snapshots: EngineSnapshot[]): number {
+  const ended = snapshots.flatMap(({ accounts }) => Object.values(accounts.ended));
+  return ended.reduce((sum, count) => sum + count, 0);
+}
+
+function meanOf(older: MomentReading, newer: MomentReading): MomentReading {
+  const mean = (a: number, b: number) => (a + b) / 2;
+  const layers = Object.entries(older.layers).flatMap(([layer, bytes]) => {
+    const later = newer.layers[layer];
+    return later === undefined ? [] : [[layer, mean(bytes, later)] as const];
+  });
+  return {
+    t: mean(older.t, newer.t),
+    connections: mean(older.connections, newer.connections),
+    gone: mean(older.gone, newer.gone),
+    layers: Object.fromEntries(layers),
+  };
+}

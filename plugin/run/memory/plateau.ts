@@ -1,0 +1,45 @@
+/** Memory while the number of connections stays the same, in service and at rest: the points that a line is fitted through. */
+
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { LayerBytes } from '../measurements/memory.ts';
+import { measureAtRest, measureSettled } from './at-rest.ts';
+import { readInService } from './readings.ts';
+
+/** Before the load. What is freed only after it would make the connections look cheaper. */
+export async function measureBaseline(context: RunContext, checkpoints: Checkpoints): Promise<void> {
+  await measurePlateau(context, checkpoints, async (when) => {
+    const so = 'the baseline is too high, and there is no memory per connection';
+    const { layers, falling } = await measureSettled(context, when, so);
+    context.measurements.fallingAtBaseline = falling;
+    return layers;
+  });
+}
+
+/** Adds no plateau if connections came or left while memory was read. */
+export async function measurePlateau(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  atRest: (when: string) => Promise<LayerBytes> = (when) => measureAtRest(context, when),
+): Promise<void> {
+  const { sampler, population, record, measurements, signal } = context;
+  if (signal.aborted) return;
+  const when = `at ${population.connections()} connections`;
+  await checkpoints.check(when);
+  const connections = population.connections();
+  const inService = await readInService(sampler);
+  const layers = await atRest(when);
+  if (measurements.memory && population.connections() !== connections) {
+    addWarning(
+      context,
+      'PLATEAU_MOVED',
+      `connections changed from ${connections} to ${population.connections()} while memory was read`,
+      'make the pauses between the ramps longer',
+    );
+    return;
+  }
+  measurements.absentLayers = sampler.absent();
+  measurements.origins = sampler.origins();
+  measurements.plateaus.push({ connections, layers, inService });
+  record.append('plateau', { connections, layers, inService });
+}

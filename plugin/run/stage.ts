@@ -1,0 +1,16 @@
+/** The stages of a run, in the order in which they come. */
+export type Stage =
+  | 'warm-up'
+  | 'baseline'
+  | 'ramp'
+  | 'plateau'
+  | 'wave'
+  | 'after the wave'
+  | 'churn'
+  | 'hold'
+  | 'fault'
+  | 'broadcasts'
+  | 'drain'
+  | 'disconnect'
+  | 'end of the run'
+  | 'done';

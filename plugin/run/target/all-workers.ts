@@ -1,0 +1,68 @@
+/** Before any load: the control URLs lead to every worker of the deployment, and to each of them once. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import type { Control } from './control.ts';
+
+/** Some adapters count a server that has ended for ten more seconds. */
+const COUNT_TIMEOUT_MS = 12_000;
+const POLL_MS = 1000;
+
+/**
+ * @param log gets a line if this takes a while
+ * @throws CapacityError CONTROL_REPEATED, CONTROL_INCOMPLETE, or the signal's reason
+ */
+export async function requireAllWorkers(
+  control: Pick<Control, 'size' | 'stats' | 'servers'>,
+  log: (text: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const workers = await control.stats();
+  requireDistinct(workers);
+  const deadlineMs = performance.now() + COUNT_TIMEOUT_MS;
+  let said = false;
+  for (;;) {
+    const servers = await control.servers();
+    if (servers === undefined || servers <= control.size) return;
+    if (performance.now() > deadlineMs) throw incomplete(servers, workers);
+    if (!said)
+      log(`The adapter counts ${servers} servers, and the run controls ${control.size}; waiting for it to agree.`);
+    said = true;
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+/** Workers of other versions have no id of their own, and a verdict of their own: WORKER_REPEATED. */
+function requireDistinct(workers: WorkerStats[]): void {
+  const known = workers.filter(({ instance }) => instance !== undefined);
+  const twice = repeated(known, ({ instance }) => instance as string);
+  if (twice) {
+    throw new CapacityError(
+      'CONTROL_REPEATED',
+      `${twice.length} control addresses lead to the same process, ${twice[0]?.worker}, whose memory and connections would count ${twice.length} times`,
+      'give the control address of every worker, and each once; a load balancer is none, since it leads to another worker each time',
+    );
+  }
+  const alike = repeated(known, ({ worker }) => worker);
+  if (!alike) return;
+  throw new CapacityError(
+    'CONTROL_REPEATED',
+    `${alike.length} workers have the same name, ${alike[0]?.worker}, and cannot be told apart`,
+    'give each worker a name of its own: instrument(io, {worker}); without this option, it is made of host name and process id',
+  );
+}
+
+function incomplete(servers: number, workers: WorkerStats[]): CapacityError {
+  const named = workers.map(({ worker }) => worker).join(', ');
+  return new CapacityError(
+    'CONTROL_INCOMPLETE',
+    `the deployment's adapter counts ${servers} servers, and the run controls ${workers.length}: ${named}`,
+    'name the control address of every worker in control.urls; if another deployment uses the same Redis, give each a key of its own in the options of the adapter',
+  );
+}
+
+/** @returns the first group of workers with the same key; undefined if all are different */
+function repeated(workers: WorkerStats[], keyOf: (worker: WorkerStats) => string): WorkerStats[] | undefined {
+  const groups = Map.groupBy(workers, keyOf);
+  return [...groups.values()].find(({ length }) => length > 1);
+}

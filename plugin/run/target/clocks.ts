@@ -1,0 +1,48 @@
+/**
+ * The workers' clocks against the run's. On one host there is one monotonic clock; the clocks of other hosts started with
+ * them, and drift. So these are read over the whole run, and most precisely just before and after whatever counts.
+ */
+import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { followClock } from '../../../protocol/clock/clock-reading.ts';
+import type { Control } from './control.ts';
+
+/** At once, of which the quickest counts. */
+const READINGS = 16;
+/** In between. More often would be work for the workers, which are what is measured. */
+const INTERVAL_MS = 1000;
+
+export class WorkerClocks {
+  /** In the workers' order. */
+  readonly lines: ClockLine[];
+  readonly #control: Pick<Control, 'clock'>;
+  readonly #unfollow: (() => void)[] = [];
+
+  /** @param here of each worker: whether it runs on this host */
+  constructor(control: Pick<Control, 'clock'>, here: boolean[]) {
+    this.#control = control;
+    this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
+  }
+
+  /** Of all workers. @throws CapacityError if one does not answer */
+  async read(): Promise<void> {
+    await Promise.all(
+      this.lines.map(async (line, via) => {
+        line.separate();
+        for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
+      }),
+    );
+  }
+
+  /** From now on, again and again, those that are not this host's clock. */
+  follow(): void {
+    for (const [via, line] of this.lines.entries()) {
+      if (line.isOurs) continue;
+      this.#unfollow.push(followClock(line, () => this.#control.clock(via), INTERVAL_MS));
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    for (const unfollow of this.#unfollow.splice(0)) unfollow();
+  }
+}

@@ -1,0 +1,48 @@
+/** What a run asks of the server's workers, through their control ports; of a server without any, nothing. */
+import type { ControlClients } from '../../samplers/index.ts';
+import { tellMemory } from '../../script/options/worker-sources.ts';
+import type { Settings } from '../../script/settings.ts';
+
+export type Control = Pick<
+  ControlClients,
+  | 'size'
+  | 'stats'
+  | 'resources'
+  | 'batches'
+  | 'eventLoops'
+  | 'gc'
+  | 'clock'
+  | 'members'
+  | 'servers'
+  | 'addresses'
+  | 'reachable'
+  | 'broadcast'
+  | 'close'
+>;
+
+/** Of a server without control ports. */
+export const NO_CONTROL: Control = {
+  size: 0,
+  stats: async () => [],
+  resources: async () => [],
+  batches: async () => [],
+  eventLoops: async () => [],
+  gc: async () => {},
+  clock: async () => {
+    throw new Error('no control port');
+  },
+  members: async () => 0,
+  servers: async () => undefined,
+  addresses: async () => ({}),
+  reachable: (via) => via,
+  broadcast: async () => {
+    throw new Error('no control port');
+  },
+  close: () => {},
+};
+
+/** @returns the settings without everything that workers would have to be asked for; memory that nobody reads needs no warm-up */
+export function withoutControl(config: Settings): Settings {
+  const warmUp = tellMemory(config.workerSources) ? config.warmUp : 0;
+  return { ...config, warmUp, singleRoundTrips: 0, broadcasts: { ...config.broadcasts, count: 0 } };
+}

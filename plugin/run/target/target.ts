@@ -1,0 +1,245 @@
+/** What is measured: our own stack that is already up, one that this run starts, or the user's own server. */
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import type { StackFault } from '../../../protocol/fault.ts';
+import { thisHost } from '../../../protocol/machine/host.ts';
+import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import { partsReplacedBy, whyNot } from '../../../server/stack/fault.ts';
+import { listens } from '../../../server/stack/ports.ts';
+import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../../server/stack/stack.ts';
+import { connectionsTo, type LayerPids, ServerProcesses } from '../../samplers/index.ts';
+import { ENGINE } from '../../script/script.ts';
+import type { Settings } from '../../script/settings.ts';
+
+export interface Target {
+  url: string;
+  profile: 'full' | 'embedded' | 'remote';
+  /** Of the workers; undefined where nobody may ask them. */
+  control: Settings['control'];
+  redisUrl: string | undefined;
+  /** Processes of the deployment on this machine. */
+  pids(workers: WorkerStats[]): Promise<LayerPids>;
+  /** Processes of each part of the deployment that is known, as `Stack.identities`. */
+  identities(): Record<string, string>;
+  /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
+  openFiles(): Promise<number | undefined>;
+  /** Connections to its port on this machine, whoever made them, where only that tells of others; undefined if unknown. */
+  connections(): Promise<number | undefined>;
+  /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
+  stack: FaultyStack | undefined;
+  /** The processes of the workers are known to run on this machine; otherwise only they themselves can tell. */
+  isHere: boolean;
+  /** Takes down what the run started, and nothing else. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** What planned faults need of a stack. */
+export interface FaultyStack extends Pick<Stack, 'fault' | 'restarts'> {
+  /** @returns why it cannot suffer the fault; undefined if it can */
+  whyNot(fault: StackFault): string | undefined;
+  /** @returns names of its parts: workers, `nginx`, `Redis` */
+  partsReplacedBy(fault: StackFault): string[];
+}
+
+const HANDSHAKE_TIMEOUT_MS = 3000;
+
+/**
+ * @param connections over TCP that the scenario asks for: decides how large a stack is started
+ * @param log gets a line for the user about whatever takes a while
+ * @param signal ends the start of a stack; what was started until then is gone when this rejects
+ * @throws CapacityError of the stack; PORT_TAKEN, CONTROL_MISSING, WORKERS_NOT_FOUND or STACK_IN_USE
+ */
+export async function openTarget(
+  config: Settings,
+  connections: number,
+  log: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Target> {
+  const url = new URL(config.target);
+  if (config.control) {
+    logTokenInClear(config.control.urls, log);
+    return ownServer(config);
+  }
+  // Both are of a server of the user's own.
+  if (config.delivery || config.workerSources) return fromOutside(config, log);
+  // A stack is on this machine, and its certificate is checked by nobody.
+  const speaksTls = /^(https|wss):$/.test(url.protocol);
+  if (!isLoopback(url.hostname) || speaksTls !== config.tls) return fromOutside(config, log);
+  const stateDir = defaultStateDir();
+  const found = await findStack(stateDir);
+  const port = Number(url.port) || 80;
+  if (found.status === 'up' && Number(new URL(found.stack.state.target).port) === port) {
+    if (found.stack.state.ownerPid !== undefined) throw inUse(found.stack.state.ownerPid);
+    if (found.stack.state.target.startsWith('https:') !== config.tls) throw otherTls(config.tls);
+    assertRedisNodes(config.redisNodes, found.stack.state);
+    log(`Using the stack that is up at ${url.origin}; it stays up.`);
+    return ofStack(found.stack, async () => {});
+  }
+  if (await listens(url.hostname, port)) {
+    const answer = await handshake(url, config.connection.path);
+    if (answer !== undefined) throw taken(port, answer);
+    return fromOutside(config, log);
+  }
+  if (found.status === 'stale') {
+    log(`Cleaning up a stack left by a killed run (${found.reason}).`);
+    await found.clean();
+  }
+  const { profile, tls, workers, redisUrl, redisNodes } = config;
+  const { compression } = config.connection;
+  log(describeStart(config));
+  const redis = { redisUrl, redisNodes };
+  const stack = await startStack({ profile, port, tls, compression, connections, workers, ...redis, stateDir }, signal);
+  return ofStack(stack, () => stack.close());
+}
+
+function describeStart({ profile, redisUrl, redisNodes = 1, tls }: Settings): string {
+  if (profile === 'embedded') return 'Starting one Socket.IO worker with the in-memory adapter (profile: embedded).';
+  const redis = redisNodes > 1 ? `a Redis Cluster of ${redisNodes} nodes, ` : 'Redis, ';
+  return `Starting ${redisUrl ? '' : redis}PM2 workers and nginx${tls ? ', which speaks TLS' : ''}.`;
+}
+
+function ofStack(stack: Stack, close: () => Promise<void>): Target {
+  const { target, profile, workers, token, redisUrl } = stack.state;
+  return {
+    url: target,
+    profile,
+    control: { urls: workers.map(({ controlUrl }) => controlUrl), token, tls: {} },
+    redisUrl,
+    pids: async () => {
+      const now = await stack.refresh();
+      return {
+        worker: now.workers.map(({ pid }) => pid).filter((pid) => pid > 0),
+        pm2: present(now.pm2Pid),
+        nginx: [...present(now.nginxPid), ...now.nginxWorkerPids],
+        redis: now.redisNodes.map(({ pid }) => pid),
+      };
+    },
+    identities: () => stack.identities(),
+    openFiles: async () => undefined,
+    connections: async () => undefined,
+    stack: {
+      fault: (fault) => stack.fault(fault),
+      restarts: () => stack.restarts(),
+      whyNot: (fault) => whyNot(fault, stack.state),
+      partsReplacedBy: (fault) => partsReplacedBy(fault, stack.state),
+    },
+    isHere: true,
+    close,
+  };
+}
+
+/**
+ * Somebody's Socket.IO server into which nothing was put: it is measured from outside.
+ * @throws CapacityError CONTROL_MISSING with an external engine: nobody would count the connections
+ */
+function fromOutside(config: Settings, log: (text: string) => void): Target {
+  if (config.engine !== ENGINE) throw controlMissing(config.target, config.engine);
+  const without = config.delivery ? 'nobody collects garbage' : 'nobody broadcasts for it, or collects garbage';
+  log(`No control port is known, so the run measures from outside: ${without}.`);
+  return ownServer(config);
+}
+
+/** @throws CapacityError WORKERS_NOT_FOUND */
+function ownServer({ target: url, control, redisUrl, workerSources: sources }: Settings): Target {
+  const { pids, match, cgroup } = sources ?? {};
+  const processes = (pids ?? match ?? cgroup) ? new ServerProcesses({ pids, match, cgroup }) : undefined;
+  const here = thisHost();
+  const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
+  return {
+    url,
+    profile: 'remote',
+    control,
+    redisUrl,
+    // A sum over only some of them would be too low.
+    pids: async (workers) => ({
+      worker: processes?.pids() ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
+    }),
+    identities: (): Record<string, string> => (processes ? { "the server's processes": processes.identity() } : {}),
+    openFiles: async () => (control ? undefined : processes?.openFiles()),
+    connections: async () =>
+      control || !processes || !isLoopback(new URL(url).hostname) ? undefined : connectionsTo(portOf(url)),
+    stack: undefined,
+    isHere: processes !== undefined,
+    close: async () => {},
+  };
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port) || (/^(https|wss):$/.test(protocol) ? 443 : 80);
+}
+
+/** Not a reason of the verdict: no figure depends on it. */
+function logTokenInClear(urls: string[], log: (text: string) => void): void {
+  const inClear = urls
+    .map((url) => new URL(url))
+    .filter((url) => url.protocol !== 'https:' && !isLoopback(url.hostname));
+  if (inClear.length === 0) return;
+  const hosts = inClear.map(({ host }) => host).join(', ');
+  log(
+    `Warning: the control token crosses the network unencrypted, to ${hosts}. Who reads it can publish to the server's clients. ` +
+      'Give `instrument(io)` the option `tls`, and the run https:// control URLs; or use a tunnel.',
+  );
+}
+
+function taken(port: number, answer: string): CapacityError {
+  return new CapacityError(
+    'PORT_TAKEN',
+    `port ${port} is taken by a program that is not a Socket.IO server: ${answer}`,
+    `stop it (ss -ltnp 'sport = :${port}' names it), or measure on another port: TARGET=http://127.0.0.1:8081`,
+  );
+}
+
+/** @returns undefined from a Socket.IO server, else what it does instead of an Engine.IO handshake */
+async function handshake(url: URL, path: string): Promise<string | undefined> {
+  const address = `${url.origin.replace(/^ws/, 'http')}${path}?EIO=4&transport=polling`;
+  try {
+    const response = await fetch(address, { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
+    const body = await response.text();
+    // A handshake, or the refusal of one: `{"code":…,"message":…}`.
+    return /^0\{"sid"|^\{"code":\d/.test(body) ? undefined : `it answers HTTP ${response.status}`;
+  } catch (error) {
+    if ((error as Error).name === 'TimeoutError') return `it did not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
+    return 'it does not speak HTTP';
+  }
+}
+
+function present(pid: number | undefined): number[] {
+  return pid === undefined ? [] : [pid];
+}
+
+function controlMissing(url: string, engine: string): CapacityError {
+  return new CapacityError(
+    'CONTROL_MISSING',
+    `no control port is known for the workers behind ${url}, and engine ${engine} does not count its connections for a run`,
+    'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}; or use engine socketio-capacity',
+  );
+}
+
+function otherTls(tls: boolean): CapacityError {
+  const [stack, fix] = tls
+    ? ['does not speak TLS', 'npx socketio-capacity stack up --tls']
+    : ['speaks TLS', 'set TLS=on'];
+  return new CapacityError(
+    'STACK_TLS',
+    `the stack that is up ${stack}`,
+    `take it down (npx socketio-capacity stack down), or ${fix}`,
+  );
+}
+
+/** @throws CapacityError STACK_REDIS */
+function assertRedisNodes(wanted: number | undefined, { redisNodes: { length } }: StackState): void {
+  if (wanted === undefined || wanted === length) return;
+  const has =
+    length === 0 ? 'no Redis of its own' : length === 1 ? 'a single Redis' : `a Redis Cluster of ${length} nodes`;
+  const fix = 'take it down (npx socketio-capacity stack down), or leave REDIS_NODES out';
+  throw new CapacityError('STACK_REDIS', `the stack that is up has ${has}, and REDIS_NODES asks for ${wanted}`, fix);
+}
+
+function inUse(ownerPid: number): CapacityError {
+  return new CapacityError(
+    'STACK_IN_USE',
+    `another run (process ${ownerPid}) is already measuring on this stack, and two runs would distort each other's figures`,
+    'wait until it ends, or keep a stack up for several runs: npx socketio-capacity stack up',
+  );
+}

@@ -1,0 +1,74 @@
+/** The messages that connections send again and again: the window in which they are measured, and their end. */
+import { EVENTS } from '../../../protocol/events.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { MessagesMeasured } from '../measurements/client-messages.ts';
+import { pause } from '../wait.ts';
+import { mark, windowSince } from './cpu.ts';
+import { noteGenerator, resetGenerator } from './generator-loops.ts';
+import { HOLD_PARTS } from './idle.ts';
+
+/**
+ * The hold: all connections are there, and nothing else happens. Collections of garbage, which the run orders at the plateaus,
+ * would make acknowledgements late.
+ */
+export async function measureMessages(context: RunContext, measured: MessagesMeasured): Promise<void> {
+  const { config, measurements, link, control, signal } = context;
+  const connected = link.status.connected;
+  const before = await link.messages('rest');
+  await control.batches();
+  await resetGenerator(context);
+  let { sent } = await link.messages('measure');
+  const first = sent;
+  const beganMs = performance.now();
+  for (let part = 0; part < HOLD_PARTS && !signal.aborted; part++) {
+    const begin = await mark(context);
+    await pause((config.hold * 1000) / HOLD_PARTS, signal);
+    const before = sent;
+    ({ sent } = await link.messages('measure'));
+    measurements.cpu.messages.push(await windowSince(context, begin, sent - before));
+  }
+  const rest = await link.messages('rest');
+  measured.seconds = (performance.now() - beganMs) / 1000;
+  measured.workers = await control.batches();
+  const after = await link.messages('rest');
+  // What connections that ended had sent may never have arrived.
+  const atLeast = link.status.connected === connected ? rest.sent - rest.unanswered - first : 0;
+  checkHandled(context, measured, { atLeast, atMost: after.sent - before.sent + before.unanswered });
+  await noteGenerator(context, 'messages');
+}
+
+/** Something before the handler can pass a message twice, or acknowledge it by itself. */
+function checkHandled(
+  context: RunContext,
+  { steps, workers }: MessagesMeasured,
+  { atLeast, atMost }: { atLeast: number; atMost: number },
+): void {
+  const { connection, control, signal } = context;
+  const isCounted = workers.length === control.size && workers.every(({ ownHandler }) => ownHandler !== undefined);
+  const isContract = steps.every(
+    ({ namespace = connection.namespace, event, acknowledge }) =>
+      namespace === '/' && event === EVENTS.eventBatch && acknowledge,
+  );
+  if (signal.aborted || workers.length === 0 || !isCounted || !isContract) return;
+  const handled = workers.reduce((sum, { batches, ownHandler = 0 }) => sum + batches + ownHandler, 0);
+  if (handled >= atLeast && handled <= atMost) return;
+  const [bound, share] = handled > atMost ? ['at most', atMost] : ['at least', atLeast];
+  addWarning(
+    context,
+    'MESSAGES_DISAGREE',
+    `the handlers of the workers got ${handled} messages in the hold, of which the connections sent ${bound} ${share} to them`,
+    'does a middleware of the server (`socket.use`) pass messages twice, or acknowledge them itself?',
+  );
+}
+
+const POLL_MS = 100;
+
+/** No more is sent, so that what is still unanswered after the drain is unanswered for good. */
+export async function endMessages({ link, config, signal }: RunContext): Promise<void> {
+  let { unanswered } = await link.messages('stop');
+  const deadlineMs = performance.now() + config.drain.deadline * 1000;
+  while (unanswered > 0 && performance.now() < deadlineMs && !signal.aborted) {
+    await pause(POLL_MS, signal);
+    ({ unanswered } = await link.messages('stop'));
+  }
+}

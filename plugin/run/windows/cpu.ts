@@ -1,0 +1,72 @@
+/** Windows of the run in which CPU is measured. */
+import type { Sampler } from '../../samplers/index.ts';
+import type { CpuWindow, LayerCpu } from '../measurements/windows.ts';
+import type { Population } from '../population.ts';
+
+/** Where a window began. */
+export interface Mark {
+  cpu: LayerCpu;
+  connections: number;
+  atMs: number;
+}
+
+/** What reads CPU time, and counts the connections. */
+export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections'> };
+
+export async function mark({ sampler, population }: WindowContext): Promise<Mark> {
+  const connections = population.connections();
+  return { cpu: await sampler.cpu(), connections, atMs: performance.now() };
+}
+
+/** @param units connections made, or messages delivered, since `begin` */
+export async function windowSince(
+  { sampler }: Pick<WindowContext, 'sampler'>,
+  begin: Mark,
+  units: number,
+): Promise<CpuWindow> {
+  return between(begin, { cpu: await sampler.cpu(), atMs: performance.now() }, units);
+}
+
+/** One window after the other, without a gap. */
+export class Windows {
+  readonly #context: WindowContext;
+  readonly #unitsSoFar: () => number;
+  readonly #done: CpuWindow[] = [];
+  /** Where the current one began; the readings are made in the order of the calls. */
+  #begin: Promise<{ mark: Mark; units: number }>;
+
+  /** The first one begins now. @param unitsSoFar grows only */
+  constructor(context: WindowContext, unitsSoFar: () => number) {
+    this.#context = context;
+    this.#unitsSoFar = unitsSoFar;
+    this.#begin = this.#read();
+  }
+
+  /** The current window ends, and the next one begins. Never rejects. */
+  async next(): Promise<void> {
+    const begin = this.#begin;
+    this.#begin = begin.then(async (from) => {
+      const to = await this.#read();
+      this.#done.push(between(from.mark, to.mark, to.units - from.units));
+      return to;
+    });
+    await this.#begin;
+  }
+
+  /** The last window ends. @returns all of them */
+  async end(): Promise<CpuWindow[]> {
+    await this.next();
+    return this.#done;
+  }
+
+  async #read(): Promise<{ mark: Mark; units: number }> {
+    const begin = await mark(this.#context);
+    return { mark: begin, units: this.#unitsSoFar() };
+  }
+}
+
+/** Layers that appeared meanwhile count from zero. */
+function between(begin: Pick<Mark, 'cpu' | 'atMs'>, end: Pick<Mark, 'cpu' | 'atMs'>, units: number): CpuWindow {
+  const cpuUs = Object.fromEntries(Object.entries(end.cpu).map(([layer, us]) => [layer, us - (begin.cpu[layer] ?? 0)]));
+  return { seconds: (end.atMs - begin.atMs) / 1000, cpuUs, units };
+}

@@ -1,0 +1,51 @@
+/** How busy the load generator itself was, and what stopped it: if it lags, its own queue is part of the latencies. */
+import type { RunContext } from '../context.ts';
+import type { EngineSnapshot } from '../link.ts';
+import type { GeneratorLoop, GeneratorWindow } from '../measurements/generator.ts';
+
+/** Starts a window; what happened before does not count. */
+export async function resetGenerator({ link, ledger, resources }: RunContext): Promise<void> {
+  await resources.begin();
+  if (ledger) await link.snapshots();
+}
+
+/** Ends the window. Of several ramps, the worst one of each loop counts. @returns what the engines have counted */
+export async function noteGenerator(
+  { link, ledger, measurements, resources }: RunContext,
+  window: GeneratorWindow,
+): Promise<EngineSnapshot[]> {
+  await resources.end(window, measurements);
+  if (!ledger) return [];
+  const snapshots = await link.snapshots();
+  const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [
+    { window, part: 'artillery', from, process: 0, ...engineLoop },
+    ...processes
+      .filter(({ answers }) => answers)
+      .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, from, process: index, ...eventLoop })),
+  ]);
+  for (const loop of loops) {
+    const before = measurements.generator.findIndex((one) => isSameLoop(one, loop));
+    if (before < 0) measurements.generator.push(loop);
+    else measurements.generator[before] = worse(measurements.generator[before] as GeneratorLoop, loop);
+  }
+  return snapshots;
+}
+
+function isSameLoop(one: GeneratorLoop, other: GeneratorLoop): boolean {
+  const keys = ['window', 'part', 'process'] as const;
+  const { from } = one;
+  return (
+    keys.every((key) => one[key] === other[key]) && from.host === other.from.host && from.engine === other.from.engine
+  );
+}
+
+function worse(one: GeneratorLoop, other: GeneratorLoop): GeneratorLoop {
+  return {
+    ...one,
+    utilization: Math.max(one.utilization, other.utilization),
+    delayP50Ms: Math.max(one.delayP50Ms, other.delayP50Ms),
+    delayP99Ms: Math.max(one.delayP99Ms, other.delayP99Ms),
+    delayMaxMs: Math.max(one.delayMaxMs, other.delayMaxMs),
+    cpuWaitShare: one.cpuWaitShare === null ? null : Math.max(one.cpuWaitShare, other.cpuWaitShare ?? 0),
+  };
+}

@@ -1,0 +1,38 @@
+/** CPU while nothing is sent: before the first connection, and while connections are held. */
+import type { Settings } from '../../script/settings.ts';
+import type { Measurements } from '../measurements/measurements.ts';
+import type { CpuWindow } from '../measurements/windows.ts';
+import { pause } from '../wait.ts';
+import { mark, type WindowContext, windowSince } from './cpu.ts';
+
+/** The hold in parts: how much they differ is the noise of all CPU figures. */
+export const HOLD_PARTS = 10;
+
+/** Of the hold's length before the first connection, so that what the processes take anyway is known, too. */
+const UNLOADED_SHARE = 0.2;
+const UNLOADED_MAX_SECONDS = 5;
+
+type IdleContext = WindowContext & {
+  config: Pick<Settings, 'hold'>;
+  measurements: Measurements;
+  signal: AbortSignal;
+};
+
+/** The CPU of all while idle connections are held. */
+export async function measureIdle(context: IdleContext): Promise<void> {
+  await inParts(context, context.config.hold, context.measurements.cpu.idle);
+}
+
+/** The CPU of all before the first connection. */
+export async function measureUnloaded(context: IdleContext): Promise<void> {
+  const seconds = Math.min(UNLOADED_MAX_SECONDS, UNLOADED_SHARE * context.config.hold);
+  if (seconds > 0) await inParts(context, seconds, context.measurements.cpu.unloaded);
+}
+
+async function inParts(context: IdleContext, seconds: number, parts: CpuWindow[]): Promise<void> {
+  for (let part = 0; part < HOLD_PARTS && !context.signal.aborted; part++) {
+    const begin = await mark(context);
+    await pause((seconds * 1000) / HOLD_PARTS, context.signal);
+    parts.push(await windowSince(context, begin, 0));
+  }
+}

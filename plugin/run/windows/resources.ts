@@ -1,0 +1,148 @@
+/**
+ * What containers and machines did in each window of a run: how often a quota of CPU time stopped the generator and the
+ * workers, and how much CPU the workers' machines had left.
+ */
+import { cpus } from 'node:os';
+import type { WorkerResources } from '../../../protocol/events.ts';
+import { type CpuQuota, readCgroup } from '../../../protocol/machine/cgroup.ts';
+import { type CpuReading, readCpu } from '../../../protocol/machine/kernel.ts';
+import { allowedCpus } from '../../../protocol/machine/usable.ts';
+import type { GeneratorWindow, Throttled } from '../measurements/generator.ts';
+import type { Measurements } from '../measurements/measurements.ts';
+
+/** The generator among the workers. */
+export const GENERATOR = '';
+
+/** Of the generator itself. */
+interface OwnReading {
+  quotas: CpuQuota[];
+  /** Of the CPUs that it may run on, if these are not all. */
+  cpu: CpuReading | undefined;
+}
+
+interface Reading {
+  own: OwnReading;
+  workers: WorkerResources[];
+}
+
+type Noted = Pick<Measurements, 'throttled' | 'machineIdle' | 'workerResources'>;
+
+export class ResourceWindows {
+  readonly #workers: () => Promise<WorkerResources[]>;
+  readonly #own: () => OwnReading;
+  #begin: Reading = { own: { quotas: [], cpu: undefined }, workers: [] };
+
+  /** @param workers without those that do not tell */
+  constructor(workers: () => Promise<WorkerResources[]>, own = readOwn) {
+    this.#workers = workers;
+    this.#own = own;
+  }
+
+  /** Starts a window; what happened before does not count. Never rejects. */
+  async begin(): Promise<void> {
+    this.#begin = { own: this.#own(), workers: await this.#workers().catch(() => []) };
+  }
+
+  /** Ends the window, and starts the next one. Of several parts of a window, the worst counts. Never rejects. */
+  async end(window: GeneratorWindow, noted: Noted): Promise<void> {
+    const before = this.#begin;
+    await this.begin();
+    const now = this.#begin;
+    noteThrottled(noted, GENERATOR, window, throttledBetween(before.own.quotas, now.own.quotas));
+    noteIdle(noted, GENERATOR, window, before.own.cpu, now.own.cpu);
+    const own = new Set(now.own.quotas.map(({ group }) => group));
+    for (const worker of now.workers) {
+      const then = before.workers.find((one) => one.worker === worker.worker);
+      // A worker in the generator's own group is stopped with it, and says nothing new.
+      const quotas = worker.cgroup.cpu.filter(({ group }) => !own.has(group));
+      noteThrottled(noted, worker.worker, window, throttledBetween(then?.cgroup.cpu ?? [], quotas));
+      const { kernel, cpu } = worker.machine;
+      if (then?.machine.kernel === kernel) noteIdle(noted, kernel, window, then.machine.cpu, cpu);
+    }
+    // What cannot be asked now, such as during a planned fault, is as it was.
+    if (now.workers.length === 0) return;
+    noted.workerResources = now.workers.map((worker) =>
+      highest(
+        noted.workerResources.find((one) => one.worker === worker.worker),
+        worker,
+      ),
+    );
+  }
+}
+
+function readOwn(): OwnReading {
+  return { quotas: readCgroup().cpu, cpu: readAllowedCpu() };
+}
+
+function readAllowedCpu(): CpuReading | undefined {
+  const allowed = allowedCpus();
+  try {
+    return allowed.length < cpus().length ? readCpu(allowed) : undefined;
+  } catch {
+    return undefined; // a container can have a /proc/stat of its own, with other CPUs
+  }
+}
+
+/** @returns of the quota that stopped it most often; undefined without a quota at both times */
+export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttled | undefined {
+  const found = after.flatMap((now): Throttled[] => {
+    const then = before.find(({ group }) => group === now.group);
+    const periods = now.periods - (then?.periods ?? 0);
+    if (!then || periods < 0) return [];
+    return [
+      {
+        cores: now.cores,
+        periods,
+        throttledPeriods: now.throttledPeriods - then.throttledPeriods,
+        throttledMs: (now.throttledUs - then.throttledUs) / 1000,
+      },
+    ];
+  });
+  return found.sort((a, b) => shareOf(b) - shareOf(a))[0];
+}
+
+function noteThrottled({ throttled }: Noted, who: string, window: GeneratorWindow, now: Throttled | undefined): void {
+  if (!now) return;
+  const windows = throttled.get(who) ?? {};
+  const before = windows[window];
+  if (!before || shareOf(now) > shareOf(before)) windows[window] = now;
+  throttled.set(who, windows);
+}
+
+/** All workers of a machine read the same counters, a moment apart. */
+function noteIdle(
+  { machineIdle }: Noted,
+  machine: string,
+  window: GeneratorWindow,
+  from: CpuReading | undefined,
+  to: CpuReading | undefined,
+): void {
+  if (!from || !to) return;
+  const idleUs = to.idleUs - from.idleUs;
+  const allUs = idleUs + to.busyUs - from.busyUs;
+  if (allUs <= 0) return;
+  const windows = machineIdle.get(machine) ?? {};
+  windows[window] = Math.min(windows[window] ?? 100, (100 * idleUs) / allUs);
+  machineIdle.set(machine, windows);
+}
+
+/** As it is now, with the highest so far of what goes up and down. */
+function highest(before: WorkerResources | undefined, now: WorkerResources): WorkerResources {
+  if (!before) return now;
+  const max = (one: number | undefined, other: number | undefined) =>
+    one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
+  const { machine } = now;
+  return {
+    ...now,
+    openFiles: max(before.openFiles, now.openFiles),
+    machine: {
+      ...machine,
+      usedBytes: max(before.machine.usedBytes, machine.usedBytes),
+      tcpSockets: max(before.machine.tcpSockets, machine.tcpSockets),
+    },
+  };
+}
+
+function shareOf({ periods, throttledPeriods }: Throttled): number {
+  return periods === 0 ? 0 : throttledPeriods / periods;
+}

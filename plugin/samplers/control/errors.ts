@@ -1,0 +1,51 @@
+/** Why a control port cannot be reached, and what to do about it. */
+import { CapacityError } from '../../../protocol/errors.ts';
+import { CONTROL_NAMESPACE } from '../../../protocol/events.ts';
+
+const START = 'start the server, with its control token; or correct the list of control addresses';
+/** Where a control port listens unless the server says otherwise. */
+const DEFAULT_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+const OTHER_HOST =
+  'a control port listens on 127.0.0.1 unless `controlHost` says otherwise: instrument(io, {controlHost: <address of its host>}); or start the server, or correct the list of control addresses';
+const FIREWALL = 'let this machine reach that port: a firewall or a security group drops what it sends';
+const NAME = 'correct the host name in the list of control addresses';
+const SPEAKS_PLAIN = 'write http:// in the list of control addresses, or give instrument(io) the option `tls`';
+/** Error codes of Node and OpenSSL. */
+const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME|VERIFY/;
+const TRUST =
+  "name the certificate of its authority in the plugin's control.tls.ca (or NODE_EXTRA_CA_CERTS=/path/ca.pem), and the name that it is for in control.tls.servername";
+
+/** @param error of socket.io-client */
+export function connectError(url: string, error: Error & { type?: string; description?: unknown }): CapacityError {
+  // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
+  if (error.type !== undefined || error.message === 'timeout') {
+    const { error: cause } = (error.description ?? {}) as { error?: Error };
+    const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message;
+    return unreachable(url, reason, fixOf(url, reason));
+  }
+  if (error.message === 'Invalid namespace') {
+    return new CapacityError(
+      'CONTROL_MISSING',
+      `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}`,
+      'call instrument(io) in the server, or give the address of its control port',
+    );
+  }
+  return new CapacityError(
+    'BAD_TOKEN',
+    `worker ${url} refused the control token`,
+    'give the server and the run the same control token',
+  );
+}
+
+export function unreachable(url: string, reason: string, fix = START): CapacityError {
+  return new CapacityError('CONTROL_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
+}
+
+function fixOf(url: string, reason: string): string {
+  const { hostname } = new URL(url.split(' ')[0] as string);
+  if (CERTIFICATE_PROBLEM.test(reason)) return TRUST;
+  if (/ENOTFOUND|EAI_AGAIN/.test(reason)) return NAME;
+  if (/timeout|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/.test(reason)) return FIREWALL;
+  if (/WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH/.test(reason)) return SPEAKS_PLAIN;
+  return reason === 'ECONNREFUSED' && !DEFAULT_HOSTS.includes(hostname) ? OTHER_HOST : START;
+}

@@ -1,0 +1,38 @@
+/** Machines and containers of the workers, each counted once however many workers it has. */
+
+import type { WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
+import { type GroupLimit, readCgroup } from '../../../protocol/machine/cgroup.ts';
+import { thisHost } from '../../../protocol/machine/host.ts';
+import { lowestLimit } from '../../../protocol/machine/usable.ts';
+
+/** @returns with the names of the workers on each, in the order of the workers */
+export function workerMachines(resources: WorkerResources[]): { machine: WorkerMachine; workers: WorkerResources[] }[] {
+  const byKernel = Map.groupBy(resources, ({ machine }) => machine.kernel);
+  return [...byKernel.values()].flatMap((workers) => {
+    const [first] = workers;
+    return first ? [{ machine: first.machine, workers }] : [];
+  });
+}
+
+/** @returns TCP sockets of a machine's workers: those of a network namespace once */
+export function tcpSocketsOf(workers: WorkerResources[]): number | undefined {
+  const namespaces = new Map(workers.map(({ machine }) => [machine.networkNamespace, machine.tcpSockets]));
+  const counts = [...namespaces.values()];
+  return counts.includes(undefined) ? undefined : counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
+}
+
+/**
+ * @returns the memory limits of the workers' containers; empty unless each worker has one that is below its machine's memory,
+ *   and none is the generator's own, which has more in it
+ */
+export function workerContainers(resources: WorkerResources[]): GroupLimit[] {
+  const own = new Set(readCgroup().memory.map(({ group }) => group));
+  const here = thisHost().kernel;
+  const limits = new Map<string, GroupLimit>();
+  for (const { cgroup, machine } of resources) {
+    const limit = lowestLimit(cgroup.memory, machine.memoryBytes);
+    if (!limit || (machine.kernel === here && own.has(limit.group))) return [];
+    limits.set(`${machine.kernel} ${limit.group}`, limit);
+  }
+  return [...limits.values()];
+}

@@ -1,0 +1,274 @@
+/** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
+import { io, type Socket } from 'socket.io-client';
+import { agentTo } from '../../../protocol/agent.ts';
+import { type ClockReading, readClock } from '../../../protocol/clock/clock-reading.ts';
+import type { TlsOptions } from '../../../protocol/connection.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import {
+  type BroadcastOrder,
+  type BroadcastSent,
+  CONTROL_NAMESPACE,
+  type ControlReply,
+  type ControlToServerEvents,
+  type WorkerBatches,
+  type WorkerEventLoop,
+  type WorkerResources,
+  type WorkerStats,
+} from '../../../protocol/events.ts';
+import { connectError, unreachable } from './errors.ts';
+import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './places.ts';
+
+const TIMEOUT_MS = 5000;
+/** A full garbage collection of a heap of some GB takes seconds. */
+const GC_TIMEOUT_MS = 60_000;
+const CLOCK_READINGS = 16;
+
+/** One that was tried. */
+export type EachControl = { url: string; control: ControlClients } | { url: string; error: CapacityError };
+
+interface ControlOptions {
+  tls?: TlsOptions;
+  /** For connecting, and for every request but `gc`. */
+  timeoutMs?: number;
+  look?: LookupAll;
+}
+
+/**
+ * All requests reject with a CapacityError that names the worker: CONTROL_UNREACHABLE when its connection is down,
+ * CONTROL_TIMEOUT when it does not answer, or the code of its own refusal. A lost connection reconnects in the background.
+ */
+export class ControlClients {
+  readonly #workers: ControlClient[];
+
+  readonly #addresses: () => Promise<Record<string, string>>;
+
+  private constructor(workers: ControlClient[], addresses: () => Promise<Record<string, string>>) {
+    this.#workers = workers;
+    this.#addresses = addresses;
+  }
+
+  /**
+   * @param urls http(s)://host:port of each worker's control port; a name with several addresses stands for one at each
+   * @throws CapacityError CONTROL_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
+   */
+  static async connect(urls: string[], token: string, options: ControlOptions = {}): Promise<ControlClients> {
+    const { look = lookupAll } = options;
+    const places = (await Promise.all(urls.map((url) => placesOf(url, look)))).flat();
+    const workers = places.map((place) => new ControlClient(place, token, options));
+    const clients = new ControlClients(workers, () => addressesByPart(urls, look));
+    try {
+      await Promise.all(clients.#workers.map((worker) => worker.connected));
+      return clients;
+    } catch (error) {
+      clients.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Each control port by itself, so that one that cannot be reached does not hide the others.
+   * @returns with the address that it has, if its name has several; the caller closes the clients
+   */
+  static async connectEach(urls: string[], token: string, options: ControlOptions = {}): Promise<EachControl[]> {
+    const { look = lookupAll } = options;
+    const places = (await Promise.all(urls.map((url) => placesOf(url, look)))).flat();
+    return Promise.all(
+      places.map(async (place) => {
+        const worker = new ControlClient(place, token, options);
+        const control = new ControlClients([worker], async () => ({}));
+        try {
+          await worker.connected;
+          return { url: worker.url, control };
+        } catch (error) {
+          control.close();
+          return { url: worker.url, error: error as CapacityError };
+        }
+      }),
+    );
+  }
+
+  /** Workers. */
+  get size(): number {
+    return this.#workers.length;
+  }
+
+  /** @returns in the order of the URLs */
+  stats(timeoutMs?: number): Promise<WorkerStats[]> {
+    return Promise.all(this.#workers.map((worker) => worker.request('stats', [], timeoutMs)));
+  }
+
+  /** @returns of the workers that have the request, since it was made before */
+  async batches(): Promise<WorkerBatches[]> {
+    return this.#ofThoseThatKnow('batches');
+  }
+
+  /** @returns of the workers that have the request */
+  async resources(): Promise<WorkerResources[]> {
+    return this.#ofThoseThatKnow('resources');
+  }
+
+  /** Older versions lack some requests. */
+  async #ofThoseThatKnow<E extends 'batches' | 'resources'>(event: E): Promise<Answer<E>[]> {
+    const asked = this.#workers.map((worker) =>
+      worker.request(event).catch((error) => {
+        if ((error as CapacityError).code === 'UNKNOWN_REQUEST') return undefined;
+        throw error;
+      }),
+    );
+    return (await Promise.all(asked)).filter((one) => one !== undefined);
+  }
+
+  /** Begins or ends the recording of every worker's event loop. Nothing rests on it: a worker that cannot is left out. */
+  async eventLoops(record: boolean): Promise<WorkerEventLoop[]> {
+    const asked = this.#workers.map((worker) => worker.request('eventLoop', [record]).catch(() => undefined));
+    return (await Promise.all(asked)).filter((one) => one !== undefined);
+  }
+
+  /** Forces a full collection in every worker, one after the other: together they would stall on few cores. */
+  async gc(): Promise<void> {
+    for (const worker of this.#workers) await worker.request('gc', [], GC_TIMEOUT_MS);
+  }
+
+  /** @returns of the whole cluster, as one worker's adapter counts them; undefined if its version, or its adapter, cannot tell */
+  async servers(): Promise<number | undefined> {
+    try {
+      return (await this.#worker(0).request('servers')).servers;
+    } catch (error) {
+      if (['UNKNOWN_REQUEST', 'REQUEST_FAILED'].includes((error as CapacityError).code)) return undefined;
+      throw error;
+    }
+  }
+
+  /** @returns of each name among the URLs, its addresses now: others than before belong to other workers. Never rejects */
+  addresses(): Promise<Record<string, string>> {
+    return this.#addresses();
+  }
+
+  /** @param via index of the worker that asks all others @returns members of the room */
+  async members(room: string, via: number): Promise<number> {
+    return (await this.#worker(via).request('members', [room])).members;
+  }
+
+  /** @returns the worker `via` if it can be asked now, or the next one that can; `via` if none can */
+  reachable(via: number): number {
+    const from = (step: number) => (via + step) % this.#workers.length;
+    const step = this.#workers.findIndex((_, index) => this.#worker(from(index)).isConnected);
+    return step < 0 ? via : from(step);
+  }
+
+  /** @param via index of the worker that publishes */
+  async broadcast(order: BroadcastOrder, via: number): Promise<BroadcastSent> {
+    return this.#worker(via).request('broadcast', [order]);
+  }
+
+  /** One round trip. @param via index of the worker @returns its clock */
+  clock(via: number): Promise<ClockReading> {
+    return readClock(() => this.#worker(via).request('time'));
+  }
+
+  /** The quickest of several round trips. @returns in the order of the URLs */
+  time(): Promise<ClockReading[]> {
+    return Promise.all(
+      this.#workers.map(async (_, via) => {
+        let best = await this.clock(via);
+        for (let reading = 1; reading < CLOCK_READINGS; reading++) {
+          const next = await this.clock(via);
+          if (next.uncertaintyUs < best.uncertaintyUs) best = next;
+        }
+        return best;
+      }),
+    );
+  }
+
+  #worker(index: number): ControlClient {
+    const worker = this.#workers[index];
+    if (worker === undefined) throw new RangeError(`no worker ${index}: there are ${this.#workers.length}`);
+    return worker;
+  }
+
+  /** Idempotent. */
+  close(): void {
+    for (const worker of this.#workers) worker.close();
+  }
+}
+
+type Requests = ControlToServerEvents;
+type Answer<E extends keyof Requests> =
+  Parameters<Requests[E]> extends [...unknown[], (reply: ControlReply<infer T>) => void] ? T : never;
+
+class ControlClient {
+  readonly url: string;
+  readonly connected: Promise<void>;
+  readonly #socket: Socket;
+  readonly #timeoutMs: number;
+
+  constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
+    this.url = address ? `${url} (${address.address})` : url;
+    this.#timeoutMs = timeoutMs;
+    this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
+      auth: { token },
+      transports: ['websocket'],
+      ...({ agent: agentTo(url, tls, { address }) } as object),
+      // A separate connection, even if the same process measures twice.
+      forceNew: true,
+      timeout: timeoutMs,
+      // A worker that was restarted is to be found soon: it publishes, and its statistics are missed.
+      reconnectionDelay: 100,
+      reconnectionDelayMax: 200,
+    });
+    this.connected = new Promise((resolve, reject) => {
+      this.#socket.once('connect', resolve);
+      this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
+    });
+    // Awaited later, together with those of the other workers.
+    this.connected.catch(() => {});
+  }
+
+  get isConnected(): boolean {
+    return this.#socket.connected;
+  }
+
+  async request<E extends keyof Requests>(
+    event: E,
+    args: unknown[] = [],
+    timeoutMs = this.#timeoutMs,
+  ): Promise<Answer<E>> {
+    if (!this.#socket.connected) throw unreachable(this.url, 'connection lost');
+    let reply: ControlReply<Answer<E>>;
+    try {
+      reply = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
+    } catch {
+      // socket.io-client rejects in the same way for a timeout and for a lost connection.
+      if (!this.#socket.connected) throw unreachable(this.url, `connection lost during \`${event}\``);
+      throw new CapacityError(
+        'CONTROL_TIMEOUT',
+        `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
+        'its event loop is blocked, or it is out of memory: see its log, or lower the load',
+      );
+    }
+    if (reply?.ok === true) return reply.value;
+    if (reply?.ok !== false) {
+      throw new CapacityError(
+        'REQUEST_FAILED',
+        `worker ${this.url} answered \`${event}\` with something else than a reply`,
+        'use the same version on both sides',
+      );
+    }
+    throw new CapacityError(reply.code, `worker ${this.url} refused \`${event}\`: ${reply.message}`, 'see its log');
+  }
+
+  close(): void {
+    this.#socket.disconnect();
+  }
+}
+
+/** Without names that cannot be looked up now, and without those that are addresses themselves. */
+async function addressesByPart(urls: string[], look: LookupAll): Promise<Record<string, string>> {
+  const found = await Promise.all(
+    urls.map(async (url) => {
+      const addresses = await addressesOf(url, look);
+      return [`the workers at ${new URL(url).hostname}`, addresses.map(({ address }) => address).join(', ')] as const;
+    }),
+  );
+  return Object.fromEntries(found.filter(([, addresses]) => addresses !== ''));
+}

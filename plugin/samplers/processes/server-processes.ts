@@ -1,0 +1,200 @@
+/**
+ * The processes of a server that says nothing of itself, found in /proc: by their ids, their command lines or their control
+ * group. What they have started belongs to them.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { parseStat } from './proc.ts';
+
+export interface ProcessQuery {
+  pids?: number[] | undefined;
+  /** Regular expression for command lines. */
+  match?: string | undefined;
+  cgroup?: string | undefined;
+}
+
+interface Entry {
+  pid: number;
+  parent: number;
+  startedAtUs: number;
+}
+
+/** A process of that age was not started for a moment. */
+const LONG_LIVED_US = 10e6;
+/** How often new processes are looked for: it takes some milliseconds for hundreds of processes. */
+const REFRESH_MS = 5000;
+const CGROUPS = '/sys/fs/cgroup';
+
+export class ServerProcesses {
+  readonly #query: ProcessQuery;
+  /** Pid → start time: of those that are the server, since they were there from the start. */
+  #watched: Map<number, number>;
+  #isFirst = true;
+  #found: Entry[];
+  #foundAtMs = performance.now();
+
+  /** @throws CapacityError WORKERS_NOT_FOUND if there is none, or one of the ids is of no process */
+  constructor(query: ProcessQuery) {
+    this.#query = query;
+    const table = processTable();
+    this.#found = find(query, table);
+    const dead = (query.pids ?? []).filter((pid) => !table.has(pid));
+    if (dead.length > 0 || this.#found.length === 0) throw notFound(query, dead, table.size);
+    this.#watched = new Map(this.#found.map(({ pid, startedAtUs }) => [pid, startedAtUs]));
+  }
+
+  /** @returns ids of the processes that are there now, and those named by id in any case: a sum must not lose one */
+  pids(): number[] {
+    if (performance.now() - this.#foundAtMs > REFRESH_MS) {
+      this.#found = find(this.#query, processTable());
+      this.#foundAtMs = performance.now();
+    }
+    const living = this.#found.filter(isAlive).map(({ pid }) => pid);
+    return [...new Set([...(this.#query.pids ?? []), ...living])];
+  }
+
+  /** @returns another text as soon as one of the server's processes has ended. To be called once when the run begins */
+  identity(): string {
+    if (this.#isFirst) this.#forgetHelpers();
+    this.#isFirst = false;
+    return [...this.#watched]
+      .filter(([pid, startedAtUs]) => isAlive({ pid, startedAtUs }))
+      .map(([pid]) => pid)
+      .join();
+  }
+
+  /** @returns files and sockets that they have open; undefined where that is not readable, as for those of other users */
+  async openFiles(): Promise<number | undefined> {
+    const counts = await Promise.all(
+      this.pids().map((pid) =>
+        readdir(`/proc/${pid}/fd`).then(
+          ({ length }) => length,
+          ({ code }: NodeJS.ErrnoException) => (code === 'EACCES' ? undefined : 0),
+        ),
+      ),
+    );
+    return counts.includes(undefined) ? undefined : counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
+  }
+
+  /** A process that the server starts for a moment, such as one that resizes an image, is none that restarts. */
+  #forgetHelpers(): void {
+    const nowUs = Number(process.hrtime.bigint() / 1000n);
+    for (const entry of this.#found) {
+      if (this.#query.pids?.includes(entry.pid)) continue;
+      const isOld = nowUs - entry.startedAtUs >= LONG_LIVED_US;
+      const isCopy = executable(entry.pid) === executable(entry.parent);
+      if (!isAlive(entry) || !(isOld || isCopy)) this.#watched.delete(entry.pid);
+    }
+  }
+}
+
+function find(query: ProcessQuery, table: Map<number, Entry>): Entry[] {
+  const all = [...table.values()];
+  const roots = query.cgroup === undefined ? matching(query, all) : inCgroup(query.cgroup);
+  const found = descendants(
+    roots.filter((pid) => table.has(pid)),
+    all,
+  );
+  // What has started the server can have started the generator, too.
+  for (const pid of descendants([process.pid], all)) found.delete(pid);
+  return [...found].sort((a, b) => a - b).flatMap((pid) => table.get(pid) ?? []);
+}
+
+/** @returns with the roots themselves */
+function descendants(roots: number[], table: Entry[]): Set<number> {
+  const found = new Set(roots);
+  // A set yields what is added while it is walked through.
+  for (const pid of found) for (const child of table) if (child.parent === pid) found.add(child.pid);
+  return found;
+}
+
+function matching({ pids, match }: ProcessQuery, table: Entry[]): number[] {
+  if (match === undefined) return pids ?? [];
+  const pattern = new RegExp(match);
+  const own = generator(table);
+  return table.flatMap(({ pid }) => (!own.has(pid) && pattern.test(commandLine(pid)) ? [pid] : []));
+}
+
+/** This process, what started it and what it has started: their command lines name the scenario, perhaps like the server. */
+function generator(table: Entry[]): Set<number> {
+  const own = descendants([process.pid], table);
+  const parents = new Map(table.map(({ pid, parent }) => [pid, parent]));
+  for (let pid = parents.get(process.pid); pid !== undefined && pid > 1; pid = parents.get(pid)) own.add(pid);
+  return own;
+}
+
+function commandLine(pid: number): string {
+  return (read(`/proc/${pid}/cmdline`) ?? '').replace(/[\s\0]+/g, ' ').trim();
+}
+
+/** Of the group and of those below it. */
+function inCgroup(cgroup: string): number[] {
+  const folder = isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
+  const own = (read(join(folder, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
+  return [...own, ...foldersIn(folder).flatMap((name) => inCgroup(join(folder, name)))];
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  } catch {
+    return [];
+  }
+}
+
+function processTable(): Map<number, Entry> {
+  const pids = foldersIn('/proc').filter((name) => /^\d+$/.test(name));
+  return new Map(pids.flatMap((pid) => entryOf(Number(pid)) ?? []).map((entry) => [entry.pid, entry]));
+}
+
+/** @returns undefined for a process that has ended */
+function entryOf(pid: number): Entry | undefined {
+  const line = read(`/proc/${pid}/stat`);
+  const reading = line === undefined ? undefined : parseStat(line);
+  if (line === undefined || reading === undefined) return undefined;
+  const parent = Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[1]);
+  return { pid, parent, startedAtUs: reading.startedAtUs };
+}
+
+function isAlive({ pid, startedAtUs }: Pick<Entry, 'pid' | 'startedAtUs'>): boolean {
+  return entryOf(pid)?.startedAtUs === startedAtUs;
+}
+
+/** @returns undefined where it is not readable */
+function executable(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return undefined;
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+function notFound({ pids, match, cgroup }: ProcessQuery, dead: number[], seen: number): CapacityError {
+  if (process.platform !== 'linux') {
+    const fix = 'use workers.prometheus, or instrument(io)';
+    return new CapacityError('WORKERS_NOT_FOUND', 'processes are found in /proc, which only Linux has', fix);
+  }
+  const [what, fix] =
+    pids !== undefined
+      ? [`there is no process ${dead.join(', ')}`, 'correct workers.pids: ps -C node -o pid,args lists processes']
+      : match !== undefined
+        ? [
+            `no command line matches /${match}/, of ${seen} processes that are not the generator's own`,
+            'correct workers.match: ps -eo pid,args lists the command lines',
+          ]
+        : [
+            `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is no control group with processes`,
+            'correct workers.cgroup: cat /proc/<pid>/cgroup names the group of a process',
+          ];
+  return new CapacityError('WORKERS_NOT_FOUND', what, fix);
+}

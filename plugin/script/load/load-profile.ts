@@ -1,0 +1,73 @@
+/** The rate of a scenario's load, and the same load at another rate. */
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { ConnectionsPerUser } from './flow.ts';
+import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
+
+/** @returns connections per second while connections are being opened; null if there are none */
+export function configuredRatePerSec(phases: Phase[], perUser: ConnectionsPerUser): number | null {
+  const seconds = phases.reduce((sum, phase) => sum + connectingSeconds(phase, perUser), 0);
+  return seconds > 0 ? (totalArrivals(phases) * perUser.count) / seconds : null;
+}
+
+/** For multi-connection virtual users: from the arrival of the first one until the last one has opened all of its own. */
+export function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
+  const { duration = 0 } = phase;
+  const arrivals = arrivalsOf(phase);
+  if (arrivals === 0) return 0;
+  return count === 1 ? duration : duration * (1 - 1 / arrivals) + count / ratePerSec;
+}
+
+/**
+ * The same number of virtual users per phase at another rate, as flat ramps (docs/method/connections.md#why-flat-ramps).
+ * Artillery's ramps last whole seconds, at least two (within a single second it spaces arrivals by 1 ms), and have whole
+ * rates. So the rate becomes the highest one at or below `ratePerSec` that divides the arrivals exactly.
+ * @throws CapacityError RATE_IMPOSSIBLE if no such rate is near
+ */
+export function atRate(phases: Phase[], ratePerSec: number): Phase[] {
+  return phases.map((phase) => {
+    const arrivals = arrivalsOf(phase);
+    if (arrivals === 0) return phase;
+    const shortest = Math.max(2, Math.ceil(arrivals / ratePerSec));
+    for (let duration = shortest; duration <= 2 * shortest + 2; duration++) {
+      if (arrivals % duration !== 0) continue;
+      const rate = arrivals / duration;
+      const { arrivalCount: _, ...kept } = phase;
+      return { ...kept, duration, arrivalRate: rate, rampTo: rate };
+    }
+    throw new CapacityError(
+      'RATE_IMPOSSIBLE',
+      `${arrivals} arrivals cannot be spread over whole seconds at about ${ratePerSec}/s`,
+      'choose a RATE that divides the arrivals of every phase',
+    );
+  });
+}
+
+/**
+ * Any number of virtual users at at most about a rate: a ramp over whole seconds
+ * whose arrivals Artillery rounds to the same whole number in each second, or to that and, later, to one more.
+ * Lasts at least two seconds, since Artillery spaces the arrivals of a single one by 1 ms.
+ * @returns the fields of a phase that concern arrivals
+ */
+export function exactRamp(
+  arrivals: number,
+  ratePerSec: number,
+): Required<Pick<Phase, 'duration' | 'arrivalRate' | 'rampTo'>> {
+  // 100 arrivals at 100 ÷ 3 a second take 3 seconds, not 4.
+  const duration = Math.max(2, Math.ceil(arrivals / ratePerSec - 1e-9));
+  const fewer = Math.floor(arrivals / duration);
+  const seconds = arrivals - fewer * duration;
+  if (seconds === 0) return { duration, arrivalRate: fewer, rampTo: fewer };
+  // Rises by 1 in all, and passes the middle between both numbers half a second before the first second with one more.
+  const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
+  return { duration, arrivalRate, rampTo: arrivalRate + 1 };
+}
+
+/** @returns phases with arrivals that bring so many virtual users each, at the rate that they have */
+export function resized(phases: Phase[], users: number): Phase[] {
+  return phases.map((phase) => {
+    const arrivals = arrivalsOf(phase);
+    if (arrivals === 0) return phase;
+    const { arrivalCount: _, ...kept } = phase;
+    return { ...kept, ...exactRamp(users, arrivals / (phase.duration ?? 1)) };
+  });
+}

@@ -1,0 +1,82 @@
+/** The load of a scenario: how many connections, at which rate, and how many at the same time. */
+import { fixedChanges, scenarioOptionsSchema } from '../options/connect-options.ts';
+import { type Script, usesOurEngine } from '../script.ts';
+import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
+import { configuredRatePerSec } from './load-profile.ts';
+import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
+
+export interface Load {
+  /** All connections of the scenario. */
+  connections: number;
+  /** An upper estimate if virtual users leave by themselves. */
+  connectionsAtOnce: number;
+  /** Every virtual user keeps its connections until the run releases it. */
+  stays: boolean;
+  /** While connections are being opened; null if there are none. */
+  ratePerSec: number | null;
+  /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
+  perUser: ConnectionsPerUser;
+  /** What connections send again and again; empty if they do not. */
+  messages: Repeated[];
+}
+
+/**
+ * Virtual users that exist at the same time: all arrivals if a flow holds or has an unknown length; otherwise the most that
+ * arrive within the time of the longest flow. A phase drops arrivals beyond its `maxVusers`.
+ * @param arrivals of a phase; default: those of the whole scenario
+ * @returns an upper estimate
+ */
+export function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsOf): number {
+  const staying = phases.reduce(
+    (present, phase) => Math.max(present, Math.min(phase.maxVusers ?? Infinity, present + arrivals(phase))),
+    0,
+  );
+  const staySeconds = Math.max(0, ...flows.map((flow) => flow.staySeconds));
+  if (!Number.isFinite(staySeconds)) return staying;
+  return Math.min(staying, mostWithin(staySeconds, phases, arrivals));
+}
+
+/** @returns the most arrivals of any time of that length, each phase's at the highest of its rates */
+function mostWithin(seconds: number, phases: Phase[], arrivals: (phase: Phase) => number): number {
+  let atSeconds = 0;
+  const spans = phases.map((phase) => {
+    const from = atSeconds;
+    atSeconds += phase.pause ?? phase.duration ?? 0;
+    return { from, to: atSeconds, most: arrivals(phase), ratePerSec: highestRatePerSec(phase) };
+  });
+  const starts = spans.flatMap(({ from, to }) => [from, to - seconds]);
+  const within = starts.map((start) =>
+    spans.reduce((sum, { from, to, most, ratePerSec }) => {
+      const overlapSeconds = Math.max(0, Math.min(to, start + seconds) - Math.max(from, start));
+      return sum + Math.min(most, Math.ceil(ratePerSec * overlapSeconds));
+    }, 0),
+  );
+  return Math.max(0, ...within);
+}
+
+function highestRatePerSec({ pause, duration = 1, arrivalRate = 0, rampTo = 0, arrivalCount = 0 }: Phase): number {
+  return pause === undefined ? Math.max(arrivalRate, rampTo, arrivalCount / duration) : 0;
+}
+
+/** @returns the flows of scenarios on our engine, or of all scenarios if a third-party engine drives the load */
+export function flowsOf(script: Script, steps: StepTable): Flow[] {
+  const scenarios = script.scenarios ?? [];
+  const ours = scenarios.filter((scenario) => usesOurEngine(scenario, script));
+  return (ours.length > 0 ? ours : scenarios).map(({ flow, socketio }) => {
+    const read = flowOf(flow ?? [], steps);
+    const { data: own = {} } = scenarioOptionsSchema.safeParse(socketio);
+    return { ...read, connection: { ...fixedChanges(own), ...read.connection } };
+  });
+}
+
+export function loadOf(phases: Phase[], flows: Flow[]): Load {
+  const perUser = mostConnections(flows.map(({ connections }) => connections));
+  return {
+    connections: totalArrivals(phases) * perUser.count,
+    connectionsAtOnce: usersAtOnce(phases, flows) * perUser.count,
+    stays: flows.every(({ holds }) => holds),
+    ratePerSec: configuredRatePerSec(phases, perUser),
+    perUser,
+    messages: flows.flatMap(({ repeated }) => repeated),
+  };
+}

@@ -1,0 +1,106 @@
+/** The phases of a scenario, validated before the load: Artillery validates them only when its workers are running. */
+import { z } from 'zod';
+import { durationMs } from '../duration.ts';
+import type { ScriptPhase } from '../script.ts';
+
+/** A phase of Artillery's `config.phases`, in seconds. */
+export interface Phase {
+  name?: string;
+  duration?: number;
+  pause?: number;
+  arrivalRate?: number;
+  rampTo?: number;
+  arrivalCount?: number;
+  maxVusers?: number;
+}
+
+const seconds = z
+  .unknown()
+  .refine((value) => (durationMs(value) ?? 0) > 0, 'expected seconds, or a duration such as "2m"')
+  .transform((value) => (durationMs(value) as number) / 1000);
+const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
+const whole = amount.int('expected a whole number');
+
+const phaseShape = z.looseObject({
+  duration: seconds.optional(),
+  pause: seconds.optional(),
+  arrivalRate: amount.optional(),
+  rampTo: amount.optional(),
+  arrivalCount: whole.optional(),
+  maxVusers: whole.optional(),
+});
+
+const phaseSchema = phaseShape.superRefine((phase, context) => {
+  const problem = (message: string) => context.addIssue({ code: 'custom', message });
+  const { duration, pause, arrivalRate, rampTo, arrivalCount } = phase;
+  if (pause !== undefined) return;
+  if (duration === undefined) return problem('a phase needs a `duration` or a `pause`');
+  if (arrivalRate === undefined && rampTo === undefined && arrivalCount === undefined) {
+    return problem('a phase needs an `arrivalRate`, a `rampTo` or an `arrivalCount`');
+  }
+  if (!arrivalRate && !rampTo && !arrivalCount) {
+    return problem('Artillery leaves out a phase without arrivals; use `pause` instead of `duration`');
+  }
+  if (rampTo === undefined && arrivalRate !== undefined && !Number.isInteger(arrivalRate)) {
+    problem('Artillery accepts a fractional arrivalRate only with a `rampTo`; add one with the same value');
+  }
+});
+
+export const phasesSchema = z
+  .array(phaseSchema)
+  .refine((phases) => totalArrivals(phases as Phase[]) > 0, 'no phase creates virtual users');
+
+/** @returns arrivals of the phase; 0 for a pause */
+export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
+  if (pause !== undefined) return 0;
+  if (rampTo !== undefined) return rampArrivals(duration, arrivalRate, rampTo);
+  if (arrivalRate > 0) return Math.round(arrivalRate * duration);
+  return arrivalCount ?? 0;
+}
+
+/** Artillery rounds the arrivals of each second of a ramp, for all workers together. */
+function rampArrivals(duration: number, arrivalRate: number, rampTo: number): number {
+  if (duration === 1) return Math.round((arrivalRate + rampTo) / 2);
+  const perSecond = (rampTo - arrivalRate) / (duration - 1);
+  let arrivals = 0;
+  for (let second = 0; second < duration; second++) arrivals += Math.round(arrivalRate + perSecond * second);
+  return arrivals;
+}
+
+/** @returns arrivals of all phases */
+export function totalArrivals(phases: Phase[]): number {
+  return phases.reduce((total, phase) => total + arrivalsOf(phase), 0);
+}
+
+/** @returns seconds of all phases */
+export function totalSeconds(phases: Phase[]): number {
+  return phases.reduce((total, { duration, pause }) => total + (pause ?? duration ?? 0), 0);
+}
+
+const shareSeconds = z.unknown().transform((value) => (durationMs(value) ?? 0) / 1000);
+const share = z.unknown().transform((value) => (Number.isFinite(Number(value)) ? Number(value) : 0));
+
+/** A worker's share of a phase: Artillery has divided it, so its numbers need not be whole. */
+const sharesSchema = z.array(
+  z.looseObject({
+    duration: shareSeconds.optional(),
+    pause: shareSeconds.optional(),
+    arrivalRate: share.optional(),
+    rampTo: share.optional(),
+    arrivalCount: share.optional(),
+    maxVusers: share.optional(),
+  }),
+);
+
+/** @returns a worker's share of the phases, in seconds; never throws: Artillery reports mistakes itself */
+export function phasesOfShare(phases: ScriptPhase[]): Phase[] {
+  return sharesSchema.parse(phases) as Phase[];
+}
+
+/** @returns an upper bound of the arrivals in a worker's share of a phase: Artillery rounds the whole, not the share */
+export function mostArrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
+  if (pause !== undefined) return 0;
+  if (arrivalCount !== undefined) return Math.ceil(arrivalCount);
+  const rounding = rampTo === undefined ? 0 : Math.ceil(duration);
+  return Math.ceil(((arrivalRate + (rampTo ?? arrivalRate)) / 2) * duration) + rounding;
+}

@@ -1,0 +1,52 @@
+/** The options of a connection that the engine has for all, a scenario for its own, and a `connect` step for one. */
+import { z } from 'zod';
+import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import { isTemplate } from '../is-template.ts';
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const texts = z.record(z.string(), scalar);
+
+export const connectionShape = {
+  auth: z.record(z.string(), z.unknown()).optional(),
+  /** `a=1&b=2`, too. */
+  query: z.union([texts, z.string().transform((text) => Object.fromEntries(new URLSearchParams(text)))]).optional(),
+  extraHeaders: texts.optional(),
+  headers: texts.optional(),
+  path: z.string().optional(),
+  transports: z
+    .array(z.enum(['websocket', 'polling']))
+    .min(1)
+    .optional(),
+};
+
+/** The server takes all of a namespace's name literally. */
+export const namespaceSchema = z.string().refine((name) => !name.replace(/\{\{.*?\}\}/g, '').includes('?'), {
+  error: ({ input }) => {
+    const [name, query] = String(input).split('?');
+    return `a namespace has no query: write connect: {namespace: ${name}, query: "${query}"}`;
+  },
+});
+
+/** A scenario's `socketio`. */
+export const scenarioOptionsSchema = z.strictObject(connectionShape);
+
+export type ConnectOptions = z.output<typeof scenarioOptionsSchema>;
+
+/** @returns the Engine.IO path with one slash at each end, as servers expect it */
+export function enginePath(path: string): string {
+  return `/${path.replace(/^\/+|\/+$/g, '')}/`.replace('//', '/');
+}
+
+/** @returns what these options change for all virtual users: all but templates, whose values differ between them */
+export function fixedChanges({
+  auth,
+  query,
+  path,
+  transports,
+  extraHeaders,
+  headers,
+}: ConnectOptions): Partial<ConnectionOptions> {
+  const changes = { auth, query, path: path && enginePath(path), transports, headers: { ...extraHeaders, ...headers } };
+  const kept = Object.entries(changes).filter(([, value]) => Object.keys(value ?? {}).length > 0 && !isTemplate(value));
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,197 @@
+/** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
+import { z } from 'zod';
+import {
+  type Backoff,
+  type ClientKind,
+  type ConnectionOptions,
+  MAX_PAYLOAD_BYTES,
+  type TlsOptions,
+  TRANSPORTS,
+} from '../../../protocol/connection.ts';
+import { formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { timeoutSchema } from '../duration.ts';
+import { ENGINE, type Script } from '../script.ts';
+import { connectionShape, enginePath } from './connect-options.ts';
+import { findParser, folderOf, readTlsFiles } from './files.ts';
+import { tlsSchema as sharedTlsSchema } from './tls-options.ts';
+
+export interface EngineOptions {
+  client: ClientKind;
+  /** The same for all connections. */
+  connection: ConnectionOptions;
+  /** Namespace in the path of the target; '' without one. */
+  baseNamespace: string;
+  /** For acknowledgements, responses and `waitFor`. */
+  timeoutMs: number;
+  retry: Backoff | undefined;
+  reconnection: Backoff | undefined;
+  localAddresses: string[];
+  disconnectRatePerSec: number;
+  thinkJitter: number | string | undefined;
+}
+
+const tlsSchema = sharedTlsSchema.extend({ resume: z.boolean().optional() });
+
+const backoffSchema = z.strictObject({
+  attempts: z.int().positive().default(10),
+  delay: timeoutSchema.default(1000),
+  maxDelay: timeoutSchema.default(5000),
+  jitter: z.number().min(0).max(1).default(0.5),
+});
+
+export const optionsSchema = z.strictObject({
+  ...connectionShape,
+  client: z.enum(['light', 'official']).default('light'),
+  parser: z.string().optional(),
+  acknowledge: z
+    .union([z.literal(false), z.array(z.unknown())], {
+      error: 'expected false, or a list: the arguments of the answer',
+    })
+    .default([]),
+  compression: z.boolean().default(false),
+  tls: tlsSchema.optional(),
+  timeout: timeoutSchema.optional(),
+  connectTimeout: timeoutSchema.default(20_000),
+  maxPayload: z.int().positive().default(MAX_PAYLOAD_BYTES),
+  reconnection: z.union([z.boolean(), backoffSchema]).default(false),
+  retry: z.union([z.boolean(), backoffSchema]).default(false),
+  localAddresses: z.array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' })).default([]),
+  disconnectRate: z.number().positive().default(1000),
+});
+
+const OPTION_NAMES = [optionsSchema, backoffSchema, tlsSchema].flatMap((schema) => Object.keys(schema.shape));
+
+/** Options of socket.io-client that have another name here, or none. */
+const ELSEWHERE: Record<string, string> = {
+  reconnectionAttempts: 'write reconnection: {attempts: …}',
+  reconnectionDelay: 'write reconnection: {delay: <seconds>}',
+  reconnectionDelayMax: 'write reconnection: {maxDelay: <seconds>}',
+  randomizationFactor: 'write reconnection: {jitter: …}',
+  rejectUnauthorized: 'write tls: {rejectUnauthorized: …}',
+  ackTimeout: 'write timeout: <seconds>',
+  perMessageDeflate: 'write compression: true',
+  parser: 'one parser serves all connections: write it in config.engines.socketio-capacity',
+  leaveRate: 'write disconnectRate',
+  forceNew: 'remove it: every virtual user has its own connection anyway',
+};
+
+/**
+ * Later places win: `config.socketio`, `config.socketio-capacity`, `config.engines.socketio-capacity`.
+ * @returns the options with units in their names, or every problem with its place in the YAML
+ */
+export function parseEngineOptions(script: Script): { options: EngineOptions } | { problems: Problem[] } {
+  const { config } = script;
+  const problems: Problem[] = [];
+  const folder = folderOf(script);
+  let merged: Record<string, unknown> = {};
+  let pem: TlsOptions = {};
+  let parser: string | undefined;
+  for (const [path, value] of placesOf(script)) {
+    if (value === undefined || value === null) continue;
+    const parsed = optionsSchema.partial().safeParse(value);
+    if (!parsed.success) problems.push(...optionProblems(parsed.error, path));
+    else {
+      merged = { ...merged, ...value };
+      pem = readTlsFiles(parsed.data.tls ?? pem, folder, [...path, 'tls'], problems);
+      if (parsed.data.parser) parser = findParser(parsed.data.parser, folder, [...path, 'parser'], problems);
+    }
+  }
+  const tls = tlsSchema.safeParse(config.tls ?? {});
+  if (!tls.success) problems.push(...problemsOf(tls.error, ['config', 'tls'], Object.keys(tlsSchema.shape)));
+  const read = { tls: { ...readTlsFiles(tls.data ?? {}, folder, ['config', 'tls'], problems), ...pem }, parser };
+  const timeout = timeoutSchema.optional().safeParse(config.timeout);
+  if (!timeout.success) problems.push(...problemsOf(timeout.error, ['config', 'timeout'], []));
+  const target = parseTarget(config.target);
+  if (!target) problems.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
+  const options = optionsSchema.safeParse(merged);
+  if (options.data?.client === 'official' && { ...tls.data, ...options.data.tls }.resume) {
+    problems.push({
+      path: formatPath(['config', 'engines', ENGINE, 'tls', 'resume']),
+      message: 'only the light client resumes TLS sessions: write client: light',
+    });
+  }
+  if (problems.length > 0 || !options.success || !tls.data || !target) return { problems };
+  return { options: resolve(options.data, read, target, timeout.data, config.defaults?.think?.jitter) };
+}
+
+type Place = [path: string[], value: unknown];
+
+function placesOf({ config }: Script): Place[] {
+  return [
+    [['config', 'socketio'], config.socketio],
+    [['config', ENGINE], config[ENGINE]],
+    [['config', 'engines', ENGINE], config.engines?.[ENGINE]],
+  ];
+}
+
+/**
+ * @returns the script with only the valid options of our engine, for a load that a third-party engine drives: its own
+ *   options are in the same places, and are not ours to validate
+ */
+export function withKnownOptions(script: Script): Script {
+  const known: Record<string, unknown> = {};
+  for (const [, value] of placesOf(script)) {
+    for (const [key, one] of Object.entries((value as object | undefined) ?? {})) {
+      if (connectionShape[key as keyof typeof connectionShape]?.safeParse(one).success) known[key] = one;
+    }
+  }
+  const { target, tls } = script.config;
+  return { config: { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } } };
+}
+
+function resolve(
+  options: z.infer<typeof optionsSchema>,
+  { tls, parser }: Pick<ConnectionOptions, 'tls' | 'parser'>,
+  target: URL,
+  timeoutMs: number | undefined,
+  thinkJitter: number | string | undefined,
+): EngineOptions {
+  return {
+    client: options.client,
+    connection: {
+      url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
+      path: enginePath(options.path ?? 'socket.io'),
+      transports: options.transports ?? TRANSPORTS.websocket,
+      query: { ...Object.fromEntries(target.searchParams), ...options.query },
+      headers: { ...options.extraHeaders, ...options.headers },
+      auth: options.auth,
+      tls,
+      compression: options.compression,
+      parser,
+      acknowledge: options.acknowledge === false ? undefined : options.acknowledge,
+      connectTimeoutMs: options.connectTimeout,
+      maxPayloadBytes: options.maxPayload,
+      localAddress: options.localAddresses[0],
+    },
+    baseNamespace: target.pathname.replace(/\/$/, ''),
+    timeoutMs: options.timeout ?? timeoutMs ?? 10_000,
+    retry: backoff(options.retry),
+    reconnection: backoff(options.reconnection),
+    localAddresses: options.localAddresses,
+    disconnectRatePerSec: options.disconnectRate,
+    thinkJitter,
+  };
+}
+
+function backoff(option: boolean | z.infer<typeof backoffSchema>): Backoff | undefined {
+  if (option === false) return undefined;
+  const { attempts, delay, maxDelay, jitter } = option === true ? backoffSchema.parse({}) : option;
+  return { attempts, delayMs: delay, maxDelayMs: maxDelay, jitter };
+}
+
+function parseTarget(target: unknown): URL | undefined {
+  if (typeof target !== 'string' || !URL.canParse(target)) return undefined;
+  const url = new URL(target);
+  return /^(https?|wss?):$/.test(url.protocol) ? url : undefined;
+}
+
+/** Of options that the engine has, or a scenario. */
+export function optionProblems(error: z.ZodError, at: readonly (string | number)[]): Problem[] {
+  return problemsOf(error, at, OPTION_NAMES).map(pointElsewhere);
+}
+
+function pointElsewhere(problem: Problem): Problem {
+  const hint = ELSEWHERE[problem.path.slice(problem.path.lastIndexOf('.') + 1)];
+  const unknown = problem.message.startsWith('unknown option');
+  return hint && unknown ? { ...problem, message: `unknown option: ${hint}` } : problem;
+}

@@ -1,0 +1,47 @@
+/** What options name by file or module: read and found from the folder of the scenario, as Artillery does. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import type { TlsOptions } from '../../../protocol/connection.ts';
+import { formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
+import type { Script } from '../script.ts';
+
+const PEM = '-----BEGIN ';
+/** The short name that artillery-engine-socketio-v3 gives to the other parser of Socket.IO's own. */
+const PARSERS: Record<string, string> = { msgpack: 'socket.io-msgpack-parser' };
+
+export function folderOf({ _scriptPath }: Script): string {
+  return _scriptPath === undefined ? process.cwd() : dirname(resolve(_scriptPath));
+}
+
+/** @returns the options with the contents of the files that they name; adds a problem for each that cannot be read */
+export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems: Problem[]): TlsOptions {
+  const read = { ...tls };
+  for (const key of ['ca', 'cert', 'key'] as const) {
+    const value = tls[key];
+    if (value === undefined || value.includes(PEM)) continue;
+    try {
+      read[key] = readFileSync(resolve(folder, value), 'utf8');
+      if (!read[key].includes(PEM)) throw new Error(`${resolve(folder, value)} is not a PEM file`);
+    } catch (error) {
+      const message = `expected PEM text, or a file beside the scenario: ${(error as Error).message}`;
+      problems.push({ path: formatPath([...at, key]), message });
+    }
+  }
+  return read;
+}
+
+/** @returns the file of a parser: a module that is installed beside the scenario or the engine, or a relative file */
+export function findParser(name: string, folder: string, at: Path, problems: Problem[]): string | undefined {
+  const module = PARSERS[name] ?? name;
+  for (const from of [resolve(folder, 'scenario.yml'), import.meta.filename]) {
+    try {
+      return createRequire(from).resolve(module);
+    } catch {
+      // not from there
+    }
+  }
+  const message = `no parser "${module}": install it beside the scenario (npm install ${module}), or write ./<file>`;
+  problems.push({ path: formatPath(at), message });
+  return undefined;
+}

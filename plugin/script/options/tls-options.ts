@@ -1,0 +1,28 @@
+/** The options of TLS, wherever a scenario has them: `config.tls`, the engine's `tls`, and that of `control`. */
+import { z } from 'zod';
+import type { TlsOptions } from '../../../protocol/connection.ts';
+import type { Path, Problem } from '../../../protocol/problems.ts';
+import { readTlsFiles } from './files.ts';
+
+export const tlsSchema = z.strictObject({
+  rejectUnauthorized: z.boolean().optional(),
+  servername: z.string().optional(),
+  ca: z.string().optional(),
+  cert: z.string().optional(),
+  key: z.string().optional(),
+});
+
+/**
+ * Control ports and observers are other hosts than the target, often with a certificate of another authority.
+ * @param shared how the load speaks TLS: all of it counts here, too, except for the target's name
+ * @param own written for these hosts; takes precedence
+ */
+export function tlsOfOtherHosts(
+  { servername: _, resume: __, ...shared }: TlsOptions,
+  own: TlsOptions | undefined,
+  folder: string,
+  at: Path,
+  problems: Problem[],
+): TlsOptions {
+  return { ...shared, ...(own && readTlsFiles(own, folder, at, problems)) };
+}

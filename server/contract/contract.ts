@@ -1,0 +1,158 @@
+/** The events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`, and publishing a `broadcast`. */
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
+import type { CapacityError } from '../../protocol/errors.ts';
+import {
+  type BatchReceived,
+  type Broadcast,
+  type BroadcastEcho,
+  type BroadcastOrder,
+  type BroadcastSent,
+  type EchoTimed,
+  EVENTS,
+  type Joined,
+  type Refusal,
+} from '../../protocol/events.ts';
+import type { Metrics } from '../control/metrics.ts';
+import type { AnyNamespace, AnySocket } from '../types.ts';
+import type { BatchWindow } from './batch-window.ts';
+import type { MeasuredRooms } from './measured-rooms.ts';
+import { countMembers, localMembers } from './members.ts';
+import { binaryPayload, payload } from './payload.ts';
+
+type Ack<T> = ((answer: T | Refusal) => void) | undefined;
+
+/** Connections per worker that may send broadcasts back; a run has one. */
+export const MAX_PROBES = 100;
+
+/**
+ * Adds the contract's handlers to every connection of the namespace. All connections share the same functions,
+ * which receive the connection as `this`.
+ * @param rooms which rooms they may join; undefined for any
+ * @param batches is told of every batch of events that is handled here
+ * @returns a function that removes them
+ */
+export function serveContract(
+  namespace: AnyNamespace,
+  worker: string,
+  metrics: Metrics,
+  rooms: MeasuredRooms | undefined,
+  batches: Pick<BatchWindow, 'add' | 'leave'>,
+): () => void {
+  /** Session ids. */
+  const probes = new Set<string>();
+
+  async function onJoinRoom(this: AnySocket, ...args: unknown[]): Promise<void> {
+    const room = roomOf(args[0]);
+    const ack = ackOf<Joined>(args);
+    try {
+      if (this.listenerCount(EVENTS.joinRoom) > 1) {
+        // The server's own handler decides. Once it has run, we acknowledge if it did not.
+        await undefined;
+        if (room === undefined || !this.rooms.has(room)) return;
+      } else {
+        if (room === undefined) throw new Error('expected a room or {clientKey: room}');
+        await (rooms ? rooms.join(this, room) : this.join(room));
+      }
+      metrics.joins.inc();
+      ack?.({ room, worker, members: localMembers(namespace, room) });
+    } catch (error) {
+      const { message, fix } = error as Partial<CapacityError>;
+      refuse(EVENTS.joinRoom, ack, { error: String(message), code: 'JOIN_REFUSED', fix });
+    }
+  }
+
+  function onBroadcastEcho(this: AnySocket, ...args: unknown[]): void {
+    const nowUs = monotonicUs();
+    const echo = args[0] as Partial<BroadcastEcho> | null | undefined;
+    const ack = ackOf<EchoTimed>(args);
+    if (typeof echo?.seq !== 'number' || typeof echo.sentAtUs !== 'number') {
+      refuse(EVENTS.broadcastEcho, ack, { error: 'expected {seq, sentAtUs, data} as received' });
+    } else if (!probes.has(this.id) && probes.size >= MAX_PROBES) {
+      refuse(EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
+    } else {
+      if (!probes.has(this.id)) {
+        probes.add(this.id);
+        this.once('disconnect', () => probes.delete(this.id));
+      }
+      // Negative if a worker on another host published, and its clock is ahead. The client knows both clocks.
+      const roundTripUs = nowUs - echo.sentAtUs;
+      metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
+      ack?.({ seq: echo.seq, roundTripUs });
+    }
+  }
+
+  function onEventBatch(this: AnySocket, ...args: unknown[]): void {
+    // The server's own handler decides what becomes of it.
+    if (this.listenerCount(EVENTS.eventBatch) > 1) {
+      batches.leave();
+      return;
+    }
+    const beganMs = performance.now();
+    const events = Array.isArray(args[0]) ? args[0].length : 1;
+    ackOf<BatchReceived>(args)?.({ events });
+    batches.add(events, performance.now() - beganMs);
+  }
+
+  function refuse(event: string, ack: Ack<never>, refusal: Refusal): void {
+    metrics.malformed.inc({ event });
+    ack?.(refusal);
+  }
+
+  function onConnection(socket: AnySocket): void {
+    socket.on(EVENTS.joinRoom, onJoinRoom);
+    socket.on(EVENTS.broadcastEcho, onBroadcastEcho);
+    socket.on(EVENTS.eventBatch, onEventBatch);
+  }
+
+  namespace.on('connection', onConnection);
+  return () => {
+    namespace.off('connection', onConnection);
+    for (const socket of namespace.sockets.values()) {
+      socket.off(EVENTS.joinRoom, onJoinRoom);
+      socket.off(EVENTS.broadcastEcho, onBroadcastEcho);
+      socket.off(EVENTS.eventBatch, onEventBatch);
+    }
+    rooms?.close();
+  };
+}
+
+const UNCOUNTED = { members: null, otherWorkers: undefined };
+
+/** A request for a later time than this is due to a wrong clock. */
+const MAX_AHEAD_MS = 1000;
+
+/**
+ * Counts the room's members on all workers, unless it is not to, then sends. The keys of the message are in the order of the contract.
+ * @throws CapacityError MEMBERS_UNKNOWN; nothing has been sent then
+ */
+export async function publish(namespace: AnyNamespace, worker: string, order: BroadcastOrder): Promise<BroadcastSent> {
+  const { room, seq } = order;
+  const data = order.binary ? binaryPayload(order.bytes) : payload(order.bytes);
+  const { members: expected, otherWorkers } = order.count === false ? UNCOUNTED : await countMembers(namespace, room);
+  if (order.atUs !== undefined) await until(order.atUs);
+  const sentAtUs = monotonicUs();
+  const message: Broadcast = { seq, sentAtUs, worker, data };
+  namespace.to(room).emit(EVENTS.broadcast, message);
+  return { seq, sentAtUs, worker, expected, ...(otherWorkers !== undefined && { otherWorkers }) };
+}
+
+/** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */
+export async function until(atUs: number): Promise<void> {
+  const aheadMs = Math.min((atUs - monotonicUs()) / 1000, MAX_AHEAD_MS);
+  if (aheadMs > 2) await setTimeout(aheadMs - 2);
+  const endUs = Math.min(atUs, monotonicUs() + MAX_AHEAD_MS * 1000);
+  while (monotonicUs() < endUs) await setImmediate();
+}
+
+/** @returns the room of a `join_room`; undefined if it names none */
+export function roomOf(payload: unknown): string | undefined {
+  const room = typeof payload === 'object' ? (payload as { clientKey?: unknown } | null)?.clientKey : payload;
+  return typeof room === 'string' && room !== '' ? room : undefined;
+}
+
+/** The acknowledgement is the last argument, even if the payload is missing. */
+function ackOf<T>(args: unknown[]): Ack<T> {
+  const last = args.at(-1);
+  return typeof last === 'function' ? (last as Ack<T>) : undefined;
+}

@@ -1,0 +1,111 @@
+/** Which rooms a client can join by `join_room`: those configured for measurements, while the server itself does not use them. */
+import { CapacityError } from '../../protocol/errors.ts';
+import type { AnyNamespace, AnySocket } from '../types.ts';
+
+/** On each worker. A scenario has one room and those of the run itself, or one for each group of its virtual users. */
+export const MAX_ROOMS = 1000;
+
+const FIX = 'name the rooms of the scenario, and nothing else, in `rooms` of instrument(io, {rooms: […]})';
+
+/** Without a public name: connections whose middlewares have not finished. */
+interface Preconnected {
+  _preConnectSockets?: Map<string, unknown>;
+}
+
+export class MeasuredRooms {
+  readonly #namespace: AnyNamespace;
+  readonly #names: readonly string[];
+  /** Rooms with members on this worker, all of which joined here. */
+  readonly #rooms = new Set<string>();
+  /** Likewise, also of rooms that are empty now: the server can restore the sessions of their members. */
+  readonly #known = new Set<string>();
+  /** Connections whose join is in progress. */
+  readonly #joining = new Set<string>();
+  /** Can change: a server can set its adapter after it has called `instrument(io)`. */
+  #adapter: AnyNamespace['adapter'] | undefined;
+
+  /** @param names the rooms, each of which also stands for all that begin with it and a colon */
+  constructor(namespace: AnyNamespace, names: readonly string[]) {
+    this.#namespace = namespace;
+    this.#names = names;
+  }
+
+  /**
+   * Whether a room is used by others is known for this worker only.
+   * @throws CapacityError JOIN_REFUSED; the connection has not joined then
+   */
+  async join(socket: AnySocket, room: string): Promise<void> {
+    this.#watch();
+    this.#check(room);
+    this.#add(room);
+    this.#joining.add(socket.id);
+    try {
+      await socket.join(room);
+    } finally {
+      this.#joining.delete(socket.id);
+      if (!this.#adapter?.rooms.has(room)) this.#rooms.delete(room);
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#adapter?.off('join-room', this.#onJoin);
+    this.#adapter?.off('delete-room', this.#onDelete);
+    this.#adapter = undefined;
+    this.#rooms.clear();
+    this.#known.clear();
+  }
+
+  /** All other names get the same answer, so that it does not reveal which rooms exist. */
+  #check(room: string): void {
+    if (!this.#names.some((name) => room === name || room.startsWith(`${name}:`))) {
+      throw new CapacityError('JOIN_REFUSED', 'the room is not configured for measurements', FIX);
+    }
+    if (this.#rooms.has(room)) return;
+    if (this.#adapter?.rooms.has(room)) {
+      throw new CapacityError(
+        'JOIN_REFUSED',
+        'the server itself uses the room: it has members that did not join by `join_room`',
+        FIX,
+      );
+    }
+    if (this.#rooms.size >= MAX_ROOMS) {
+      const fix = 'let the virtual users share rooms';
+      throw new CapacityError('JOIN_REFUSED', `this worker has ${MAX_ROOMS} rooms for measurements already`, fix);
+    }
+  }
+
+  #watch(): void {
+    const { adapter } = this.#namespace;
+    if (adapter === this.#adapter) return;
+    this.close();
+    this.#adapter = adapter;
+    adapter.on('join-room', this.#onJoin);
+    adapter.on('delete-room', this.#onDelete);
+  }
+
+  /** Once the server itself adds a connection to one of these rooms, further joins by `join_room` are refused. */
+  readonly #onJoin = (room: string, id: string): void => {
+    if (this.#joining.has(id)) return;
+    if (this.#known.has(room) && this.#isRestored(id)) this.#add(room);
+    else {
+      this.#rooms.delete(room);
+      this.#known.delete(room);
+    }
+  };
+
+  /** Connection state recovery puts a connection into its rooms before the namespace knows it. */
+  #isRestored(id: string): boolean {
+    const { _preConnectSockets: connecting } = this.#namespace as unknown as Preconnected;
+    return !this.#namespace.sockets.has(id) && connecting?.has(id) !== true;
+  }
+
+  #add(room: string): void {
+    this.#rooms.add(room);
+    this.#known.add(room);
+    const [oldest] = this.#known;
+    if (this.#known.size > MAX_ROOMS && oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  readonly #onDelete = (room: string): void => void this.#rooms.delete(room);
+}

@@ -1,0 +1,59 @@
+/** How many members a room has, on this worker and on all of them. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { AnyNamespace } from '../types.ts';
+
+/** Server to server. The prefix keeps it clear of the instrumented server's own events. */
+const MEMBERS_EVENT = 'socketio-capacity:members';
+/** Cluster adapters time out after 5 s by default; this is for the case that they never do. */
+const TIMEOUT_MS = 7000;
+
+export function localMembers(namespace: AnyNamespace, room: string): number {
+  return namespace.adapter.rooms.get(room)?.size ?? 0;
+}
+
+/** Answers the requests of other workers. @returns a function that stops it */
+export function answerMembers(namespace: AnyNamespace): () => void {
+  const listener = (room: string, answer: (members: number) => void) => answer(localMembers(namespace, room));
+  namespace.on(MEMBERS_EVENT, listener);
+  return () => void namespace.off(MEMBERS_EVENT, listener);
+}
+
+export interface Members {
+  /** On all workers. */
+  members: number;
+  /** How many other workers have any of them. */
+  otherWorkers: number;
+}
+
+/**
+ * Sums room sizes: each worker sends one number, however large the room is.
+ * @throws CapacityError MEMBERS_UNKNOWN when a worker did not answer or the adapter's broker is gone
+ */
+export async function countMembers(namespace: AnyNamespace, room: string): Promise<Members> {
+  const timer = new AbortController();
+  try {
+    // The in-memory adapter counts one server, itself, and does not support serverSideEmit.
+    if ((await namespace.adapter.serverCount()) <= 1)
+      return { members: localMembers(namespace, room), otherWorkers: 0 };
+    const others: number[] = await Promise.race([
+      namespace.serverSideEmitWithAck(MEMBERS_EVENT, room),
+      delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
+        throw new Error(`no answer within ${TIMEOUT_MS} ms`);
+      }),
+    ]);
+    return {
+      members: others.reduce((sum, members) => sum + members, localMembers(namespace, room)),
+      otherWorkers: others.filter((members) => members > 0).length,
+    };
+  } catch (cause) {
+    throw new CapacityError(
+      'MEMBERS_UNKNOWN',
+      `cannot count the members of room ${JSON.stringify(room)} on all workers: ${(cause as Error).message}`,
+      'check that all workers run, are instrumented, and reach the server of their adapter, such as Redis',
+      { cause },
+    );
+  } finally {
+    timer.abort();
+  }
+}

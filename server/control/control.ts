@@ -1,0 +1,85 @@
+/** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
+import type { Server } from 'socket.io';
+import { z } from 'zod';
+import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
+import { CapacityError } from '../../protocol/errors.ts';
+import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../../protocol/events.ts';
+
+/** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
+export type ControlRequests = {
+  [Name in keyof ControlToServerEvents]: Parameters<ControlToServerEvents[Name]> extends [
+    ...infer Args,
+    (reply: ControlReply<infer Value>) => void,
+  ]
+    ? (...args: Args) => Value | Promise<Value>
+    : never;
+};
+
+/** Far more than a Socket.IO client accepts in one message; it only keeps a typing error from using up the memory. */
+const MAX_PAYLOAD_BYTES = 10_000_000;
+
+const room = z.string().min(1);
+/** The arguments of each request, by its name. */
+export const REQUEST_ARGUMENTS = {
+  broadcast: z.tuple([
+    z.strictObject({
+      room,
+      bytes: z.number().int().min(0).max(MAX_PAYLOAD_BYTES),
+      binary: z.boolean().optional(),
+      seq: z.number().int().positive(),
+      atUs: z.number().optional(),
+      count: z.literal(false).optional(),
+    }),
+  ]),
+  members: z.tuple([room]),
+  servers: z.tuple([]),
+  gc: z.tuple([]),
+  stats: z.tuple([]),
+  resources: z.tuple([]),
+  batches: z.tuple([]),
+  eventLoop: z.tuple([z.boolean()]),
+  time: z.tuple([]),
+} satisfies Record<keyof ControlRequests, z.ZodType>;
+
+/** Serves the requests in the control namespace of `controlIo`. Calls `onMalformed` if there is no reply function. */
+export function serveControl(
+  controlIo: Server,
+  isToken: (given: unknown) => boolean,
+  requests: ControlRequests,
+  onMalformed: (event: string) => void,
+): void {
+  const namespace = controlIo.of(CONTROL_NAMESPACE);
+  namespace.use((socket, next) => {
+    next(isToken(socket.handshake.auth.token) ? undefined : badToken());
+  });
+  namespace.on('connection', (socket) => {
+    // A catch-all, so that unknown requests are answered, too.
+    socket.onAny(async (event: string, ...args: unknown[]) => {
+      const reply = args.pop();
+      if (typeof reply !== 'function') return onMalformed(event);
+      reply(await answer(requests, event, args));
+    });
+  });
+}
+
+async function answer(requests: ControlRequests, event: string, args: unknown[]): Promise<ControlReply<unknown>> {
+  if (!Object.hasOwn(REQUEST_ARGUMENTS, event)) {
+    return { ok: false, code: 'UNKNOWN_REQUEST', message: `there is no control request "${event}"` };
+  }
+  const name = event as keyof ControlRequests;
+  const parsed = REQUEST_ARGUMENTS[name].safeParse(args);
+  if (!parsed.success) return { ok: false, code: 'BAD_REQUEST', message: z.prettifyError(parsed.error) };
+  try {
+    const request = requests[name] as (...args: unknown[]) => unknown;
+    return { ok: true, value: await request(...parsed.data) };
+  } catch (error) {
+    const code = error instanceof CapacityError ? error.code : 'REQUEST_FAILED';
+    return { ok: false, code, message: (error as Error).message };
+  }
+}
+
+/** Socket.IO passes `data` to the client's `connect_error`. */
+function badToken(): Error {
+  const error = new Error('BAD_TOKEN: the control token is missing or wrong');
+  return Object.assign(error, { data: { code: 'BAD_TOKEN' satisfies ErrorCode } });
+}

@@ -1,0 +1,136 @@
+/** What `/metrics` serves. Each instrumented server has its own registry; the process-wide one belongs to the user. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metric } from '../../protocol/metric.ts';
+import type { AnyServer } from '../types.ts';
+import type { EventLoopWindow } from './worker-stats.ts';
+
+interface Series extends Metric {
+  kind: 'gauge' | 'counter' | 'histogram';
+  /** In addition to `worker`, which all series have. */
+  labels: string[];
+}
+
+export const SERIES = {
+  connections: gauge('capacity_connections', 'connections', 'Engine.IO clients of this worker'),
+  rooms: gauge('capacity_rooms', 'rooms', 'Rooms of the main namespace on this worker'),
+  rss: gauge('capacity_rss_bytes', 'bytes', 'Resident set size'),
+  heapUsed: gauge('capacity_heap_used_bytes', 'bytes', 'V8 heap in use'),
+  heapTotal: gauge('capacity_heap_total_bytes', 'bytes', 'V8 heap reserved'),
+  external: gauge('capacity_external_bytes', 'bytes', 'Memory outside the V8 heap, including buffers'),
+  // Three gauges: the label `quantile` is reserved for summaries.
+  eventLoopDelayP50: eventLoopDelay('p50', 'Median'),
+  eventLoopDelayP99: eventLoopDelay('p99', '99th percentile of the'),
+  eventLoopDelayMax: eventLoopDelay('max', 'Longest'),
+  joins: counter('capacity_joins_total', 'joins', 'Joins of a room'),
+  broadcasts: counter('capacity_broadcasts_total', 'broadcasts', 'Broadcasts published here'),
+  echoRoundTrip: {
+    name: 'capacity_echo_round_trip_seconds',
+    kind: 'histogram',
+    unit: 'seconds',
+    help: "Time from a broadcast's send to its echo, on the server clock",
+    labels: [],
+  },
+  malformed: counter('capacity_malformed_total', 'messages', 'Messages refused because they violate the contract', [
+    'event',
+  ]),
+  handshakeErrors: counter('capacity_handshake_errors_total', 'connections', 'Connections that Engine.IO refused', [
+    'reason',
+  ]),
+  adapterErrors: counter(
+    'capacity_adapter_errors_total',
+    'errors',
+    "Errors of the adapter's connections, including lost publications",
+  ),
+} satisfies Record<string, Series>;
+
+export interface Metrics {
+  registry: Registry;
+  joins: Counter;
+  broadcasts: Counter;
+  echoRoundTripSeconds: Histogram;
+  /** Messages that were refused because they violate the contract. */
+  malformed: Counter<'event'>;
+  handshakeErrors: Counter<'reason'>;
+}
+
+/** @param counts what the server has at the moment */
+export function createMetrics(
+  counts: { connections(): number; rooms(): number },
+  worker: string,
+  eventLoop: EventLoopWindow,
+): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ worker });
+  const registered = (series: Series) => configurationOf(series, registry);
+  const read = (series: Series, value: () => number) =>
+    new Gauge({
+      ...registered(series),
+      collect() {
+        this.set(value());
+      },
+    });
+
+  read(SERIES.connections, counts.connections);
+  read(SERIES.rooms, counts.rooms);
+  read(SERIES.rss, () => process.memoryUsage.rss());
+  read(SERIES.heapUsed, () => process.memoryUsage().heapUsed);
+  read(SERIES.heapTotal, () => process.memoryUsage().heapTotal);
+  read(SERIES.external, () => process.memoryUsage().external);
+  read(SERIES.eventLoopDelayP50, () => eventLoop.read().delayP50Ms / 1000);
+  read(SERIES.eventLoopDelayP99, () => eventLoop.read().delayP99Ms / 1000);
+  read(SERIES.eventLoopDelayMax, () => eventLoop.read().delayMaxMs / 1000);
+
+  return {
+    registry,
+    joins: new Counter(registered(SERIES.joins)),
+    broadcasts: new Counter(registered(SERIES.broadcasts)),
+    echoRoundTripSeconds: new Histogram({
+      ...registered(SERIES.echoRoundTrip),
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    }),
+    malformed: new Counter(registered(SERIES.malformed)),
+    handshakeErrors: new Counter(registered(SERIES.handshakeErrors)),
+  };
+}
+
+function gauge(name: string, unit: string, help: string): Series {
+  return { name, kind: 'gauge', unit, help, labels: [] };
+}
+
+function eventLoopDelay(figure: string, which: string): Series {
+  const help = `${which} delay of the event loop since the last stats request, or since the start`;
+  return gauge(`capacity_event_loop_delay_${figure}_seconds`, 'seconds', help);
+}
+
+function counter(name: string, unit: string, help: string, labels: string[] = []): Series {
+  return { name, kind: 'counter', unit, help, labels };
+}
+
+/** For prom-client's constructors. */
+function configurationOf({ name, help, labels }: Series, registry: Registry) {
+  return { name, help, labelNames: labels, registers: [registry] };
+}
+
+/** @returns the value of a counter without labels */
+export async function currentValue(counter: Counter): Promise<number> {
+  return (await counter.get()).values[0]?.value ?? 0;
+}
+
+/** @returns the number of rooms, without the one that Socket.IO creates for each socket */
+export function countRooms(io: AnyServer): number {
+  const { rooms, sids } = io.of('/').adapter;
+  let ownRooms = 0;
+  for (const [sid, joined] of sids) if (joined.has(sid)) ownRooms++;
+  return rooms.size - ownRooms;
+}
+
+/** Adds the adapter's error count to a registry. */
+export function countAdapterErrors(registry: Registry, errors: () => number): void {
+  new Counter({
+    ...configurationOf(SERIES.adapterErrors, registry),
+    collect() {
+      this.reset();
+      this.inc(errors());
+    },
+  });
+}

@@ -1,0 +1,51 @@
+/** What a worker may use and has in use, and its machine: asked for rarely, since it takes some milliseconds. */
+import { readlinkSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { cpus, hostname, totalmem } from 'node:os';
+import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
+import { readCgroup } from '../../protocol/machine/cgroup.ts';
+import { thisHost } from '../../protocol/machine/host.ts';
+import { parseSmapsRollup, readCpu, readMemory, readTcpBytes, readTcpSockets } from '../../protocol/machine/kernel.ts';
+import { openFileLimits } from '../../protocol/machine/open-files.ts';
+import { usableCores } from '../../protocol/machine/usable.ts';
+
+/** @returns without what the system does not tell, as any but Linux */
+export async function readResources(worker: string): Promise<WorkerResources> {
+  const [rollup, files] = await Promise.all([
+    readFile('/proc/self/smaps_rollup', 'latin1').catch(() => ''),
+    readdir('/proc/self/fd').catch(() => undefined),
+  ]);
+  const { soft } = openFileLimits();
+  return {
+    worker,
+    pssBytes: parseSmapsRollup(rollup)?.pssBytes,
+    // One of them is the folder that was read.
+    openFiles: files && files.length - 1,
+    openFilesLimit: Number.isFinite(soft) ? soft : null,
+    cgroup: readCgroup(),
+    usableCores: usableCores(),
+    machine: machine(),
+  };
+}
+
+function machine(): WorkerMachine {
+  return {
+    hostname: hostname(),
+    kernel: thisHost().kernel,
+    cores: cpus().length,
+    memoryBytes: totalmem(),
+    usedBytes: told(() => readMemory().usedBytes),
+    tcpBytes: told(readTcpBytes),
+    tcpSockets: told(readTcpSockets),
+    networkNamespace: told(() => readlinkSync('/proc/self/ns/net')) ?? '',
+    cpu: told(readCpu),
+  };
+}
+
+function told<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

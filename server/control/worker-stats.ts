@@ -1,0 +1,123 @@
+/** A worker's view of its own process: memory, CPU, event loop; and the forced garbage collection. */
+import {
+  constants,
+  type EventLoopUtilization,
+  monitorEventLoopDelay,
+  type PerformanceEntry,
+  PerformanceObserver,
+  performance,
+} from 'node:perf_hooks';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import type { WorkerStats } from '../../protocol/events.ts';
+
+/** Period of the monitor's timer: long enough not to show in the CPU time of an idle worker. */
+const RESOLUTION_MS = 20;
+
+type ProcessStats = Pick<
+  WorkerStats,
+  | 'pid'
+  | 'uptimeSeconds'
+  | 'rssBytes'
+  | 'heapUsedBytes'
+  | 'heapTotalBytes'
+  | 'externalBytes'
+  | 'arrayBuffersBytes'
+  | 'cpuUserUs'
+  | 'cpuSystemUs'
+>;
+
+/** @returns memory in bytes, CPU in microseconds since the process began */
+export function processStats(): ProcessStats {
+  const memory = process.memoryUsage();
+  const cpu = process.cpuUsage();
+  return {
+    pid: process.pid,
+    uptimeSeconds: process.uptime(),
+    rssBytes: memory.rss,
+    heapUsedBytes: memory.heapUsed,
+    heapTotalBytes: memory.heapTotal,
+    externalBytes: memory.external,
+    arrayBuffersBytes: memory.arrayBuffers,
+    cpuUserUs: cpu.user,
+    cpuSystemUs: cpu.system,
+  };
+}
+
+/** Monitors the event loop in windows, each from one `next()` to the following one. */
+export class EventLoopWindow {
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  #since: EventLoopUtilization = performance.eventLoopUtilization();
+
+  constructor() {
+    this.#delay.enable();
+  }
+
+  /** @returns the current window so far */
+  read(): WorkerStats['eventLoop'] {
+    return {
+      utilization: performance.eventLoopUtilization(this.#since).utilization,
+      delayP50Ms: delayMs(this.#delay.percentile(50)),
+      delayP99Ms: delayMs(this.#delay.percentile(99)),
+      delayMaxMs: delayMs(this.#delay.max),
+    };
+  }
+
+  /** @returns the current window, and starts the next one */
+  next(): WorkerStats['eventLoop'] {
+    const window = this.read();
+    this.#delay.reset();
+    this.#since = performance.eventLoopUtilization();
+    return window;
+  }
+
+  close(): void {
+    this.#delay.disable();
+  }
+}
+
+/** Node records the timer's whole period; only what exceeds it is delay. */
+function delayMs(recordedNs: number): number {
+  return Math.max(0, recordedNs / 1e6 - RESOLUTION_MS);
+}
+
+/** Counts the process's complete collections as V8 reports them, so that what `gc` confirms can be checked. */
+export class CollectionCount {
+  #count = 0;
+  readonly #observer = new PerformanceObserver((list) => this.#add(list.getEntries()));
+
+  constructor() {
+    this.#observer.observe({ entryTypes: ['gc'] });
+  }
+
+  /** @returns since the start; a collection counts from the next turn of the event loop on */
+  read(): number {
+    this.#add(this.#observer.takeRecords());
+    return this.#count;
+  }
+
+  close(): void {
+    this.#observer.disconnect();
+  }
+
+  /** By kind alone: V8 does not mark the last-resort collection below as forced. */
+  #add(entries: PerformanceEntry[]): void {
+    const kinds = entries.map((entry) => (entry as { detail?: { kind?: number } }).detail?.kind);
+    this.#count += kinds.filter((kind) => kind === constants.NODE_PERFORMANCE_GC_MAJOR).length;
+  }
+}
+
+type GarbageCollector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
+let collect: GarbageCollector | undefined;
+
+/** Runs a full garbage collection, without `--expose-gc` on the command line. @returns how long it took */
+export function collectGarbage(): { durationMs: number } {
+  if (!collect) {
+    v8.setFlagsFromString('--expose-gc');
+    collect = vm.runInNewContext('gc') as GarbageCollector;
+  }
+  const startMs = performance.now();
+  // Also returns empty pages to the system. Without that, RSS shows V8's past growth instead of its current need.
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  return { durationMs: performance.now() - startMs };
+}
