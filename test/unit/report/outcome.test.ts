@@ -39,6 +39,17 @@ describe('the outcome', () => {
     assert.equal(exitCodeOf(result), EXIT_CODES.worse);
   });
 
+  it('is failed where no broadcast could be sent, and nothing is said where none was to be', () => {
+    const nothing = { broadcasts: 0, expected: 0, received: 0, coverage: null, batches: [] };
+    const none = changed(({ delivery }) => Object.assign(delivery as object, nothing));
+    assert.equal(outcomeTitle(none), 'Passed');
+    const refused = changed(({ delivery, verdict }) => {
+      Object.assign(delivery as object, nothing);
+      verdict.reasons.push({ code: 'BROADCAST_NOT_SENT', message: '3 of 3 broadcasts were not sent' });
+    });
+    assert.equal(outcomeTitle(refused), 'Failed: no broadcast could be sent, threshold all');
+  });
+
   it('counts failed and lost connections, second copies and unanswered messages', () => {
     const cases: [(result: Result) => void, string][] = [
       [
