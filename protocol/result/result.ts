@@ -75,6 +75,8 @@ export const resultSchema = z.strictObject({
         met: z.boolean(),
         /** If false, missing it does not change the exit code. */
         strict: z.boolean(),
+        /** Metrics in it that the run does not have; missing if it has all. */
+        unknown: z.array(z.string()).optional(),
       }),
     )
     .default([]),

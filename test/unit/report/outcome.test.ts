@@ -68,6 +68,14 @@ describe('the outcome', () => {
     assert.match(outcomeTitle(unanswered), /^Failed: 0\.00 % of messages acknowledged, threshold 100 %$/);
   });
 
+  it('says which metric of a threshold the run does not have', () => {
+    const expression = 'socketio.nosuch.p99 < 10';
+    const misspelt = changed((result) => {
+      result.thresholds = [{ expression, met: false, strict: true, unknown: ['socketio.nosuch.p99'] }];
+    });
+    assert.equal(outcomeTitle(misspelt), `Failed: ${expression} (the run has no socketio.nosuch.p99)`);
+  });
+
   it('of a planned fault is that all come back; what they missed meanwhile fails nothing', () => {
     const stormy = (fault: Parameters<typeof plannedFault>[0], lost: number) =>
       changed((result) => {
