@@ -24,6 +24,8 @@ export const resultSchema = z.strictObject({
   run: z.strictObject({
     id: z.string(),
     scenario: z.string(),
+    /** The scenario's file as the command named it, without the folders of an absolute path; results of older versions have none. */
+    file: z.string().optional(),
     startedAt: z.string(),
     endedAt: z.string(),
     target: z.string(),
