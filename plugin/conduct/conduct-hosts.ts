@@ -94,8 +94,8 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     const line = listener.joinLine(address);
     terminal.print(joinText(line, hosts));
     if (launch.length > 0) launched = start(launch, { CAPACITY_CONDUCTOR: line, CAPACITY_HOSTS: String(hosts) });
-    const joined = hub.joined(JOIN_TIMEOUT_MS, signal);
-    await (launched ? Promise.race([joined, launchFailed(launched, launch)]) : joined);
+    const ends = launched ? [signal, launchFailed(launched, launch)] : [signal];
+    await hub.joined(JOIN_TIMEOUT_MS, AbortSignal.any(ends));
   };
   const run = new MeasuredRun({
     script,
@@ -161,18 +161,18 @@ function start([command = '', ...args]: string[], env: Record<string, string>): 
   return child;
 }
 
-/** A command that only starts the hosts may end at once, without an error. @throws CapacityError LAUNCH_FAILED */
-function launchFailed(child: ChildProcess, launch: string[]): Promise<never> {
-  return new Promise((_, reject) => {
-    const failed = (how: string) => {
-      const message = `the command that starts the hosts (${launch.join(' ')}) ${how}`;
-      reject(new CapacityError('LAUNCH_FAILED', message, 'see its output above'));
-    };
-    child.once('error', (error) => failed(`could not be started: ${error.message}`));
-    child.once('exit', (code, signal) => {
-      if (code !== 0) failed(`ended with ${signal ?? `exit code ${code}`}`);
-    });
+/** A command that only starts the hosts may end at once, without an error. @returns aborts with LAUNCH_FAILED if it fails */
+function launchFailed(child: ChildProcess, launch: string[]): AbortSignal {
+  const failed = new AbortController();
+  const fail = (how: string) => {
+    const message = `the command that starts the hosts (${launch.join(' ')}) ${how}`;
+    failed.abort(new CapacityError('LAUNCH_FAILED', message, 'see its output above'));
+  };
+  child.once('error', (error) => fail(`could not be started: ${error.message}`));
+  child.once('exit', (code, signal) => {
+    if (code !== 0) fail(`ended with ${signal ?? `exit code ${code}`}`);
   });
+  return failed.signal;
 }
 
 /** It ends with its hosts, or is ended. */

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -35,6 +35,8 @@ export interface HostProcess {
   ended: Promise<number | null>;
   /** The process and all that it has started, at once, as if the host had lost its power. */
   kill(): void;
+  /** Command lines of the process and all that it has started, also of those that have been left by their parents. */
+  running(): string[];
 }
 
 export class NamespaceNetwork {
@@ -92,7 +94,8 @@ export class NamespaceNetwork {
       });
     }
     const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-    const started = { child, output: () => output, ended, kill: () => void child.kill('SIGKILL') };
+    const running = () => processesOf(readlinkSync(`/proc/${child.pid}/ns/pid_for_children`));
+    const started = { child, output: () => output, ended, kill: () => void child.kill('SIGKILL'), running };
     this.#processes.push(started);
     return started;
   }
@@ -107,4 +110,16 @@ export class NamespaceNetwork {
 
 function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+/** @param namespace of process ids */
+function processesOf(namespace: string): string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    try {
+      if (readlinkSync(`/proc/${pid}/ns/pid`) !== namespace) return [];
+      return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()];
+    } catch {
+      return []; // it is no process, or has ended
+    }
+  });
 }

@@ -1,10 +1,17 @@
 /** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are processes of their own. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { execa } from 'execa';
 import type { LiveFigures } from '../../plugin/live/figures.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { TOKEN } from '../helpers/app.ts';
 import { assertFoots, assertNothingLeft, conductHosts, runAlone, USERS } from '../helpers/conducted-hosts.ts';
+import { ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
+import { quickScript } from '../helpers/run.ts';
 
 const codes = (result: Result | undefined) => result?.verdict.reasons.map(({ code }) => code) ?? [];
 
@@ -133,5 +140,18 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
     assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [2, 2]);
     assert.equal(run.result(), undefined);
     await assertNothingLeft(run, [run, ...hosts]);
+  });
+
+  it('whose hosts cannot be started ends, instead of waiting for them', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'conduct-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'scenario.json'), JSON.stringify(quickScript()));
+    const args = ['--hosts', '2', '--listen', '127.0.0.1:0', 'scenario.json', '--', 'sh', '-c', 'exit 3'];
+    const { exitCode, all } = await execa(process.execPath, [join(ROOT, 'plugin/hook/cli.js'), 'conduct', ...args], {
+      ...{ cwd: folder, all: true, reject: false, timeout: 60_000 },
+      env: { CAPACITY_TOKEN: TOKEN, CAPACITY_CONTROL: 'http://127.0.0.1:1' },
+    });
+    assert.equal(exitCode, 2, all);
+    assert.match(all, /LAUNCH_FAILED: .* ended with exit code 3/);
   });
 });

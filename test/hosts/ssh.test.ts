@@ -1,0 +1,133 @@
+/** The recipe of docs/guide/several-hosts.md for ssh, word for word, with a real sshd on each host. */
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { TOKEN } from '../helpers/app.ts';
+import { NamespaceNetwork } from '../helpers/namespaces.ts';
+import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
+import { eventually } from '../helpers/poll.ts';
+import { quickScript, reasonsOfServer } from '../helpers/run.ts';
+import { SshHosts, whyNoSshHosts } from '../helpers/ssh-hosts.ts';
+
+const LIMIT_MS = 60_000;
+/** Of the first host and of the second: half of them in each of two ramps of 5. */
+const SHARES = [6, 4] as const;
+const USERS = SHARES[0] + SHARES[1];
+
+/** Text of the guide, for two hosts. @param address of the conductor */
+function recipe(address: string, target: string): { conduct: string; script: string } {
+  const blocks = codeBlocks(page('docs/guide/several-hosts.md'), 'sh');
+  const conduct = blocks.find((block) => block.includes('-- bash start-hosts.sh'));
+  const script = blocks.find((block) => block.startsWith('# start-hosts.sh'));
+  assert.ok(conduct && script, 'the guide has both');
+  assert.match(conduct, /TARGET=https:\/\/staging\.example\.com\n[\s\S]*--hosts 3 --listen 10\.0\.0\.5:3401/);
+  assert.match(script, /load-1 load-2 load-3/);
+  return {
+    conduct: conduct
+      .replace('https://staging.example.com', target)
+      .replace('--hosts 3', '--hosts 2')
+      .replace('10.0.0.5', address),
+    script: script.replace(' load-3', ''),
+  };
+}
+
+/** A server, hosts to bring the load, and a terminal on another one in which the recipe has been typed. */
+async function typed(t: TestContext, names: string[]) {
+  const network = new NamespaceNetwork(t);
+  const serverHost = network.host('server', 0);
+  const server = serverHost.start(
+    [process.execPath, '--disable-warning=ExperimentalWarning', '--expose-gc', join(ROOT, 'server/main.ts')],
+    {
+      ...{ CAPACITY_HOST: '0.0.0.0', CAPACITY_PORT: '8080', CAPACITY_CONTROL_HOST: '0.0.0.0' },
+      ...{ CAPACITY_CONTROL_PORT: '9090', CAPACITY_TOKEN: TOKEN, CAPACITY_WORKER: 'w0' },
+    },
+  );
+  await eventually('the server', () => server.output().includes('worker is up'));
+  const ssh = new SshHosts(t, network);
+  const [conductor, ...hosts] = await Promise.all(
+    ['conductor', ...names].map((name, index) => ssh.add(name, index * 86_400)),
+  );
+  assert.ok(conductor);
+  const { config, ...flow } = quickScript();
+  const ensure = { thresholds: [{ 'connections.failed': 1 }] };
+  const scenario = { ...flow, config: { ...config, plugins: { ...config.plugins, ensure: {} }, ensure } };
+  const { conduct, script } = recipe(conductor.address, `http://${serverHost.address}:8080`);
+  const folderOf = (home: string) => join(home, 'load-test');
+  for (const { home } of [conductor, ...hosts]) {
+    const folder = folderOf(home);
+    mkdirSync(join(folder, 'scenarios'), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'scenarios/32k.yml'), JSON.stringify(scenario));
+  }
+  const folder = folderOf(conductor.home);
+  writeFileSync(join(folder, 'start-hosts.sh'), script);
+  const env = { CAPACITY_CONTROL: `http://${serverHost.address}:9090`, CAPACITY_TOKEN: TOKEN };
+  const terminal = ssh.type(conductor, `cd load-test && ${conduct}`, env);
+  const result = (): Result | undefined => {
+    try {
+      return resultSchema.parse(JSON.parse(readFileSync(join(folder, 'results/latest/result.json'), 'utf8')));
+    } catch {
+      return undefined;
+    }
+  };
+  const isOver = () => terminal.child.exitCode !== null;
+  return {
+    terminal,
+    result,
+    ended: async () => {
+      await eventually('the end', isOver, LIMIT_MS).catch((error) =>
+        assert.fail(`${error.message}\n${terminal.output()}`),
+      );
+      return terminal.ended;
+    },
+    reached: (stage: string) =>
+      eventually(`stage ${stage}`, () => isOver() || result()?.stages.some(({ name }) => name === stage), LIMIT_MS),
+    /** Only the sshd that was there before. */
+    nothingLeft: () =>
+      eventually('the end of all processes', () => hosts.every(({ sshd }) => sshd.running().length === 1)).catch(() =>
+        assert.fail(hosts.flatMap(({ sshd }) => sshd.running()).join('\n')),
+      ),
+  };
+}
+
+describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 180_000, concurrency: 3 }, () => {
+  it('brings the load of all hosts, and leaves nothing on them', async (t) => {
+    const { terminal, result: read, ended, nothingLeft } = await typed(t, ['load-1', 'load-2']);
+    const exitCode = await ended();
+    const result = read();
+    assert.ok(result, terminal.output());
+    assert.deepEqual(reasonsOfServer(result), [], terminal.output());
+    assert.ok([0, 3].includes(exitCode ?? -1), terminal.output());
+    const { connections, delivery, generators } = result;
+    assert.deepEqual([connections.asked, connections.held, delivery?.coverage], [USERS, USERS, 1], terminal.output());
+    assert.deepEqual(
+      generators.map(({ host, held }) => [host, held]),
+      [
+        ['load-1/0', SHARES[0]],
+        ['load-2/1', SHARES[1]],
+      ],
+    );
+    // Artillery on the hosts knows nothing of the figures that the thresholds are for.
+    assert.doesNotMatch(terminal.output(), /Checks:|fail: /);
+    assert.match(terminal.output(), /npx socketio-capacity check results\/latest/);
+    await nothingLeft();
+  });
+
+  it('ends everywhere by Ctrl-C, with what was measured until then', async (t) => {
+    const { terminal, result, reached, ended, nothingLeft } = await typed(t, ['load-1', 'load-2']);
+    await reached('plateau');
+    terminal.interrupt();
+    assert.equal(await ended(), 130, terminal.output());
+    assert.ok(result()?.verdict.reasons.some(({ code }) => code === 'RUN_INCOMPLETE'));
+    assert.ok((result()?.connections.opened ?? 0) >= USERS / 2, terminal.output());
+    await nothingLeft();
+  });
+
+  it('ends where a host cannot be reached, instead of waiting for it', async (t) => {
+    const { terminal, ended } = await typed(t, []);
+    assert.equal(await ended(), 2, terminal.output());
+    assert.match(terminal.output(), /LAUNCH_FAILED/);
+  });
+});
