@@ -38,10 +38,12 @@ export function variableProblems({ variables, hasControl, profile, target }: Aro
  * @param scenarios those that never come (`weight: 0`) do not count
  */
 export function mixedEngines({ config, scenarios = [] }: Script): Problem[] {
-  const engines = scenarios.map(({ engine, weight }) => (Number(weight) === 0 ? null : (engine ?? config.engine ?? 'http')));
+  const engines = scenarios.map(({ engine, weight }) =>
+    Number(weight) === 0 ? null : (engine ?? config.engine ?? 'http'),
+  );
   const [first, ...others] = new Set(engines.filter((engine) => engine !== null));
   if (first === undefined || others.length === 0) return [];
-  const index = engines.findIndex((engine) => engine === others[0]);
+  const index = engines.indexOf(others[0] ?? null);
   const path = formatPath(['scenarios', index, 'engine']);
   const message = `${others[0]} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`;
   return [{ path, message }];

@@ -32,10 +32,13 @@ describe('a command as the fault', () => {
     const { signal } = new AbortController();
     const fault = { kind: 'command', command: ['sh', '-c', 'echo $$; exec sleep 60'], at: 1 } as const;
     let reason = '';
-    await assert.rejects(cause({ ...fault, command: [...fault.command] }, { stack: undefined, signal }, 500), (error) => {
-      reason = (error as Error).message;
-      return true;
-    });
+    await assert.rejects(
+      cause({ ...fault, command: [...fault.command] }, { stack: undefined, signal }, 500),
+      (error) => {
+        reason = (error as Error).message;
+        return true;
+      },
+    );
     assert.match(reason, /did not end within 0\.5 s, and was stopped: sh -c .*: \d+$/);
     const pid = Number(/\d+$/.exec(reason));
     assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
