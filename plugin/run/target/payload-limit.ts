@@ -12,9 +12,9 @@ export function requireFittingPayload(
 ): void {
   const needed = bytes + (binary ? 0 : ENVELOPE_BYTES);
   for (const { worker, server } of workers) {
-    const limit = server?.options.maxHttpBufferSize;
-    // Other versions and other servers may not tell, or not as a number.
-    if (limit === undefined || !(Number(limit) < needed)) continue;
+    // Other versions and other servers may not tell, or not as a number; 0 is no limit.
+    const limit = Number(server?.options.maxHttpBufferSize);
+    if (!(limit > 0 && limit < needed)) continue;
     throw new CapacityError(
       'CONFIG_INVALID',
       `config.plugins.socketio-capacity.broadcasts.bytes: the probe sends each broadcast of ${bytes} bytes back, and ${worker} takes messages of at most ${limit} (maxHttpBufferSize)`,
