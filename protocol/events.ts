@@ -101,6 +101,9 @@ export interface WorkerEventLoop {
   delayMaxMs: number[];
 }
 
+/** Far more than a Socket.IO client accepts in one message; it only keeps a typing error from using up the memory. */
+export const MAX_BROADCAST_BYTES = 10_000_000;
+
 /** Control: request to publish one broadcast to `room`, of `bytes` characters or, if `binary`, bytes. */
 export interface BroadcastOrder {
   room: string;

@@ -17,7 +17,7 @@ import type { RunContext } from '../run/context.ts';
 import type { EngineLink } from '../run/link.ts';
 import type { GeneratorHost } from '../run/measurements/generator.ts';
 import { type Measurements, newMeasurements } from '../run/measurements/measurements.ts';
-import { scenarioName } from '../run/measurements/run-id.ts';
+import { scenarioFile, scenarioName } from '../run/measurements/run-id.ts';
 import { RunRecord } from '../run/record/record.ts';
 import { openResources } from '../run/resources.ts';
 import { within } from '../run/wait.ts';
@@ -82,6 +82,7 @@ export class MeasuredRun {
     const { config, scriptPath, link } = options;
     this.#options = options;
     this.#measurements = newMeasurements(scenarioName(scriptPath ?? 'scenario'), config);
+    if (scriptPath !== undefined) this.#measurements.file = scenarioFile(scriptPath);
     this.#record = new RunRecord(config.results, this.#measurements.id);
     this.#measurements.id = this.#record.id;
     this.#measurements.hosts = options.hosts?.();

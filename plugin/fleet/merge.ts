@@ -73,7 +73,8 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       late: sum((one) => one.receipts.late),
       unreadable: sum((one) => one.receipts.unreadable),
       neverOrdered: sum((one) => one.receipts.neverOrdered),
-      open: sum((one) => one.receipts.open),
+      // Of a process that has died or is silent, nobody knows which of them the run has settled since.
+      open: entries.reduce((total, { answers, snapshot }) => total + (answers ? (snapshot?.receipts.open ?? 0) : 0), 0),
     },
     messages: addMessages(entries.flatMap(messagesOf)),
     ignoredEvents: sum((one) => one.ignoredEvents),

@@ -34,6 +34,8 @@ export interface Check {
   original: string;
   result: unknown;
   strict: boolean;
+  /** The expression, with a quoted hash in place of each metric that the run has; some kinds of thresholds have none. */
+  hashed?: string;
 }
 
 /** Metrics of a period or of the whole run; additions appear on Artillery's console and in its report. */

@@ -12,6 +12,7 @@ import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 import { addMetrics, asPeriod } from './metrics.ts';
+import { thresholdsOf } from './thresholds.ts';
 
 export interface RunOptions {
   scriptPath?: string;
@@ -69,11 +70,7 @@ export class Run {
       if (index === lastPhase) run.phasesCompleted();
     });
     artillery().globalEvents.on('checks', (checks) => {
-      run.thresholds = checks.map(({ original, result, strict }) => ({
-        expression: original,
-        met: result === 1,
-        strict,
-      }));
+      run.thresholds = thresholdsOf(checks);
     });
     // Artillery's totals come only at the end, and a run that is stopped has none.
     events.on('stats', ({ counters }) => {

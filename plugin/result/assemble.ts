@@ -38,6 +38,7 @@ export function assembleResult(
     run: {
       id: measurements.id,
       scenario: measurements.scenario,
+      ...(measurements.file !== undefined && { file: measurements.file }),
       startedAt: measurements.startedAt.toISOString(),
       endedAt: new Date().toISOString(),
       target: measurements.target,

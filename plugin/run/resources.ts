@@ -42,6 +42,7 @@ import type { RunRecord } from './record/record.ts';
 import { requireAllWorkers } from './target/all-workers.ts';
 import { WorkerClocks } from './target/clocks.ts';
 import { type Control, NO_CONTROL, withoutControl } from './target/control.ts';
+import { requireFittingPayload } from './target/payload-limit.ts';
 import { openTarget, type Target } from './target/target.ts';
 import { ResourceWindows } from './windows/resources.ts';
 
@@ -84,6 +85,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
     : NO_CONTROL;
   closers.add(() => control.close());
   if (target.control) await requireAllWorkers(control, log, signal);
+  requireFittingPayload(config.broadcasts, await control.stats());
   // A server that refuses the scenario's room ends the run here, before any load.
   await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;

@@ -3,7 +3,7 @@ import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { formatPath, type Problem } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { Environment, PluginOptions } from './options/plugin-options.ts';
-import { ENGINE, PLUGIN } from './script.ts';
+import { ENGINE, PLUGIN, type Script } from './script.ts';
 
 interface Around {
   variables: Environment;
@@ -31,6 +31,22 @@ export function variableProblems({ variables, hasControl, profile, target }: Aro
     problems.push({ path: formatPath(['environment variable', 'REDIS_NODES']), message });
   }
   return problems;
+}
+
+/**
+ * Artillery deals arrivals out to scenarios at random: nobody could say how many connections to expect, or how fast.
+ * @param scenarios those that never come (`weight: 0`) do not count
+ */
+export function mixedEngines({ config, scenarios = [] }: Script): Problem[] {
+  const engines = scenarios.map(({ engine, weight }) =>
+    Number(weight) === 0 ? null : (engine ?? config.engine ?? 'http'),
+  );
+  const [first, ...others] = new Set(engines.filter((engine) => engine !== null));
+  if (first === undefined || others.length === 0) return [];
+  const index = engines.indexOf(others[0] ?? null);
+  const path = formatPath(['scenarios', index, 'engine']);
+  const message = `${others[0]} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`;
+  return [{ path, message }];
 }
 
 /** Options against the engine that drives the load, and against each other. */

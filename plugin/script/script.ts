@@ -45,6 +45,8 @@ export interface ScriptPhase {
 export interface Scenario {
   name?: string;
   engine?: string;
+  /** Share of the arrivals; a text can be a template. */
+  weight?: number | string;
   flow?: unknown[];
   beforeScenario?: string | string[];
   afterScenario?: string | string[];

@@ -8,7 +8,7 @@ import type { ObservedLayer } from '../../protocol/observation.ts';
 import { formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
-import { byConnectionsProblems, optionProblems, variableProblems } from './cross-checks.ts';
+import { byConnectionsProblems, mixedEngines, optionProblems, variableProblems } from './cross-checks.ts';
 import { faultProblems } from './fault-problems.ts';
 import { invalidSettings } from './invalid-settings.ts';
 import { mostConnections, type StepTable } from './load/flow.ts';
@@ -136,6 +136,7 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   problems.push(...variableProblems({ variables, hasControl: control !== undefined, profile, target }));
   const rooms = options && roomPlanOf(options, variables);
   const flows = flowsOf(script, steps);
+  if (!engineOf(script, variables).external) problems.push(...mixedEngines(script));
   if (options && rooms) {
     const { engine } = engineOf(script, variables);
     problems.push(...optionProblems({ options, rooms, engine, hasControl: control !== undefined }));

@@ -9,7 +9,7 @@ export const ERROR_CODES = {
   SCENARIO_UNREADABLE: '`socketio-capacity doctor` cannot read the scenario',
   ARTILLERY_MISSING: '`socketio-capacity doctor`, `repeat`, `search` or `study` finds no Artillery beside the plugin',
   CONFIG_INVALID:
-    "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes; all are listed",
+    "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes, all of which are listed; or the broadcasts are larger than what the server accepts",
   RATE_IMPOSSIBLE: 'the arrivals of a phase cannot be spread over whole seconds at about `RATE`',
   RESULTS_UNWRITABLE: 'the folder for results, or a file in it, cannot be written, at the start or during a run',
   LIVE_PORT_TAKEN: 'the live view cannot listen on its port',

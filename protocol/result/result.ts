@@ -24,6 +24,8 @@ export const resultSchema = z.strictObject({
   run: z.strictObject({
     id: z.string(),
     scenario: z.string(),
+    /** The scenario's file as the command named it, without the folders of an absolute path; results of older versions have none. */
+    file: z.string().optional(),
     startedAt: z.string(),
     endedAt: z.string(),
     target: z.string(),
@@ -75,6 +77,8 @@ export const resultSchema = z.strictObject({
         met: z.boolean(),
         /** If false, missing it does not change the exit code. */
         strict: z.boolean(),
+        /** Metrics in it that the run does not have; missing if it has all. */
+        unknown: z.array(z.string()).optional(),
       }),
     )
     .default([]),

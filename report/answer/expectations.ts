@@ -50,7 +50,11 @@ export const EXPECTATIONS: Expectation[] = [
   {
     name: 'every member receives every broadcast',
     metrics: ['socketio.delivery.coverage', 'socketio.delivery.received', 'socketio.delivery.lost_'],
-    judge: ({ delivery, fault }) => {
+    judge: ({ delivery, fault, verdict }) => {
+      // What nobody could send, nobody received.
+      if (delivery?.broadcasts === 0 && verdict.reasons.some(({ code }) => code === 'BROADCAST_NOT_SENT')) {
+        return { met: false, text: 'no broadcast could be sent, threshold all' };
+      }
       if (!delivery || delivery.coverage === null) return null;
       const { received, expected } = delivery;
       // What a planned fault costs is its result, and no failure.

@@ -18,8 +18,15 @@ export function judge(result: Omit<Result, 'outcome'>): Outcome {
     const found = judge({ ...result, outcome: null });
     return found ? [{ name, strict: true, ...found }] : [];
   });
-  const thresholds = [...general, ...own.map(({ name, met, strict }) => ({ name, met, strict, text: name }))];
+  const thresholds = [
+    ...general,
+    ...own.map(({ name, met, strict, unknown }) => ({ name, met, strict, text: name + whyUnmet(met, unknown) })),
+  ];
   return { status: thresholds.some(isMissed) ? 'FAILED' : 'PASSED', thresholds };
+}
+
+function whyUnmet(met: boolean, unknown: string[] = []): string {
+  return met || unknown.length === 0 ? '' : ` (the run has no ${unknown.join(', ')})`;
 }
 
 /** One that is not strict is for information, as in Artillery. */

@@ -79,7 +79,7 @@ function environment(result: Result): string[] {
     ['Server', [serverName(result) ?? 'not known', ...server].join(', ')],
     ['Commit', env.gitCommit === null ? '–' : env.gitCommit.slice(0, 12)],
     ['Run', run.id],
-    ['Command', `npx artillery run scenarios/${run.scenario}.yml`],
+    ['Command', `npx artillery run ${run.file ?? `scenarios/${run.scenario}.yml`}`],
     ['Clients', clientsOf(result) ?? '–'],
     [
       'Target',

@@ -26,9 +26,10 @@ const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
   'drop-connections': 'all connections dropped at once',
 };
 
-/** @returns such as "pm2 reload", or the program of the user's command */
+/** @returns such as "pm2 reload", or "command `systemctl`" with the program of the user's command */
 export function faultName({ kind, command }: Fault): string {
-  return kind === 'command' ? (command ?? kind) : NAMES[kind];
+  if (kind === 'command') return command === null ? kind : `command \`${command}\``;
+  return NAMES[kind];
 }
 
 /** @returns such as "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed" */

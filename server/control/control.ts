@@ -3,7 +3,12 @@ import type { Server } from 'socket.io';
 import { z } from 'zod';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { CONTROL_NAMESPACE, type ControlReply, type ControlToServerEvents } from '../../protocol/events.ts';
+import {
+  CONTROL_NAMESPACE,
+  type ControlReply,
+  type ControlToServerEvents,
+  MAX_BROADCAST_BYTES,
+} from '../../protocol/events.ts';
 
 /** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
 export type ControlRequests = {
@@ -15,16 +20,13 @@ export type ControlRequests = {
     : never;
 };
 
-/** Far more than a Socket.IO client accepts in one message; it only keeps a typing error from using up the memory. */
-const MAX_PAYLOAD_BYTES = 10_000_000;
-
 const room = z.string().min(1);
 /** The arguments of each request, by its name. */
 export const REQUEST_ARGUMENTS = {
   broadcast: z.tuple([
     z.strictObject({
       room,
-      bytes: z.number().int().min(0).max(MAX_PAYLOAD_BYTES),
+      bytes: z.number().int().min(0).max(MAX_BROADCAST_BYTES),
       binary: z.boolean().optional(),
       seq: z.number().int().positive(),
       atUs: z.number().optional(),

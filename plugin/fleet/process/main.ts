@@ -65,8 +65,9 @@ process.on('message', (commands: FleetCommand[]) => {
   }
 });
 process.on('disconnect', close);
-// Ctrl-C reaches all processes of a terminal; the parent decides when its fleet ends.
-process.on('SIGINT', () => {});
+// Ctrl-C reaches all processes of a terminal, and `timeout` or a service manager asks all of a group to end; the parent
+// decides when its fleet ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 if (process.connected) answer({ op: 'ready', pid: process.pid });
 else close(); // The parent was killed while the client was still being loaded.

@@ -1,6 +1,7 @@
 /** The server's own metrics answer, live, each page of a process of its own. */
 import type { TargetReading } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
+import { CpuCounters, cpuSecondsOf } from './cpu-counters.ts';
 import { SamePages } from './same-pages.ts';
 import type { WarningsOnce } from './warnings.ts';
 
@@ -8,6 +9,7 @@ export class MetricsPages {
   readonly #context: RunContext;
   readonly #warnings: WarningsOnce;
   readonly #samePages = new SamePages();
+  readonly #cpu = new CpuCounters();
   /** At the last standstill: the figures of each target that answered, by its place in the options. */
   #last = { figures: new Map<number, string>(), connections: 0 };
 
@@ -17,7 +19,9 @@ export class MetricsPages {
   }
 
   async begin(): Promise<void> {
-    this.#last.figures = figuresOf(await this.#read('before the load'));
+    const targets = await this.#read('before the load');
+    this.#last.figures = figuresOf(targets);
+    this.#cpu.look(targets, 0);
   }
 
   async check(when: string): Promise<void> {
@@ -30,15 +34,24 @@ export class MetricsPages {
     const before = this.#last;
     const last = { figures: figuresOf(targets), connections: this.#context.population.connections() };
     this.#last = last;
+    const stopped = this.#cpu.look(targets, last.connections);
     // Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's.
-    if (before.connections === last.connections) return;
     const still = targets.filter(
-      (target, index) => showsConnections(target, targets) && before.figures.get(index) === last.figures.get(index),
+      (target, index) =>
+        before.connections !== last.connections &&
+        showsConnections(target, targets) &&
+        before.figures.get(index) === last.figures.get(index),
     );
-    if (still.length === 0) return;
+    if (still.length > 0) {
+      this.#warnStale(`${when}, the metrics of ${urlsOf(still)} were the same as at ${before.connections}`);
+    } else if (stopped) {
+      const { targets, connections } = stopped;
+      this.#warnStale(`${when}, the CPU time in the metrics of ${urlsOf(targets)} was the same as at ${connections}`);
+    }
+  }
+
+  #warnStale(message: string): void {
     const fix = 'read the metrics of the server itself: a cache or a gateway in between repeats old ones';
-    const urls = still.map(({ url }) => url).join(' and ');
-    const message = `${when}, the metrics of ${urls} were the same as at ${before.connections}`;
     this.#warnings.warn('STATISTICS_STALE', message, fix);
   }
 
@@ -64,6 +77,10 @@ export class MetricsPages {
   }
 }
 
+function urlsOf(targets: TargetReading[]): string {
+  return targets.map(({ url }) => url).join(' and ');
+}
+
 function figuresOf(targets: TargetReading[]): Map<number, string> {
   return new Map(
     targets.flatMap(({ reading }, index) => (reading ? [[index, JSON.stringify(reading.figures)] as const] : [])),
@@ -73,6 +90,5 @@ function figuresOf(targets: TargetReading[]): Map<number, string> {
 /** One of several workers can be without new connections, but not without CPU time. */
 function showsConnections({ reading }: TargetReading, targets: TargetReading[]): boolean {
   if (reading === undefined) return false;
-  const { cpuSeconds, containerCpuSeconds = cpuSeconds } = reading.figures;
-  return targets.length === 1 || containerCpuSeconds !== undefined;
+  return targets.length === 1 || cpuSecondsOf(reading) !== undefined;
 }

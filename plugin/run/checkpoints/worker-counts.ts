@@ -63,7 +63,7 @@ export class WorkerCounts {
       if (this.#warnings.has('WORKERS_DISAGREE')) return workers;
       if (held !== steady.held) steady = { held, sinceMs: nowMs };
       if (nowMs - steady.sinceMs > AGREE_TIMEOUT_MS + ageMs) {
-        this.#disagreement(counted, held, when);
+        this.#disagreement(workers, held, when);
         return workers;
       }
       // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
@@ -72,11 +72,18 @@ export class WorkerCounts {
     }
   }
 
-  #disagreement(counted: number, held: number, when: string): void {
+  #disagreement(workers: Counted[], held: number, when: string): void {
     const { adminUi } = this.#context;
-    const who = adminUi
-      ? `the admin UI counts ${counted} connections on all servers`
-      : `the workers count ${counted} connections`;
+    const all = connectionsOf(workers);
+    const own = ownConnections(this.#context);
+    const counted = all - this.#others - own;
+    const before = this.#others > 0 ? ` and ${this.#others} from before it` : '';
+    // What is left of fewer than those is no number of the generator's connections.
+    const connections =
+      counted < 0
+        ? `${all} connections in all, fewer than the ${own} of the run itself${before}`
+        : `${counted} connections`;
+    const who = adminUi ? `the admin UI counts ${connections} on all servers` : `the workers count ${connections}`;
     const missing = adminUi
       ? 'call instrument() of @socket.io/admin-ui in every server, with one adapter: it reaches no others'
       : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';

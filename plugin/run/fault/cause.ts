@@ -9,32 +9,41 @@ import type { RunContext } from '../context.ts';
 
 /** Of what a command says when it fails. */
 const MAX_OUTPUT = 300;
+/** A rolling restart of many workers takes some of it; a command that waits for itself, or for somebody at a keyboard, all of it. */
+const COMMAND_TIMEOUT_MS = 300_000;
+/** From the request to end to SIGKILL. */
+const GRACE_MS = 5000;
 
 /** @returns when it is done @throws Error or CapacityError with the reason if it did not happen */
 export async function cause(
   { kind, command }: FaultOptions,
   { stack, signal }: Pick<RunContext, 'stack' | 'signal'>,
+  timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<void> {
   // The fleet has dropped them when it began to count.
   if (kind === 'drop-connections') return;
   if (isStackFault(kind)) return stack?.fault(kind);
-  await run(command ?? [], signal);
+  await run(command ?? [], signal, timeoutMs);
 }
 
 /**
  * A command that restarts a server leaves it running. The server has the command's output, too, so this waits for the command's
  * end and not for that of its output; and the output is a file, which stays writable when nobody reads it any more.
  */
-async function run([program = '', ...args]: string[], signal: AbortSignal): Promise<void> {
+async function run([program = '', ...args]: string[], signal: AbortSignal, timeoutMs: number): Promise<void> {
   const output = await openUnnamed();
   try {
     const file = output.createWriteStream({ autoClose: false });
-    const options = { stdin: 'ignore', stdout: file, stderr: file, reject: false, cancelSignal: signal } as const;
-    const { failed, shortMessage } = await execa(program, args, options);
+    const limits = { timeout: timeoutMs, cancelSignal: signal, forceKillAfterDelay: GRACE_MS };
+    const options = { stdin: 'ignore', stdout: file, stderr: file, reject: false, ...limits } as const;
+    const { failed, timedOut, shortMessage, escapedCommand } = await execa(program, args, options);
     if (!failed) return;
     const { buffer, bytesRead } = await output.read({ buffer: Buffer.alloc(MAX_OUTPUT), position: 0 });
     const said = buffer.toString('utf8', 0, bytesRead).trim();
-    throw new Error([shortMessage, said].filter(Boolean).join(': ').slice(0, MAX_OUTPUT));
+    const why = timedOut
+      ? `the command did not end within ${timeoutMs / 1000} s, and was stopped: ${escapedCommand}`
+      : shortMessage;
+    throw new Error([why, said].filter(Boolean).join(': ').slice(0, MAX_OUTPUT));
   } finally {
     await output.close();
   }

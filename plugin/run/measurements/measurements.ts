@@ -24,6 +24,8 @@ export interface Measurements {
   /** Name of the run's folder. */
   id: string;
   readonly scenario: string;
+  /** Of the scenario, as of `scenarioFile`. */
+  file?: string;
   readonly startedAt: Date;
   readonly engine: string;
   /** How connections begin, unless a step says otherwise. */

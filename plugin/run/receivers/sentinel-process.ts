@@ -18,8 +18,8 @@ process.on('disconnect', () => {
   abort.abort();
   socket?.disconnect();
 });
-// Ctrl-C reaches the whole group of a terminal; the parent decides when it ends.
-process.on('SIGINT', () => {});
+// Ctrl-C reaches the whole group of a terminal, and SIGTERM may, too; the parent decides when it ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 async function connect(connection: ConnectionTarget): Promise<void> {
   const connected = await connectOfficial(connection, abort.signal);

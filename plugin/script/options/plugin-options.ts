@@ -1,6 +1,7 @@
 /** The plugin's options, and the environment variables that take precedence over them; settings.ts reads both. */
 import { z } from 'zod';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/connection.ts';
+import { MAX_BROADCAST_BYTES } from '../../../protocol/events.ts';
 import { OBSERVED_LAYERS } from '../../../protocol/observation.ts';
 import { ROOM_ORDERS } from '../../../protocol/rooms.ts';
 import { durationSchema } from '../duration.ts';
@@ -26,7 +27,7 @@ export const optionsSchema = z.strictObject({
       /** Seconds between two intended send times. */
       interval: z.number().positive().default(1),
       /** Characters of payload. */
-      bytes: positive.default(1000),
+      bytes: positive.max(MAX_BROADCAST_BYTES, `expected at most ${MAX_BROADCAST_BYTES}`).default(1000),
       /** The payload is that many bytes in place of characters, and travels as an attachment. */
       binary: z.boolean().default(false),
       /** How many with 75, 50 and 25 % of the connections, as these leave; 0 for none. */

@@ -28,6 +28,22 @@ describe('a command as the fault', () => {
     await assert.rejects(cause({ kind: 'command', command, at: 1 }, { stack: undefined, signal }), /ENOENT/);
   });
 
+  it('that does not end is stopped after a while', async () => {
+    const { signal } = new AbortController();
+    const fault = { kind: 'command', command: ['sh', '-c', 'echo $$; exec sleep 60'], at: 1 } as const;
+    let reason = '';
+    await assert.rejects(
+      cause({ ...fault, command: [...fault.command] }, { stack: undefined, signal }, 500),
+      (error) => {
+        reason = (error as Error).message;
+        return true;
+      },
+    );
+    assert.match(reason, /did not end within 0\.5 s, and was stopped: sh -c .*: \d+$/);
+    const pid = Number(/\d+$/.exec(reason));
+    assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  });
+
   it('is stopped with the run', async () => {
     const stop = new AbortController();
     const stopped = assert.rejects(run('exec sleep 60', stop.signal), /canceled/);

@@ -50,7 +50,7 @@ it('a fault that drops nobody says so', () => {
 
 it('a command is named by its program', () => {
   const result = stormy({ kind: 'command', command: 'systemctl' });
-  assert.match(renderConsole(result, { width: 400, color: false }), /systemctl: 500 of/);
+  assert.match(renderConsole(result, { width: 400, color: false }), /command `systemctl`: 500 of/);
 });
 
 it('without a fault there is no section', () => {

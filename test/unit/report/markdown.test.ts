@@ -26,6 +26,8 @@ describe('report.md', () => {
       'System Capacity',
     ]);
     assert.ok(text.includes('npx artillery run scenarios/'));
+    const elsewhere = renderMarkdown({ ...result, run: { ...result.run, file: 'load/chat.yaml' } });
+    assert.match(elsewhere, /npx artillery run load\/chat\.yaml/);
     assert.ok(text.includes(result.environment.cpu));
     assert.match(text, /^\| \*\*Target Connections\*\* \| 5,000 \| conn \|$/m);
     // 215 MB of 5,000 connections, as the published report reckons.

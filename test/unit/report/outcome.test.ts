@@ -39,6 +39,17 @@ describe('the outcome', () => {
     assert.equal(exitCodeOf(result), EXIT_CODES.worse);
   });
 
+  it('is failed where no broadcast could be sent, and nothing is said where none was to be', () => {
+    const nothing = { broadcasts: 0, expected: 0, received: 0, coverage: null, batches: [] };
+    const none = changed(({ delivery }) => Object.assign(delivery as object, nothing));
+    assert.equal(outcomeTitle(none), 'Passed');
+    const refused = changed(({ delivery, verdict }) => {
+      Object.assign(delivery as object, nothing);
+      verdict.reasons.push({ code: 'BROADCAST_NOT_SENT', message: '3 of 3 broadcasts were not sent' });
+    });
+    assert.equal(outcomeTitle(refused), 'Failed: no broadcast could be sent, threshold all');
+  });
+
   it('counts failed and lost connections, second copies and unanswered messages', () => {
     const cases: [(result: Result) => void, string][] = [
       [
@@ -55,6 +66,14 @@ describe('the outcome', () => {
     const unanswered = resultWithMessages();
     Object.assign(unanswered.messages as object, { acknowledged: 0 });
     assert.match(outcomeTitle(unanswered), /^Failed: 0\.00 % of messages acknowledged, threshold 100 %$/);
+  });
+
+  it('says which metric of a threshold the run does not have', () => {
+    const expression = 'socketio.nosuch.p99 < 10';
+    const misspelt = changed((result) => {
+      result.thresholds = [{ expression, met: false, strict: true, unknown: ['socketio.nosuch.p99'] }];
+    });
+    assert.equal(outcomeTitle(misspelt), `Failed: ${expression} (the run has no socketio.nosuch.p99)`);
   });
 
   it('of a planned fault is that all come back; what they missed meanwhile fails nothing', () => {

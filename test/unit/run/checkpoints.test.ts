@@ -55,6 +55,17 @@ describe('the workers and the generator', () => {
     assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 0 connections, the generator 10']);
   });
 
+  it('disagree where workers count fewer than those of the run itself: never a negative number', async (t) => {
+    const conducted = new ConductedRun(t);
+    const { run } = conducted;
+    const { stats } = run.context.control;
+    run.context.control.stats = async () => (await stats()).map((one) => ({ ...one, connections: 0 }));
+    await conducted.whole();
+    assert.deepEqual(messages(conducted), [
+      'at 0 connections, the workers count 0 connections in all, fewer than the 1 of the run itself, the generator 0',
+    ]);
+  });
+
   it('disagree where joins name the wrong worker, although their sum is right', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;

@@ -94,6 +94,18 @@ describe('settings of the hook', () => {
     assert.throws(() => hookConfig({}, {}, { CAPACITY_OBSERVERS: '10.0.0.5' }), /CAPACITY_OBSERVERS/);
   });
 
+  it('have one engine: nobody knows how many arrivals another one gets', () => {
+    const ours = { engine: 'socketio-capacity', weight: 3, flow: [{ hold: true }] };
+    const http = { weight: 1, flow: [{ get: { url: '/' } }] };
+    const mixed = (...scenarios: object[]) => hookConfig({}, {}, {}, { scenarios });
+    assert.throws(() => mixed(ours, http), /scenarios\[1\]\.engine: http beside socketio-capacity: .* of its own/);
+    assert.throws(() => mixed(http, ours), /scenarios\[1\]\.engine: socketio-capacity beside http/);
+    assert.equal(mixed(ours, { ...http, weight: 0 }).engine, 'socketio-capacity');
+    assert.equal(mixed(ours, ours).engine, 'socketio-capacity');
+    const stock = { scenarios: [ours, http], _environment: 'stock' };
+    assert.equal(hookConfig({}, {}, {}, stock).external, true);
+  });
+
   it('spread connections over rooms, where the generator can', () => {
     const rooms = { name: 'capacity', count: 1, perConnection: 1, order: 'turn', seed: 1 };
     assert.deepEqual(hookConfig().rooms, rooms);
