@@ -73,7 +73,7 @@ export const VERDICT_REASONS = {
   METRICS_ALTERNATE: {
     invalidates: true,
     meaning:
-      'at a URL of `workers.prometheus`, several processes answered in turn, so the figures are now of one and now of another',
+      'at a control URL, or a URL of `workers.prometheus`, several processes answered in turn, so the figures are now of one and now of another',
   },
   DEPLOYMENT_CHANGED: {
     invalidates: true,

@@ -137,6 +137,40 @@ test('a receipt from before the send shows the clocks as apart', () => {
   assert.deepEqual([row.received, row.firstUs, row.early, row.earlyByUs], [1, 0, 1, 100]);
 });
 
+test('who joins, comes back or leaves between the order and the send may be counted or not', () => {
+  const ledger = ledgerOf(6);
+  const { members } = ledger;
+  // Left before the order and after it, and came back before it and after it.
+  members.left(0, 890);
+  members.left(1, 910);
+  for (const slot of [2, 3]) members.left(slot, 800);
+  members.recovered(2, 890);
+  members.recovered(3, 910);
+  members.joined(6, ROOM, 'w0', 890);
+  members.joined(7, ROOM, 'w0', 910);
+  members.joined(8, ROOM, 'w0', 910);
+  members.left(8, 950);
+  for (const slot of [2, 3, 4, 6, 7]) ledger.receive(slot, 1, 'w0', 1100);
+  const row = ledger.freeze({ ...order(1), orderedAtUs: 900 });
+  assert.deepEqual([row.expected, row.received, row.lostConnected, row.missed], [6, 5, 1, 0]);
+  assert.deepEqual([row.justJoined, row.justLeft], [2, 2], '3 and 7; 1 and 8');
+  const later = ledger.freeze({ ...order(2, 1200), orderedAtUs: 1150, previousAtUs: 900 });
+  assert.deepEqual([later.justJoined, later.justLeft], [0, 2], 'which the server may not have noticed yet');
+});
+
+test('who may not have been counted is in one column: the lost and the resent have theirs', () => {
+  const ledger = ledgerOf(2);
+  ledger.members.joined(2, ROOM, 'w0', 910);
+  ledger.members.left(2, 1050);
+  ledger.members.joined(3, ROOM, 'w0', 910);
+  ledger.members.left(0, 950);
+  ledger.receive(0, 1, 'w0', 1090);
+  ledger.members.recovered(0, 1100);
+  const row = ledger.freeze({ ...order(1), orderedAtUs: 900 });
+  assert.deepEqual([row.expected, row.resent, row.lostDisconnected, row.lostConnected], [4, 1, 1, 2]);
+  assert.deepEqual([row.justJoined, row.justLeft], [1, 0]);
+});
+
 test('a restored session has been a member all the time; what kept a copy away is known', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);

@@ -354,6 +354,44 @@ describe('verdict', () => {
     assert.match(reasons[0]?.message ?? '', /^w7 /);
   });
 
+  it('knows a control URL that leads to another worker from a restart', () => {
+    const workersAtStart = [worker, { worker: 'w1', pid: 11 }];
+    const of = (...workersAtEnd: Measurements['workersAtEnd']) =>
+      verdictOf((_, f) => Object.assign(f, { workersAtStart, workersAtEnd })).reasons;
+    const swapped = of(...workersAtStart.toReversed());
+    assert.deepEqual(
+      swapped.map(({ code, message }) => [code, message]),
+      [
+        [
+          'METRICS_ALTERNATE',
+          'control URLs led to other workers at the end than at the start: that of w0 to w1, that of w1 to w0',
+        ],
+      ],
+    );
+    assert.deepEqual(
+      of(worker, worker).map(({ code }) => code),
+      ['METRICS_ALTERNATE'],
+    );
+    assert.deepEqual(
+      of({ worker: 'w1', pid: 11 }, { worker: 'w1', pid: 12 }).map(({ code }) => code),
+      ['METRICS_ALTERNATE', 'WORKER_RESTARTED'],
+    );
+  });
+
+  it('concludes nothing from broadcasts whose ledger a run that ended early did not finalize', () => {
+    const { codes, reasons } = verdictOf((r, f) => {
+      f.aborted = { code: 'RUN_INCOMPLETE', message: 'drain: no answer' };
+      f.sent = [sent(1, 5000), sent(2, 5000)];
+      for (const one of r.delivery?.batches ?? []) Object.assign(one, { expected: 0, received: 0 });
+      r.delivery?.batches.splice(2);
+    });
+    assert.deepEqual(codes, ['RUN_INCOMPLETE']);
+    assert.equal(
+      reasons[0]?.message,
+      'drain: no answer; who received 2 of 2 broadcasts is not known, as their ledger is not finalized',
+    );
+  });
+
   it('takes two workers of one name for no restart', () => {
     const workers = [worker, { ...worker, pid: 11 }];
     const { codes } = verdictOf((_, f) => Object.assign(f, { workersAtStart: workers, workersAtEnd: [...workers] }));
