@@ -13,6 +13,7 @@ import { connectionProblems } from './reasons/connections.ts';
 import { copyProblems } from './reasons/copies.ts';
 import { changedWorkers, faultProblems } from './reasons/fault.ts';
 import { generatorProblems } from './reasons/generator.ts';
+import { lateBroadcasts } from './reasons/late-broadcasts.ts';
 import { machineProblems } from './reasons/machine.ts';
 import { memberProblems } from './reasons/members.ts';
 import { memoryProblems, missingMemory } from './reasons/memory.ts';
@@ -73,6 +74,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   }
   // Before what it causes.
   yield* throttlingProblems(result);
+  yield* lateBroadcasts(measurements, result);
   const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
   if (achieved !== null && configured !== null && achieved < configured * (1 - RATE_TOLERANCE)) {
     yield {

@@ -193,7 +193,7 @@ export const VERDICT_REASONS = {
   GENERATOR_LAGS: {
     invalidates: false,
     meaning:
-      'an event loop of the generator was more than 50 ms late (p99) during a ramp, the messages of the hold, or the broadcasts',
+      'an event loop of the generator was more than 50 ms late (p99) during a ramp, the messages of the hold, or the broadcasts; or a fleet process once stood still for at least half of the longest times measured meanwhile',
   },
   FLEET_PROCESS_SILENT: {
     invalidates: true,
@@ -281,6 +281,11 @@ export const VERDICT_REASONS = {
   BROADCAST_NOT_SENT: {
     invalidates: false,
     meaning: 'a worker did not send a broadcast that it was asked to send, or the connection of a publisher had ended',
+  },
+  BROADCASTS_LATE: {
+    invalidates: false,
+    meaning:
+      'more than a tenth of the broadcasts left later than planned by more than 50 ms and half of their interval: they left in bursts',
   },
   ROUND_TRIPS_MISSING: {
     invalidates: false,

@@ -9,6 +9,8 @@ import { quickScript, startRun, strays } from '../helpers/run.ts';
 /** Several broadcasts fall into it. */
 const STALL_MS = 1000;
 const broadcasts = { count: 10, interval: 0.3 };
+/** Hardly more than a tenth of the broadcasts: the p99 of the event loops does not show it. */
+const FREEZE_MS = 400;
 
 const app = await startApp();
 after(() => app.close());
@@ -34,4 +36,24 @@ it('a stalled fleet process makes the run SUSPECT, and names the generator', asy
   assert.match(reason?.message ?? run.output(), /waited in the generator/);
   assert.ok((result.latency.behindSentinelMs?.max ?? 0) > STALL_MS / 2);
   assert.equal(result.delivery?.coverage, 1, 'late is not lost');
+});
+
+it('a generator that stands still as a whole, with its reference receiver, makes the run SUSPECT', async (t) => {
+  const control = { urls: [app.controlUrl], token: TOKEN };
+  const many = { count: 60, interval: 0.05 };
+  const run = startRun(t, { script: quickScript({ target: app.url }, { control, broadcasts: many }) });
+  await run.noted('broadcast');
+  // As a container that is frozen: all processes of its group.
+  const group = -(run.child.pid as number);
+  process.kill(group, 'SIGSTOP');
+  try {
+    await delay(FREEZE_MS);
+  } finally {
+    process.kill(group, 'SIGCONT');
+  }
+  assert.equal(await run.ended, EXIT_CODES.suspect, run.output());
+  const result = run.result();
+  const reason = result?.verdict.reasons.find(({ code }) => code === 'GENERATOR_LAGS');
+  assert.match(reason?.message ?? run.output(), /stood still for .* ms during the broadcasts/);
+  assert.ok((result?.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
 });

@@ -77,6 +77,12 @@ function lagBehind({ latency, generator }: Result, medianMs: number, delayMaxMs:
   Object.assign(loop ?? {}, { delayMaxMs });
 }
 
+/** One every 100 ms is planned. */
+function sentLate(seq: number, lateMs: number): Measurements['sent'][number] {
+  const intendedAtUs = seq * 100_000;
+  return { ...sent(seq, 5000), intendedAtUs, sentAtUs: intendedAtUs + lateMs * 1000 };
+}
+
 /** Three fleet processes that hold so many connections each, of 5,000 that were asked for. */
 function stopAt(held: number[]) {
   return (result: Result, measured: Measurements) => {
@@ -107,6 +113,7 @@ describe('verdict', () => {
     ['CONNECTIONS_FAILED', 'SUSPECT', (r) => Object.assign(r.connections, { failed: 2, failures: { EMFILE: 2 } })],
     ['RATE_NOT_REACHED', 'SUSPECT', (r) => (r.connections.achievedRatePerSec = 474)],
     ['BROADCAST_NOT_SENT', 'SUSPECT', (_, f) => f.unsent.push({ seq: 1, message: 'no' })],
+    ['BROADCASTS_LATE', 'SUSPECT', (_, f) => f.sent.push(...[1, 2, 3].map((seq) => sentLate(seq, 90)))],
     ['NOBODY_EXPECTED', 'SUSPECT', (r) => nobodyJoined(r)],
     ['DUPLICATE_RECEIPTS', 'SUSPECT', (r) => (batch(r).duplicates = 4)],
     ['GENERATOR_LAGS', 'SUSPECT', (r) => Object.assign(r.generator[0] ?? {}, { delayP99Ms: 51 })],
@@ -206,6 +213,7 @@ describe('verdict', () => {
     const behind = (sentinelMs: number) =>
       verdictOf((r) => {
         r.latency.sentinelMs = summaryOf(12, sentinelMs);
+        r.latency.completionMs = summaryOf(12, sentinelMs);
         lagBehind(r, 50, 150);
       }).codes;
     assert.deepEqual(behind(1000), []);
