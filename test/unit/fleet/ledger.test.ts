@@ -144,8 +144,8 @@ test('who joins, comes back or leaves between the order and the send may be coun
   members.left(0, 890);
   members.left(1, 910);
   for (const slot of [2, 3]) members.left(slot, 800);
-  members.recovered(2, 890);
-  members.recovered(3, 910);
+  members.recovered(2, 'w0', 890);
+  members.recovered(3, 'w0', 910);
   members.joined(6, ROOM, 'w0', 890);
   members.joined(7, ROOM, 'w0', 910);
   members.joined(8, ROOM, 'w0', 910);
@@ -165,7 +165,7 @@ test('who may not have been counted is in one column: the lost and the resent ha
   ledger.members.joined(3, ROOM, 'w0', 910);
   ledger.members.left(0, 950);
   ledger.receive(0, 1, 'w0', 1090);
-  ledger.members.recovered(0, 1100);
+  ledger.members.recovered(0, 'w0', 1100);
   const row = ledger.freeze({ ...order(1), orderedAtUs: 900 });
   assert.deepEqual([row.expected, row.resent, row.lostDisconnected, row.lostConnected], [4, 1, 1, 2]);
   assert.deepEqual([row.justJoined, row.justLeft], [1, 0]);
