@@ -13,4 +13,6 @@ export const NO_COPIES = {
   early: 0,
   missed: 0,
   resent: 0,
+  justJoined: 0,
+  justLeft: 0,
 };

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
 import { BatchWindow } from './contract/batch-window.ts';
 import { publish, serveContract } from './contract/contract.ts';
+import { Departures } from './contract/departures.ts';
 import { MeasuredRooms } from './contract/measured-rooms.ts';
 import { answerMembers, countMembers } from './contract/members.ts';
 import { openControlPort } from './control/control-port.ts';
@@ -90,6 +91,7 @@ export async function instrumentServer(
   const eventLoop = new EventLoopWindow();
   const collections = new CollectionCount();
   const batches = new BatchWindow();
+  const departures = new Departures();
   let accepted = 0;
   const onAccepted = () => {
     accepted++;
@@ -119,7 +121,7 @@ export async function instrumentServer(
       metrics,
       eventLoop,
       collections,
-      publish: (order) => publish(main, worker, order),
+      publish: (order) => publish(main, worker, order, departures),
       members: async (room) => (await countMembers(main, room)).members,
       servers: () => main.adapter.serverCount(),
       batches,

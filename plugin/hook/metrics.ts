@@ -1,9 +1,9 @@
 /** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them. */
 import type { Metric } from '../../protocol/metric.ts';
-import type { Slope } from '../../protocol/result/memory.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { valueAt } from '../../report/figures/figures.ts';
+import { whyNotQuoted } from '../../report/figures/quoted.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
 
@@ -153,14 +153,11 @@ export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats 
   return period;
 }
 
-const SLOPE = /^(memory\.perConnectionBytes\.\w+)\.slope$/;
-
 /** A metric has no place for a doubt: what reports give with one, or not at all, is no metric. */
 function isWithheld(result: Result, path: string): boolean {
-  const line = SLOPE.exec(path)?.[1];
-  if (line === undefined) return false;
+  if (!path.startsWith('memory.')) return false;
   const isUnknown = result.verdict.status === 'INVALID' || result.absent.memory !== undefined;
-  return isUnknown || (valueAt(result, line) as Slope | undefined)?.doubt !== undefined;
+  return isUnknown || whyNotQuoted(result, path) !== undefined;
 }
 
 type Count = number | Record<string, number>;

@@ -4,6 +4,7 @@ import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts
 import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
+import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 import { sumMessages } from '../../protocol/sum-counts.ts';
 
 /** What is known of one engine. */
@@ -109,9 +110,9 @@ function ended(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason:
 function lostRow({ seq }: FreezeOrder, members: number): FrozenBroadcast {
   const none = encodeHistogram(createHistogram());
   return {
-    ...{ process: 0, seq, expected: members, received: 0, lostConnected: 0, lostDisconnected: members },
-    ...{ duplicates: 0, reordered: 0, unexpected: 0, notMember: 0, wrongSize: 0, wrongContent: 0 },
-    ...{ early: 0, earlyByUs: 0, missed: 0, resent: 0, receivers: 0, firstUs: 0, lastUs: 0 },
+    ...NO_COPIES,
+    ...{ process: 0, seq, expected: members, lostDisconnected: members },
+    ...{ earlyByUs: 0, receivers: 0, firstUs: 0, lastUs: 0 },
     latencyUs: { local: none, cross: none },
     assumed: true,
   };

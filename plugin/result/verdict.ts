@@ -6,12 +6,14 @@ import type { Result } from '../../protocol/result/result.ts';
 import { isDuring } from '../run/fault/measure.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { leastKnownWorker } from './clocks.ts';
+import { notFinalized } from './delivery/delivery.ts';
 import { clockBoundUs, leastKnownClock } from './generators.ts';
 import { ceilings } from './reasons/ceilings.ts';
 import { connectionProblems } from './reasons/connections.ts';
 import { copyProblems } from './reasons/copies.ts';
-import { faultProblems, restartedWorkers } from './reasons/fault.ts';
+import { changedWorkers, faultProblems } from './reasons/fault.ts';
 import { generatorProblems } from './reasons/generator.ts';
+import { lateBroadcasts } from './reasons/late-broadcasts.ts';
 import { machineProblems } from './reasons/machine.ts';
 import { memberProblems } from './reasons/members.ts';
 import { memoryProblems, missingMemory } from './reasons/memory.ts';
@@ -34,7 +36,7 @@ export function evaluate(
   result: Omit<Result, 'verdict'>,
 ): { status: Status; reasons: Reason[] } {
   const reasons = [
-    ...(measurements.aborted ? [measurements.aborted] : []),
+    ...abortion(measurements),
     ...measurements.warnings,
     ...[...checks(measurements, result)].filter(({ code }) => !measurements.stoppedByUser || !BY_STOP.has(code)),
   ];
@@ -42,8 +44,21 @@ export function evaluate(
   return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
 }
 
+/** Why the run ended early, and what is not known for it. */
+function* abortion(measurements: Measurements): Generator<Reason> {
+  const { aborted, sent } = measurements;
+  if (!aborted) return;
+  const { size } = notFinalized(measurements);
+  const unknown =
+    size > 0
+      ? `; who received ${size} of ${sent.length} broadcasts is not known, as their ledger is not finalized`
+      : '';
+  yield { ...aborted, message: `${aborted.message}${unknown}` };
+}
+
 function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): Generator<Reason> {
-  const { connections, delivery } = result;
+  const { connections } = result;
+  const delivery = withoutOpen(measurements, result.delivery);
   yield* connectionProblems(measurements, result);
   yield* faultProblems(measurements, result);
   const all = measurements.sent.length + measurements.unsent.length;
@@ -59,6 +74,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   }
   // Before what it causes.
   yield* throttlingProblems(result);
+  yield* lateBroadcasts(measurements, result);
   const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = connections;
   if (achieved !== null && configured !== null && achieved < configured * (1 - RATE_TOLERANCE)) {
     yield {
@@ -73,7 +89,7 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
     const message = `expected is not equal to received + lost in the broadcasts with ${wrong.connections} connections`;
     yield { code: 'LEDGER_MISMATCH', message };
   }
-  yield* memberProblems(result);
+  yield* memberProblems({ connections, delivery });
   yield* ownEventProblems(measurements, result);
   yield* copyProblems(measurements, result);
   yield* messageProblems(result);
@@ -84,14 +100,27 @@ function* checks(measurements: Measurements, result: Omit<Result, 'verdict'>): G
   yield* ceilings(measurements, result);
   yield* plateauProblems(measurements);
   yield* memoryProblems(result.memory);
-  const restarted = restartedWorkers(measurements);
+  const { restarted, elsewhere } = changedWorkers(measurements);
+  if (elsewhere.length > 0) {
+    yield {
+      code: 'METRICS_ALTERNATE',
+      message: `control URLs led to other workers at the end than at the start: ${elsewhere.join(', ')}`,
+      fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
+    };
+  }
   if (restarted.length > 0) {
     yield {
       code: 'WORKER_RESTARTED',
       message: `${restarted.join(', ')} restarted during the run${measurements.fault ? ', other than the planned fault has it' : ''}`,
       fix: 'see the worker logs; the memory and counters from before the restart are lost',
     };
-  } else yield* missingMemory(measurements, result.memory);
+  } else if (elsewhere.length === 0) yield* missingMemory(measurements, result.memory);
+}
+
+/** Of a broadcast whose ledger is not finalized, the columns are empty, which is no finding. */
+function withoutOpen(measurements: Measurements, delivery: Result['delivery']): Result['delivery'] {
+  const open = notFinalized(measurements);
+  return delivery && { ...delivery, batches: delivery.batches.filter(({ seq }) => !open.has(seq)) };
 }
 
 function* roundTripProblems({ impossibleRoundTrips, roundTripsUs }: Measurements): Generator<Reason> {

@@ -44,7 +44,7 @@ export interface RunContext {
   control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
-  probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'>;
+  probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs' | 'receivedAtUs'>;
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** If connections of the run make the server broadcast an event of its own. */

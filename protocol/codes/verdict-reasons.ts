@@ -73,7 +73,7 @@ export const VERDICT_REASONS = {
   METRICS_ALTERNATE: {
     invalidates: true,
     meaning:
-      'at a URL of `workers.prometheus`, several processes answered in turn, so the figures are now of one and now of another',
+      'at a control URL, or a URL of `workers.prometheus`, several processes answered in turn, so the figures are now of one and now of another',
   },
   DEPLOYMENT_CHANGED: {
     invalidates: true,
@@ -193,7 +193,7 @@ export const VERDICT_REASONS = {
   GENERATOR_LAGS: {
     invalidates: false,
     meaning:
-      'an event loop of the generator was more than 50 ms late (p99) during a ramp, the messages of the hold, or the broadcasts',
+      'an event loop of the generator was more than 50 ms late (p99) during a ramp, the messages of the hold, or the broadcasts; or a fleet process once stood still for at least half of the longest times measured meanwhile',
   },
   FLEET_PROCESS_SILENT: {
     invalidates: true,
@@ -267,7 +267,7 @@ export const VERDICT_REASONS = {
   MEMORY_GROWS: {
     invalidates: false,
     meaning:
-      "the workers' memory grew while the number of connections stayed the same, and a garbage collection did not free it; at this rate, more than 20 % of what the connections seem to cost",
+      "the workers' memory grew while the number of connections stayed the same, and a garbage collection did not free it: by more than 20 % of what the connections seem to cost, in one step or at this rate",
   },
   MEMORY_FALLS: {
     invalidates: false,
@@ -281,6 +281,11 @@ export const VERDICT_REASONS = {
   BROADCAST_NOT_SENT: {
     invalidates: false,
     meaning: 'a worker did not send a broadcast that it was asked to send, or the connection of a publisher had ended',
+  },
+  BROADCASTS_LATE: {
+    invalidates: false,
+    meaning:
+      'more than a tenth of the broadcasts left later than planned by more than 50 ms and half of their interval: they left in bursts',
   },
   ROUND_TRIPS_MISSING: {
     invalidates: false,

@@ -22,6 +22,10 @@ export interface FreezeOrder {
   sentAtUs: InstantUs;
   /** When it should have been sent. Latency counts from here, so that a late publisher cannot hide a queue. */
   intendedAtUs: InstantUs;
+  /** When the run ordered it: the server counts the members between this and the send. */
+  orderedAtUs?: InstantUs;
+  /** When the run ordered the one before, or began. Who had left by then, the server has noticed when it counts for this one. */
+  previousAtUs?: InstantUs;
   /** Of an own event: the broadcast's id, as `seq` is only the run's. */
   id?: string;
   /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here; null if nobody knows from when. */
@@ -60,6 +64,10 @@ export interface FrozenBroadcast {
   missed: number;
   /** Of these, how many got it when they came back; part of `received`. */
   resent: number;
+  /** Received or lost while connected, by members that joined or came back between `orderedAtUs` and the send. */
+  justJoined: number;
+  /** Members that left between `previousAtUs` and the send; they are not expected. */
+  justLeft: number;
   /** Checksum of which connections of this process received it: two broadcasts with the same one went to the same. */
   receivers: number;
   /**

@@ -96,6 +96,7 @@ export const connectionsSchema = z.strictObject({
     })
     .nullable()
     .default(null),
+  /** By the worker that their join or their session names; empty where restored sessions can be on any of several. */
   perWorker: z.record(z.string(), count),
   /** Clients of each server as `@socket.io/admin-ui` in it counts them, the run's own included; null without one. */
   perServer: z.record(z.string(), count).nullable().default(null),

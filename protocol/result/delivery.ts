@@ -25,6 +25,13 @@ const receiptShape = {
   missed: count.default(0),
   /** Of these, how many got it when they came back; part of `received`. */
   resent: count.default(0),
+  /**
+   * Received or lost while connected, by members that joined or came back after the run had ordered the broadcast: the server
+   * may have counted before. With the run's own receivers that left without a copy.
+   */
+  justJoined: count.default(0),
+  /** Members that left between the order of the broadcast before and the send, so they are not expected: the server may have counted them. */
+  justLeft: count.default(0),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */

@@ -61,7 +61,7 @@ export const faultSchema = z
         missed: count,
       })
       .nullable(),
-    /** Connections, by the worker that their join or their session names. */
+    /** By the worker that their join or their session names; empty where restored sessions can be on any of several. */
     perWorker: z.strictObject({ before: z.record(z.string(), count), after: z.record(z.string(), count) }),
     /** In steps of 100 ms. */
     curve: z.array(

@@ -3,6 +3,7 @@
 import type { Condition } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { FIGURES, formatFigure, valueAt } from '../figures/figures.ts';
+import { whyNotQuoted } from '../figures/quoted.ts';
 import { counted, decimals, percentOf } from '../text/format.ts';
 
 const TESTS: Record<Condition['comparison'], (value: number, limit: number) => boolean> = {
@@ -13,7 +14,7 @@ const TESTS: Record<Condition['comparison'], (value: number, limit: number) => b
   '=': (value, limit) => value === limit,
 };
 
-/** A condition, and the figure's value; null where it was not measured. */
+/** A condition, and the figure's value; null where it was not measured, or may not be quoted. */
 export interface Checked {
   condition: Condition;
   value: number | null;
@@ -32,7 +33,7 @@ const COUNTS = /^(connections|sampling)\./;
 
 function numberAt(result: Result, key: string): number | null {
   const found = valueAt(result, key);
-  if (typeof found === 'number') return found;
+  if (typeof found === 'number') return whyNotQuoted(result, key) === undefined ? found : null;
   const parent = valueAt(result, key.slice(0, key.lastIndexOf('.')));
   return found === undefined && COUNTS.test(key) && typeof parent === 'object' && parent !== null ? 0 : null;
 }
@@ -45,8 +46,10 @@ export function conditionText({ key, comparison, value }: Condition): string {
 /** How many values a percentile needs, not to be the highest one by another name. */
 const NEEDED: Record<string, string> = { p90: '10', p95: '20', p99: '100', p999: '1,000' };
 
-/** @returns why there is no value to check: `the run did not measure it` */
+/** @returns why there is no value to check: `the run did not measure it`, `it may not be quoted: not a straight line` */
 export function whyUnknown({ key }: Condition, result: Result): string {
+  const doubt = whyNotQuoted(result, key);
+  if (doubt !== undefined) return `it may not be quoted: ${doubt}`;
   const dot = key.lastIndexOf('.');
   const needed = NEEDED[key.slice(dot + 1)];
   const others = valueAt(result, key.slice(0, dot));

@@ -132,9 +132,10 @@ function cpu({ cpu: layers, absent }: Result): string | null {
 
 /** Whether the generator kept up. */
 function generator({ generator: loops, machine }: Result): string | null {
+  const [p99Ms, maxMs] = [loops.map((loop) => loop.delayP99Ms), loops.map((loop) => loop.delayMaxMs)];
   const late =
     loops.length > 0
-      ? `loops at most ${decimals(Math.max(...loops.map(({ delayP99Ms }) => delayP99Ms)), 1)} ms late (p99)`
+      ? `loops at most ${decimals(Math.max(...p99Ms), 1)} ms late (p99), ${decimals(Math.max(...maxMs), 1)} ms (max)`
       : null;
   const shares = Object.values(machine?.cpuIdlePercent ?? {}).filter((share) => share !== null);
   const idle = shares.length > 0 ? `its machine at least ${decimals(Math.min(...shares), 0)} % idle` : null;

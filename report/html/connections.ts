@@ -75,7 +75,7 @@ export function workers(result: Result): Html {
     folded: true,
     lead: 'How the connections were distributed over the Socket.IO workers, and what each of them did.',
     body: html`${figure(workersOverTime(result), 'Not measured over time: this result has no series of single workers.')}
-${spread('worker', perWorker, 'Not measured: no connection reported its worker.')}
+${spread('worker', perWorker, 'Not measured: it is not known which worker holds each connection.')}
 ${servers && spread('server, by its admin UI', servers, '')}`,
   });
 }

@@ -27,6 +27,7 @@ const BLAME: Record<ReasonCode, Blame> = {
   COUNTS_DISAGREE: 'deployment',
   WORKERS_DISAGREE: 'deployment',
   BROADCAST_NOT_SENT: 'deployment',
+  BROADCASTS_LATE: 'deployment',
   BROADCASTS_UNSEEN: 'deployment',
   DELIVERY_EVENT_MISSING: 'deployment',
   DUPLICATE_RECEIPTS: 'deployment',

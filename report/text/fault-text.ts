@@ -127,10 +127,12 @@ export function faultNotes({ environment }: Pick<Result, 'environment'>, fault: 
   const balance = workers.map(
     (one) => `${one} ${integer(perWorker.before[one] ?? 0)} → ${integer(perWorker.after[one] ?? 0)}`,
   );
+  // Empty although some are there: restored sessions do not join again, so nothing names their worker.
+  const isKnown = total(perWorker.after) > 0 || fault.stayed + fault.back === 0;
   return [
     `Planned: it replaced ${what}.${took}${over}`,
     waits + (recovers === undefined ? '' : ` ${recovers === 'false' ? SESSIONS.off : SESSIONS.on}`),
-    ...(workers.length > 1 ? [`Connections of each worker, before → after: ${balance.join(', ')}.`] : []),
+    ...(workers.length > 1 && isKnown ? [`Connections of each worker, before → after: ${balance.join(', ')}.`] : []),
   ];
 }
 

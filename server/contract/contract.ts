@@ -1,5 +1,4 @@
 /** The events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`, and publishing a `broadcast`. */
-import { setImmediate, setTimeout } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { CapacityError } from '../../protocol/errors.ts';
 import {
@@ -16,6 +15,7 @@ import {
 import type { Metrics } from '../control/metrics.ts';
 import type { AnyNamespace, AnySocket } from '../types.ts';
 import type { BatchWindow } from './batch-window.ts';
+import type { Departures } from './departures.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
 import { binaryPayload, payload } from './payload.ts';
@@ -119,30 +119,24 @@ export function serveContract(
 
 const UNCOUNTED = { members: null, otherWorkers: undefined };
 
-/** A request for a later time than this is due to a wrong clock. */
-const MAX_AHEAD_MS = 1000;
-
 /**
  * Counts the room's members on all workers, unless it is not to, then sends. The keys of the message are in the order of the contract.
  * @throws CapacityError MEMBERS_UNKNOWN; nothing has been sent then
  */
-export async function publish(namespace: AnyNamespace, worker: string, order: BroadcastOrder): Promise<BroadcastSent> {
+export async function publish(
+  namespace: AnyNamespace,
+  worker: string,
+  order: BroadcastOrder,
+  departures: Departures,
+): Promise<BroadcastSent> {
   const { room, seq } = order;
   const data = order.binary ? binaryPayload(order.bytes) : payload(order.bytes);
   const { members: expected, otherWorkers } = order.count === false ? UNCOUNTED : await countMembers(namespace, room);
-  if (order.atUs !== undefined) await until(order.atUs);
+  if (order.atUs !== undefined) await departures.at(order.atUs);
   const sentAtUs = monotonicUs();
   const message: Broadcast = { seq, sentAtUs, worker, data };
   namespace.to(room).emit(EVENTS.broadcast, message);
   return { seq, sentAtUs, worker, expected, ...(otherWorkers !== undefined && { otherWorkers }) };
-}
-
-/** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */
-export async function until(atUs: number): Promise<void> {
-  const aheadMs = Math.min((atUs - monotonicUs()) / 1000, MAX_AHEAD_MS);
-  if (aheadMs > 2) await setTimeout(aheadMs - 2);
-  const endUs = Math.min(atUs, monotonicUs() + MAX_AHEAD_MS * 1000);
-  while (monotonicUs() < endUs) await setImmediate();
 }
 
 /** @returns the room of a `join_room`; undefined if it names none */

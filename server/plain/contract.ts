@@ -9,7 +9,8 @@ import {
   type BroadcastSent,
   EVENTS,
 } from '../../protocol/events.ts';
-import { roomOf, until } from '../contract/contract.ts';
+import { roomOf } from '../contract/contract.ts';
+import { Departures } from '../contract/departures.ts';
 import { payload } from '../contract/payload.ts';
 import type { Metrics } from '../control/metrics.ts';
 import { bundled } from '../control/versions.ts';
@@ -27,6 +28,7 @@ export class PlainContract {
   readonly rooms = new Map<string, Set<WebSocket>>();
   readonly #worker: string;
   readonly #metrics: Metrics;
+  readonly #departures = new Departures();
   // Both serve all connections: without binary data, a packet is a single text, so neither keeps anything between two.
   readonly #decoder;
   readonly #encoder;
@@ -66,7 +68,7 @@ export class PlainContract {
     if (binary) throw new Error('attachments are a part of Socket.IO, which this server does without');
     const data = payload(bytes);
     const expected = this.members(room);
-    if (atUs !== undefined) await until(atUs);
+    if (atUs !== undefined) await this.#departures.at(atUs);
     const sentAtUs = monotonicUs();
     const message: Broadcast = { seq, sentAtUs, worker: this.#worker, data };
     const text = this.#encode({ type: EVENT, nsp: '/', data: [EVENTS.broadcast, message] });

@@ -43,7 +43,7 @@ describe('a run whose connections drop at once', () => {
     await run.ended;
     const result = run.result();
     assert.ok(result?.delivery, run.output());
-    const { connections, delivery, verdict } = result;
+    const { connections, delivery, latency, absent, verdict } = result;
     const { awayMs, ...counts } = connections.reconnection ?? {};
     assert.deepEqual(counts, { dropped: 10, returned: 10, recovered: 10, gaveUp: 0, left: 0, away: 0 });
     assert.ok((awayMs?.p50 ?? 0) >= 2500 && (awayMs?.p50 ?? 0) < 8000, String(awayMs?.p50));
@@ -59,6 +59,8 @@ describe('a run whose connections drop at once', () => {
         [10, 0],
       ],
     );
+    // The stack's session ids name the worker, also those of restored sessions.
+    assert.deepEqual([connections.perWorker, latency.localMs?.count, absent], [{ w0: CONNECTIONS }, 30, {}]);
     const codes = verdict.reasons.map(({ code }) => code);
     assert.ok(codes.includes('CONNECTIONS_DROPPED'), run.output());
     for (const code of [

@@ -73,6 +73,7 @@ export class FakeRun {
         onRoundTrip: () => {},
         connected: true,
         leftAtUs: undefined,
+        receivedAtUs: undefined,
         join: async (room) => void this.asked.push(`probe joins ${room}`),
       },
       sentinel: undefined,

@@ -4,6 +4,7 @@ import { CONNECT_STAGES, type ReturnCounts } from '../../../protocol/link/snapsh
 import type { Result } from '../../../protocol/result/result.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
+import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
 import { ENGINE } from '../../script/script.ts';
 import { merged, sum } from '../sums.ts';
 import { connectingOverTime } from './connecting.ts';
@@ -52,10 +53,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     tlsHandshakes: tlsHandshakes(stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))),
     transports: transportFigures(measurements),
     compression: compressionFigures(measurements),
-    perWorker: sumCounts([
-      ...snapshots.map(({ perWorker }) => perWorker),
-      ...snapshots.map(({ perSessionPrefix }) => namesOf(measurements, perSessionPrefix)),
-    ]),
+    perWorker: connectionsPerWorker(measurements, snapshots),
     perServer: measurements.perServer ?? null,
   };
 }
@@ -98,12 +96,6 @@ function compressionFigures(measurements: Measurements): Result['connections']['
     granted: sum(snapshots.map(({ compressed }) => compressed)),
     byServer: serverCompresses,
   };
-}
-
-/** Session ids of other servers can begin with anything. */
-function namesOf({ workersAtStart }: Measurements, perSessionPrefix: Record<string, number>): Record<string, number> {
-  const isWorker = ([name]: [string, number]) => workersAtStart.some(({ worker }) => worker === name);
-  return Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker));
 }
 
 /** By reason; what a virtual user closed itself is not lost. */

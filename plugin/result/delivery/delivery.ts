@@ -7,7 +7,7 @@ import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol
 import type { Result } from '../../../protocol/result/result.ts';
 import { plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { otherReceivers } from '../../run/receivers/other-receivers.ts';
+import { endedMeanwhile, otherReceivers } from '../../run/receivers/other-receivers.ts';
 import type { Settings } from '../../script/settings.ts';
 import { merged, sum } from '../sums.ts';
 import { idsOfOneReceiver } from './audience.ts';
@@ -44,6 +44,13 @@ export function deliveryFigures(
   };
 }
 
+/** @returns the numbers of the broadcasts whose ledger a run that ended early did not finalize: who got them is not known */
+export function notFinalized({ aborted, sent, frozen }: Measurements): Set<number> {
+  if (!aborted) return new Set();
+  const finalized = new Set(frozen.map(({ seq }) => seq));
+  return new Set(sent.map(({ seq }) => seq).filter((seq) => !finalized.has(seq)));
+}
+
 function sourceOf(
   { ownEvent }: Measurements,
   { broadcasts }: Settings,
@@ -67,16 +74,21 @@ export function batchRows(measurements: Measurements): Batch[] {
   const rowsOf = Map.groupBy(frozen, ({ seq }) => seq);
   return sent
     .toSorted((a, b) => a.seq - b.seq)
-    .map(({ seq, room, expected, intendedAtUs, sentAtUs, broadcasts = 1 }) => {
+    .map((one) => {
+      const { seq, room, intendedAtUs, sentAtUs, broadcasts = 1 } = one;
       const rows = rowsOf.get(seq) ?? [];
+      const counts = totals(rows);
+      const own = endedMeanwhile(one, measurements);
       const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
       const reached = rows.filter(({ received, untimed }) => received > 0 && !untimed);
       return {
         seq,
         broadcasts,
         room: room === AUDIENCE ? null : room,
-        serverMembers: otherReceivers({ expected, room, sentAtUs }, measurements),
-        ...totals(rows),
+        serverMembers: otherReceivers(one, measurements),
+        ...counts,
+        justJoined: counts.justJoined + own.after,
+        justLeft: counts.justLeft + own.before,
         t: timeOf(intendedAtUs, measurements),
         sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
@@ -109,8 +121,9 @@ function timeOf(atUs: number, { samplesBeganAtUs }: Measurements): number | null
 }
 
 /** Of what all connections of the scenario would have received: one that is gone is no member, and is missing here. */
-function ofTarget({ expectedAtOnce, sent }: Measurements, received: number, rooms: RoomPlan): number | null {
-  if (!expectedAtOnce) return null;
+function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
+  const { expectedAtOnce, sent } = measurements;
+  if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
   const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
   const all = sum(sent.map(({ room, broadcasts = 1 }) => (members.get(room) ?? expectedAtOnce) * broadcasts));
   return all > 0 ? received / all : null;

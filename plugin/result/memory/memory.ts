@@ -10,7 +10,7 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes } from '../../run/measurements/memory.ts';
 import { describeLayers, type Sampler } from '../../samplers/index.ts';
 import { fallenFigures } from './fallen.ts';
-import { growthDoubts } from './growth.ts';
+import { growthDoubts, steppedFigures } from './growth.ts';
 import { heldDoubt } from './held-memory.ts';
 import { memorySum } from './memory-sum.ts';
 import { overTimeFigures } from './over-time.ts';
@@ -58,11 +58,12 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
 
 /** By figure: what the run saw, and a line through the plateaus does not show. */
 function doubtsOfRun(measurements: Measurements, sampled: Sampled): Map<string, Doubt> {
-  const ofWorkers = sampled.layers.find(({ id }) => id === 'worker')?.figures ?? [];
+  const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
   const held = heldDoubt(measurements);
   return new Map<string, Doubt>([
-    ...(held === undefined ? [] : ofWorkers.map(({ id }) => [id, held] as const)),
+    ...(held === undefined ? [] : ofWorkers.map((figure) => [figure, held] as const)),
     ...growthDoubts(measurements, sampled),
+    ...steppedFigures(measurements, ofWorkers).map((figure) => [figure, 'grows'] as const),
     ...[...measurements.fallingAtBaseline, ...fallenFigures(measurements)].map(
       (figure) => [figure, 'falling'] as const,
     ),

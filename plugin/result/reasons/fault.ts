@@ -29,14 +29,27 @@ export function lostAsPlanned({ fault }: Pick<Measured, 'fault'>): number {
   return sum(Object.values(lost));
 }
 
-/** Both in the order of the control URLs; names can be the same. @returns those that restarted, other than as planned */
-export function restartedWorkers({ workersAtStart, workersAtEnd, fault }: Measurements): string[] {
+interface ChangedWorkers {
+  /** Their names. */
+  restarted: string[];
+  /** Of each control URL that leads to another worker, as it was: of which and to which. */
+  elsewhere: string[];
+}
+
+/** The workers are in the order of the control URLs; names can be the same. @returns what changed other than as planned */
+export function changedWorkers({ workersAtStart, workersAtEnd, fault }: Measurements): ChangedWorkers {
   const { before, after } = fault?.workers ?? { before: workersAtEnd, after: [] };
   const names = new Set(fault?.restarted);
+  const elsewhere: string[] = [];
   const compare = (earlier: typeof before, later: typeof before) => {
-    for (const [index, one] of later.entries()) if (!isSameProcess(earlier[index], one)) names.add(one.worker);
+    for (const [index, one] of later.entries()) {
+      if (isSameProcess(earlier[index], one)) continue;
+      const wasThere = earlier.some((other) => isSameProcess(other, one));
+      if (wasThere) elsewhere.push(`that of ${earlier[index]?.worker ?? 'none'} to ${one.worker}`);
+      else names.add(one.worker);
+    }
   };
   compare(workersAtStart, before);
   if (after.length > 0) compare(after, workersAtEnd);
-  return [...names];
+  return { restarted: [...names], elsewhere };
 }

@@ -4,6 +4,7 @@ import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { saturationIn } from './machine.ts';
+import { stallProblems } from './stalls.ts';
 import { isThrottled } from './throttling.ts';
 
 /** Beyond this, latencies and rates are the generator's own. */
@@ -36,7 +37,10 @@ export function* generatorProblems({ snapshots }: Measurements, result: Omit<Res
       fix: 'give the generator its own cores, or lower the rate of connections and broadcasts',
     };
   }
-  yield* queue(result);
+  const queued = [...queue(result)];
+  yield* queued;
+  const explained = [...lagging.map(({ window }) => window), ...queued.map(() => 'broadcasts' as const)];
+  yield* stallProblems(result, new Set(explained));
 }
 
 /** Of the latency that the sentinel saw. */

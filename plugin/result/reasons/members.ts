@@ -24,18 +24,30 @@ export function* memberProblems({
   };
 }
 
-/** Who drops is no member to the server before we notice it, nor while it is away: it gets the copy later, or never. */
-function isShort({ serverMembers, expected, unexpected, resent, lostDisconnected }: Batch): boolean {
-  return serverMembers !== null && serverMembers < expected - unexpected - resent - lostDisconnected;
+/**
+ * Who drops is no member to the server before we notice it, nor while it is away: it gets the copy later, or never. Who joins
+ * or comes back between the count and the send gets it, too.
+ */
+function isShort(batch: Batch): boolean {
+  const { serverMembers, expected, unexpected, resent, lostDisconnected, justJoined } = batch;
+  const least = expected - unexpected - resent - lostDisconnected - justJoined;
+  return serverMembers !== null && serverMembers < least;
 }
 
-/** Joins in flight are members to the server and not yet to us; they may show as unexpected receipts. */
-function excessOf({ serverMembers, expected, unexpected }: Batch): number {
+/**
+ * Joins in flight are members to the server and not yet to us; they may show as unexpected receipts. Who leaves between the
+ * count and the send was a member, and so is who left since the count before, until the server has noticed.
+ */
+function excessOf({ justLeft, ...batch }: Batch): number {
+  return Math.max(0, surplusOf(batch) - justLeft);
+}
+
+function surplusOf({ serverMembers, expected, unexpected }: Omit<Batch, 'justLeft'>): number {
   return serverMembers === null ? 0 : Math.max(0, serverMembers - expected - unexpected);
 }
 
 function exceeds(batch: Batch | undefined): boolean {
-  return batch !== undefined && excessOf(batch) > 0;
+  return batch !== undefined && surplusOf(batch) > 0;
 }
 
 /**

@@ -15,8 +15,8 @@ export function* memoryProblems({ perConnectionBytes, inService, plateaus }: Res
   if (atRest === 'grows') {
     yield {
       code: 'MEMORY_GROWS',
-      message: `${layer} grew while the number of connections stayed the same, and a collection did not free it: the slope would take this for the cost of connections`,
-      fix: 'look for a leak in the server: timers, caches, listeners; a longer `hold` shows it better',
+      message: `${layer} grew while the number of connections stayed the same, and a collection did not free it: the slope takes this for the cost of connections, or lacks what they took after the plateaus`,
+      fix: 'look for a leak in the server (timers, caches, listeners), or for memory that a connection takes only after a while: a longer `hold` and longer pauses show both better',
     };
   }
   if (atRest === 'curved') {

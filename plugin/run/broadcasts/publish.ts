@@ -12,6 +12,8 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
   /** Members of the room as the server counted them; null if it counted nobody. */
   expected: number | null;
   intendedAtUs: number;
+  /** When the run ordered it, on our clock: the worker counted the members after that. */
+  orderedAtUs?: number;
   /** `sentAtUs` as the publisher reported it, on its own clock. */
   stampedAtUs: number;
   /** Index of the publisher. */
@@ -81,6 +83,7 @@ export async function publish(
     const via = unsteady ? control.reachable(planned) : planned;
     const atUs = clocks[via]?.toTheirs(intendedAtUs) ?? intendedAtUs;
     const order = { room, bytes, ...(binary && { binary }), seq, atUs, ...(unsteady && { count: false as const }) };
+    const orderedAtUs = monotonicUs();
     const sending = control.broadcast(order, via).then(
       (sent) => {
         const { sentAtUs: stampedAtUs, seq: confirmedAs } = sent;
@@ -94,6 +97,7 @@ export async function publish(
           stampedAtUs,
           via,
           intendedAtUs,
+          orderedAtUs,
         });
       },
       ({ message }) => onFailed({ seq, message, room, via, intendedAtUs }),

@@ -1,4 +1,5 @@
 /** The broadcasts at full target: published, drained, and their ledger finalized. */
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { destinationOf, roomName } from '../../../protocol/rooms.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import { isDuring, isOn } from '../fault/measure.ts';
@@ -7,6 +8,7 @@ import { Windows } from '../windows/cpu.ts';
 import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { drain } from './drain.ts';
 import { withLostMembers } from './lost-members.ts';
+import { ordersOf } from './orders.ts';
 import { LEAD_MS, publish } from './publish.ts';
 import { markRedis, redisSince } from './redis.ts';
 import { judgeAgain, noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
@@ -27,6 +29,7 @@ export async function measureBroadcasts(
     return { room: roomName(rooms, room), via };
   });
   const answered = new Set<number>();
+  const beganAtUs = monotonicUs();
   probe.onRoundTrip = (echo) => {
     const isNoted = noteEcho(context, 'underLoad', to[echo.seq - 1]?.via ?? 0, echo);
     if (isNoted) answered.add(echo.seq);
@@ -80,11 +83,7 @@ export async function measureBroadcasts(
   checkSentinel(context);
   checkProbe(context, answered);
   if (ledger) {
-    const orders = measurements.sent.map(({ seq, room, sentAtUs, intendedAtUs }) => ({
-      ...{ seq, room },
-      ...{ sentAtUs, intendedAtUs },
-    }));
-    measurements.frozen = withLostMembers(await link.freeze(orders), measurements);
+    measurements.frozen = withLostMembers(await link.freeze(ordersOf(measurements.sent, beganAtUs)), measurements);
     await findUnconfirmed(context);
   }
   // The processes that a fault replaces have other memory than those before.
@@ -142,6 +141,7 @@ function checkSentinel(context: RunContext): void {
 function checkProbe(context: RunContext, answered: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
+  measurements.probeReceivedAtUs = probe.receivedAtUs;
   const { sent: all, receiversRoom, fault } = measurements;
   const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);
   const untilUs = isGone ? (fault?.atUs ?? 0) : Number.POSITIVE_INFINITY;

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
-import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { FaultMeasured } from '../measurements/fault.ts';
 import type { GeneratorWindow } from '../measurements/generator.ts';
+import { connectionsPerWorker } from '../measurements/per-worker.ts';
 import { identityOf, isSameProcess, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { pause, until } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
@@ -137,12 +137,5 @@ async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
 
 /** Reading them begins a new window of the generator's loops, so what they were like until now is noted. */
 async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
-  const snapshots = await noteGenerator(context, window);
-  const isWorker = ([name]: [string, number]) =>
-    context.measurements.workersAtStart.some(({ worker }) => worker === name);
-  // A restored session has no new join that would name its worker.
-  const named = snapshots.map(({ perSessionPrefix }) =>
-    Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker)),
-  );
-  return sumCounts([...snapshots.map((snapshot) => snapshot.perWorker), ...named]);
+  return connectionsPerWorker(context.measurements, await noteGenerator(context, window));
 }

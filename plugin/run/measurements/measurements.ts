@@ -123,6 +123,8 @@ export interface Measurements {
   hosts: GeneratorHost[] | undefined;
   /** When the probe's connection ended before the run released it. */
   probeLeftAtUs: number | undefined;
+  /** When it received its last broadcast. */
+  probeReceivedAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] };
   /** The worker that published each of them. */
   roundTripPublishers: { single: string[]; underLoad: string[] };
@@ -220,6 +222,7 @@ export function newMeasurements(
     sentinel: undefined,
     hosts: undefined,
     probeLeftAtUs: undefined,
+    probeReceivedAtUs: undefined,
     roundTripsUs: { single: [], underLoad: [] },
     roundTripPublishers: { single: [], underLoad: [] },
     impossibleRoundTrips: [],

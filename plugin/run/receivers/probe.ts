@@ -21,8 +21,15 @@ export interface Echo {
 }
 
 /** Where nobody publishes: no connection, and nothing to echo. */
-export function noProbe(): Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs'> {
-  return { join: async () => {}, worker: '', onRoundTrip: () => {}, connected: false, leftAtUs: undefined };
+export function noProbe(): Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs' | 'receivedAtUs'> {
+  return {
+    join: async () => {},
+    worker: '',
+    onRoundTrip: () => {},
+    connected: false,
+    leftAtUs: undefined,
+    receivedAtUs: undefined,
+  };
 }
 
 export class Probe {
@@ -32,6 +39,8 @@ export class Probe {
   onRoundTrip: (echo: Echo) => void = () => {};
   /** When its connection ended other than by `close()`, on CLOCK_MONOTONIC. */
   leftAtUs: number | undefined;
+  /** Its last broadcast, likewise. */
+  receivedAtUs: number | undefined;
   readonly #socket: Socket;
 
   private constructor(socket: Socket) {
@@ -62,6 +71,7 @@ export class Probe {
   #echo(message: unknown): void {
     const receivedAtUs = monotonicUs();
     if (!isBroadcast(message)) return;
+    this.receivedAtUs = receivedAtUs;
     const { seq, sentAtUs, data } = message;
     this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (answer: unknown) => {
       const acknowledgedAtUs = monotonicUs();

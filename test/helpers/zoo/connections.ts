@@ -1,7 +1,9 @@
 /** Servers that end connections, or let them wait. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CONNECTIONS, COPIES, type Member } from './member.ts';
+import type { Socket } from 'socket.io';
+import { eventually } from '../poll.ts';
+import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { sendTo } from './server.ts';
 
 const FREEZE_MS = 1500;
@@ -74,6 +76,31 @@ export const connections: Member[] = [
       assert.deepEqual(counts, { dropped: 4, returned: 4, recovered: 0, gaveUp: 0, left: 0, away: 0 });
       assert.equal(awayMs?.count, 4);
       assert.equal(delivery?.coverageOfTarget, 1, 'they have joined again');
+    },
+  },
+  {
+    name: 'counts the members while four are away, and sends when they are back',
+    rows: ['connections drop, and come back'],
+    habits: () => {
+      const load: Socket[] = [];
+      return {
+        connected: (socket) => void load.push(socket),
+        async count(seq, members) {
+          const before = members();
+          if (seq !== 2 || load.length === 0) return before;
+          for (const { conn } of load.splice(0, 4)) conn.close();
+          await eventually('four are away', () => members() === before - 4);
+          await eventually('all are back', () => members() === before);
+          return before - 4;
+        },
+      };
+    },
+    config: { engines: { 'socketio-capacity': { reconnection: { delay: 0.2 } } } },
+    options: { broadcasts: { count: BROADCASTS, interval: 1 } },
+    reasons: ['CONNECTIONS_DROPPED'],
+    check({ delivery }) {
+      const { serverMembers, justJoined, justLeft } = delivery?.batches[1] ?? {};
+      assert.deepEqual([serverMembers, justJoined, justLeft], [CONNECTIONS - 4, 4, 4]);
     },
   },
   {

@@ -30,6 +30,8 @@ export interface Habits {
   workerOf?(n: number): string;
   /** In place of one copy for each member that is of the load. `others` have not joined the room. */
   send?(message: Broadcast, members: Socket[], others: Socket[]): void;
+  /** In place of counting the members when it sends, which waits for this. */
+  count?(seq: number, members: () => number): Promise<number>;
   /** A broadcast that is reported as sent, and is not. */
   withholds?: number;
   /** What is written into a broadcast, and reported, as its time. */
@@ -134,6 +136,7 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
     };
   };
   const publish = async ({ room, bytes, seq, atUs }: { room: string; bytes: number; seq: number; atUs?: number }) => {
+    const counted = await habits.count?.(seq, () => membersOf(room).length);
     await delay(Math.max(0, ((atUs ?? 0) - monotonicUs()) / 1000));
     const sentAtUs = habits.stamp?.(monotonicUs()) ?? monotonicUs();
     const message: Broadcast = { seq, sentAtUs, worker: WORKER, data: payload(bytes) };
@@ -153,7 +156,7 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
       );
       sendTo(ofRun, message);
     }
-    return sent({ seq, sentAtUs, worker: WORKER, expected: members.length });
+    return sent({ seq, sentAtUs, worker: WORKER, expected: counted ?? members.length });
   };
 
   const controls = await Promise.all(

@@ -61,6 +61,11 @@ for (const client of ['light', 'official'] as const) {
         ],
       );
       assert.ok((rows[1]?.firstUs ?? 0) > 0, 'later than it was sent');
+      // Nobody joins again, and this server's session ids do not name the worker.
+      assert.deepEqual(
+        rows.map(({ unplaced }) => unplaced),
+        [undefined, true, true],
+      );
       const again = server.connects.slice(CONNECTIONS);
       assert.equal(again.length, CONNECTIONS);
       for (const packet of again) assert.match(packet, /^0\{"pid":"[\w-]{20}","offset":"[\w-]+","token":"x"\}$/);

@@ -137,13 +137,47 @@ test('a receipt from before the send shows the clocks as apart', () => {
   assert.deepEqual([row.received, row.firstUs, row.early, row.earlyByUs], [1, 0, 1, 100]);
 });
 
+test('who joins, comes back or leaves between the order and the send may be counted or not', () => {
+  const ledger = ledgerOf(6);
+  const { members } = ledger;
+  // Left before the order and after it, and came back before it and after it.
+  members.left(0, 890);
+  members.left(1, 910);
+  for (const slot of [2, 3]) members.left(slot, 800);
+  members.recovered(2, 'w0', 890);
+  members.recovered(3, 'w0', 910);
+  members.joined(6, ROOM, 'w0', 890);
+  members.joined(7, ROOM, 'w0', 910);
+  members.joined(8, ROOM, 'w0', 910);
+  members.left(8, 950);
+  for (const slot of [2, 3, 4, 6, 7]) ledger.receive(slot, 1, 'w0', 1100);
+  const row = ledger.freeze({ ...order(1), orderedAtUs: 900 });
+  assert.deepEqual([row.expected, row.received, row.lostConnected, row.missed], [6, 5, 1, 0]);
+  assert.deepEqual([row.justJoined, row.justLeft], [2, 2], '3 and 7; 1 and 8');
+  const later = ledger.freeze({ ...order(2, 1200), orderedAtUs: 1150, previousAtUs: 900 });
+  assert.deepEqual([later.justJoined, later.justLeft], [0, 2], 'which the server may not have noticed yet');
+});
+
+test('who may not have been counted is in one column: the lost and the resent have theirs', () => {
+  const ledger = ledgerOf(2);
+  ledger.members.joined(2, ROOM, 'w0', 910);
+  ledger.members.left(2, 1050);
+  ledger.members.joined(3, ROOM, 'w0', 910);
+  ledger.members.left(0, 950);
+  ledger.receive(0, 1, 'w0', 1090);
+  ledger.members.recovered(0, 'w0', 1100);
+  const row = ledger.freeze({ ...order(1), orderedAtUs: 900 });
+  assert.deepEqual([row.expected, row.resent, row.lostDisconnected, row.lostConnected], [4, 1, 1, 2]);
+  assert.deepEqual([row.justJoined, row.justLeft], [1, 0]);
+});
+
 test('a restored session has been a member all the time; what kept a copy away is known', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);
   ledger.members.left(0, 2500); // an attempt to come back that failed
   // Sent at 2100 while all were away: two get it again when they come back.
   for (const slot of [0, 1]) ledger.receive(slot, 2, 'w0', 2900);
-  for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 3000), true);
+  for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 'w0', 3000), true);
   for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 'w0', 3200);
   const meanwhile = ledger.freeze(order(2, 2100));
   assert.deepEqual([meanwhile.expected, meanwhile.received, meanwhile.missed, meanwhile.resent], [3, 2, 3, 2]);
@@ -152,5 +186,27 @@ test('a restored session has been a member all the time; what kept a copy away i
   assert.deepEqual([after.expected, after.received, after.missed, after.resent], [3, 3, 0, 0]);
   const before = ledger.freeze(order(1, 1900));
   assert.deepEqual([before.expected, before.lostConnected, before.lostDisconnected, before.missed], [4, 3, 1, 0]);
-  assert.equal(ledger.members.recovered(9, 3000), false, 'no member');
+  assert.equal(ledger.members.recovered(9, 'w0', 3000), false, 'no member');
+});
+
+test('a copy is of the worker that held the connection when it came', () => {
+  const ledger = ledgerOf(2);
+  const copies = (seq: number, sentAtUs: number) => {
+    const { latencyUs, unplaced } = ledger.freeze(order(seq, sentAtUs));
+    const count = (encoded: string) => decodeHistogram(encoded).totalCount;
+    return [count(latencyUs.local), count(latencyUs.cross), unplaced];
+  };
+  for (const [seq, atUs] of [1900, 2900, 3200, 5200].entries()) {
+    if (atUs === 2900) for (const slot of [0, 1]) ledger.members.left(slot, 2000);
+    if (atUs === 3200) for (const slot of [0, 1]) ledger.members.recovered(slot, 'w0', 3000);
+    if (atUs === 5200) {
+      ledger.members.left(0, 4000);
+      ledger.members.recovered(0, '', 5000);
+    }
+    for (const slot of [0, 1]) ledger.receive(slot, seq + 1, 'w0', atUs);
+  }
+  assert.deepEqual(copies(1, 1800), [1, 1, undefined]);
+  assert.deepEqual(copies(2, 2100), [2, 0, undefined], 'sent again by the worker that has the session now');
+  assert.deepEqual(copies(3, 3100), [2, 0, undefined]);
+  assert.deepEqual(copies(4, 5100), [1, 1, true], 'a worker that nothing names');
 });

@@ -28,10 +28,11 @@ class Bench {
   readonly answers: FleetAnswer[] = [];
   readonly clients: IdleClient[] = [];
   readonly connections: ConnectionManager;
+  readonly ledger = new Ledger();
 
   constructor(t: TestContext) {
     this.time = new VirtualTime(t);
-    const ledger = new Ledger();
+    const { ledger } = this;
     this.connections = new ConnectionManager({
       settings: {
         client: 'light',
@@ -162,6 +163,24 @@ test('a restored session keeps its place in the ledger; any other joins again, a
     assert.deepEqual(bench.news('returned'), [{ op: 'returned', id: 1, namespace: '/', isRecovered, retries: 0 }]);
     const recovered = Number(isRecovered);
     assert.deepEqual(bench.counts(), { dropped: 1, returned: 1, recovered, gaveUp: 0, left: 0, away: 0, retries: 0 });
+    t.mock.timers.reset();
+    t.mock.restoreAll();
+  }
+});
+
+test('the worker of a restored session is known where session ids have named the same worker as joins', async (t) => {
+  for (const [joined, worker] of [
+    ['w0', 'w1'],
+    ['chat', ''],
+  ] as const) {
+    const bench = new Bench(t);
+    bench.open(['/'], ['/']);
+    bench.connections.reports.onAck(bench.client, '/', 2 ** 40, [{ room: 'a', worker: joined }]);
+    bench.drop();
+    await bench.time.pass(1020);
+    bench.connections.reports.onOpen(bench.client, '/', 'w1-b', TIMINGS, true);
+    const { members } = bench.ledger;
+    assert.deepEqual([members.workerAt(0, 0), members.workerAt(0, Number.MAX_SAFE_INTEGER)], [joined, worker]);
     t.mock.timers.reset();
     t.mock.restoreAll();
   }

@@ -35,6 +35,12 @@ it('what a planned fault cost is in console, Markdown and HTML', () => {
   }
 });
 
+it('workers that hold nobody knows how many after it are not said to hold none', () => {
+  const text = renderMarkdown(stormy({ perWorker: { before: { w0: 500, w1: 500 }, after: {} } }));
+  assert.match(text, /it replaced w0/);
+  assert.doesNotMatch(text, /w0 500/);
+});
+
 it('a fault that drops nobody says so', () => {
   const nothing = { stayed: 1000, dropped: 0, back: 0, notBack: {}, drops: 0, returns: 0, curve: [] };
   const result = stormy({ kind: 'restart-redis', ...nothing });

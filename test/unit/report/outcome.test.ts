@@ -178,4 +178,19 @@ describe('the outcome by conditions that are given afterwards', () => {
     result.verdict.status = 'INVALID';
     assert.deepEqual(by(result, 'connections.failed', 0), { status: 'UNKNOWN', thresholds: [] });
   });
+
+  it('misses a threshold on a slope that may not be quoted', () => {
+    const result = perfectResult();
+    const key = 'memory.perConnectionBytes.workerPss.slope';
+    assert.equal(by(result, key, 1e6).status, 'PASSED');
+    Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'noRise' });
+    const { status, thresholds } = by(result, key, 1e6);
+    assert.equal(status, 'FAILED');
+    assert.equal(
+      thresholds[0]?.text,
+      `${key} is not known (it may not be quoted: no rise beyond its noise), threshold <= 1000000`,
+    );
+    assert.equal(by(result, 'memory.perConnectionBytes.workerPss.high95', 1e6).status, 'FAILED');
+    assert.equal(by(result, 'memory.perConnectionBytes.workerRss.slope', 1e6).status, 'PASSED', 'has no doubt');
+  });
 });

@@ -67,6 +67,19 @@ describe('a level', () => {
     assert.equal(judge(withReasons(['WORKER_RESTARTED']), until('connections.failed > 10')).outcome, 'breaks');
   });
 
+  it('is not judged by a slope that may not be quoted', () => {
+    const condition = until('memory.perConnectionBytes.workerPss.slope > 1000');
+    assert.equal(judge(perfectResult(), condition).outcome, 'breaks');
+    const doubted = withReasons([], ({ memory }) =>
+      Object.assign(memory.perConnectionBytes.workerPss as object, { doubt: 'curved' }),
+    );
+    assert.deepEqual(judge(doubted, condition), {
+      outcome: 'cannotTell',
+      blame: 'measurement',
+      because: ['`memory.perConnectionBytes.workerPss.slope > 1000`: it may not be quoted: not a straight line'],
+    });
+  });
+
   it('does not hold where connections are missing, unless a condition says how many may be', () => {
     const missing = withReasons(['TARGET_NOT_REACHED']);
     assert.equal(judge(missing, until('latency.oneWayMs.p99 > 500')).outcome, 'breaks');

@@ -157,10 +157,15 @@ describe('a peak below the target', () => {
 });
 
 describe('workers', () => {
-  const workersAtStart = [{ worker: 'w0', pid: 1 }];
-  const held = (perWorker: Record<string, number>, perSessionPrefix: Record<string, number>) => {
+  const one = [{ worker: 'w0', pid: 1 }];
+  const held = (
+    perWorker: Record<string, number>,
+    perSessionPrefix: Record<string, number>,
+    { workersAtStart, recovered } = { workersAtStart: one, recovered: 0 },
+  ) => {
     const transports = { websocket: 600, upgraded: 0, polling: 0 };
-    const snapshots = [snapshot({ accounts: ACCOUNTS, connected: 600, transports, perWorker, perSessionPrefix })];
+    const counts = { connected: 600, returns: { ...snapshot().returns, recovered }, perWorker, perSessionPrefix };
+    const snapshots = [snapshot({ accounts: ACCOUNTS, transports, ...counts })];
     const measured = measurements({ expectedAtOnce: 600, peakConnections: 600, snapshots, workersAtStart });
     const connections = connectionFigures(measured);
     const codes = [...connectionProblems(measured, { ...perfectResult(), connections })].map(({ code }) => code);
@@ -174,6 +179,16 @@ describe('workers', () => {
 
   it('are not made up of the session ids of other servers', () => {
     assert.deepEqual(held({}, { w0: 590, x7: 4, q: 6 }), { perWorker: { w0: 590 }, codes: [] });
+  });
+
+  it('are counted as far as they are known of all connections, also of restored sessions, which do not join again', () => {
+    const two = [...one, { worker: 'w1', pid: 2 }];
+    const counted = (named: Record<string, number>, workersAtStart: typeof one, sessions = {}) =>
+      held(named, sessions, { workersAtStart, recovered: 200 }).perWorker;
+    assert.deepEqual(counted({ w0: 19 }, one), { w0: 600 }, 'the only worker has all of them');
+    assert.deepEqual(counted({ w0: 19 }, two), {});
+    assert.deepEqual(counted({ w0: 300, w1: 100 }, two, { w1: 200 }), { w0: 300, w1: 300 });
+    assert.deepEqual(counted({ w1: 19 }, one), {}, 'a worker that no control knows');
   });
 });
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { growthDoubts } from '../../../plugin/result/memory/growth.ts';
+import { growthDoubts, steppedFigures } from '../../../plugin/result/memory/growth.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import type { LayerBytes } from '../../../plugin/run/measurements/memory.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 
@@ -83,5 +85,42 @@ describe('memory that grows at unchanged connections', () => {
       growing((seconds) => 0.5 * seconds, undefined),
       [],
     );
+  });
+});
+
+describe('memory that connections take only later', () => {
+  const WORKERS = [{ worker: 'w0' }] as Measurements['workersAtStart'];
+  const layers = (heap: number, external: number, unneeded = 0) => ({
+    workerHeapUsed: heap * MB,
+    workerExternal: external * MB,
+    workerRss: (60 + heap + external + unneeded) * MB,
+    systemUsed: 1000 * MB,
+  });
+  const plateaus = [layers(10, 1), layers(15, 6), layers(20, 11)].map((one, index) => ({
+    connections: 100 * index,
+    layers: one,
+  }));
+  const stepped = (afterBroadcasts: LayerBytes | undefined, workersAtStart = WORKERS, control = true) =>
+    steppedFigures({ control, plateaus, afterBroadcasts, workersAtStart }, [
+      'workerRss',
+      'workerPss',
+      'workerHeapUsed',
+      'workerExternal',
+    ]);
+
+  it('is growth of the figures that it is in', () => {
+    assert.deepEqual(stepped(layers(20.5, 28)), ['workerRss', 'workerExternal']);
+    assert.deepEqual(stepped(layers(26, 11, -10)), ['workerHeapUsed'], 'of which the process had pages');
+  });
+
+  it('is none where it is little beside what connections cost, or pages that broadcasts leave', () => {
+    assert.deepEqual(stepped(layers(22, 12)), []);
+    assert.deepEqual(stepped(layers(20, 11, 15)), []);
+    assert.deepEqual(stepped(layers(24.5, 11), Array(5).fill(WORKERS[0])), [], 'less than 1 MB each');
+  });
+
+  it('is not known where nobody collects the garbage, or there were no broadcasts', () => {
+    assert.deepEqual(stepped(layers(20, 28), WORKERS, false), []);
+    assert.deepEqual(stepped(undefined), []);
   });
 });

@@ -46,6 +46,28 @@ describe('a server that knows of drops before we do', () => {
   });
 });
 
+describe('a server that counts some time before it sends', () => {
+  it('misses who joined or came back since, and nobody else', () => {
+    assert.equal(disagreeing([{ justJoined: 3, serverMembers: 7 }]), undefined);
+    assert.equal(disagreeing([{ justJoined: 3, serverMembers: 6 }]), '1 of 1');
+    assert.equal(disagreeing([{ justJoined: 3 }, { serverMembers: 7 }]), '1 of 2', 'long ago');
+  });
+
+  it('has who left since, each time', () => {
+    const leaving = { justLeft: 3, serverMembers: 13 };
+    assert.equal(disagreeing([leaving, leaving, leaving]), undefined);
+    assert.equal(disagreeing([leaving, { ...leaving, serverMembers: 14 }]), '1 of 2');
+    assert.equal(disagreeing([{}, { ...leaving, serverMembers: 14 }, {}], { dropped: 4 }), undefined, 'noticed late');
+    assert.equal(disagreeing([leaving, { serverMembers: 13 }], { dropped: 3 }), '1 of 2', 'never noticed');
+  });
+
+  it('may have either of those that took turns', () => {
+    for (const serverMembers of [7, 10, 13]) {
+      assert.equal(disagreeing([{ justJoined: 3, justLeft: 3, serverMembers }]), undefined);
+    }
+  });
+});
+
 describe('a server that notices drops later than we do', () => {
   const four = { serverMembers: 14 };
   const well = {};

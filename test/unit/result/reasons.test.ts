@@ -68,6 +68,7 @@ describe('the generator', () => {
         result.latency.sentinelMs = summaryOf(20, 200);
         const few = { p90: null, p95: null, p99: null, p999: null };
         result.latency.behindSentinelMs = { ...summaryOf(6, behindMs), ...few, max: behindMs };
+        result.latency.completionMs = { ...summaryOf(20, 600), ...few, max: 640 };
         change(result);
       });
     const stalled = (delayMaxMs: number, window: string, part: string) => (result: Result) =>
@@ -98,6 +99,72 @@ describe('the generator', () => {
         for (const loop of result.generator) loop.cpuWaitShare = 0.5;
       };
       assert.match(lag(396, saturated)[0] ?? '', /^GENERATOR_QUEUES: .* its machine had no CPU left/);
+    });
+  });
+
+  describe('and a single stall of a fleet process', () => {
+    const few = { p90: null, p95: null, p99: null, p999: null };
+    /** Nothing else is beyond its median. */
+    const stall = (part: string, window: string, delayMaxMs: number, change: (result: Result) => void) =>
+      reasonsOf(generatorProblems, (result) => {
+        const flat = { ...summaryOf(200, 3), ...few, max: 10 };
+        result.connections.connectMs = flat;
+        result.latency.completionMs = { ...flat };
+        for (const loop of result.generator)
+          if (loop.part === part && loop.window === window) Object.assign(loop, { delayMaxMs });
+        change(result);
+      });
+    const completion = (times: object) => (result: Result) => Object.assign(result.latency.completionMs ?? {}, times);
+    const connects = (times: object) => (result: Result) => Object.assign(result.connections.connectMs ?? {}, times);
+
+    it('name the percentile that can be the stall', () => {
+      const [reason, ...others] = stall(
+        'fleet',
+        'broadcasts',
+        397,
+        completion({ p90: 6, p95: 11, p99: 266, max: 366 }),
+      );
+      assert.match(
+        reason ?? '',
+        /^GENERATOR_LAGS: fleet 0 stood still for 397 ms during the broadcasts, .* 266 ms \(p99; median 3 ms\)/,
+      );
+      assert.deepEqual(others, []);
+    });
+
+    it('name the maximum, if a percentile is not that high', () => {
+      assert.match(stall('fleet', 'broadcasts', 395, completion({ p90: 6, max: 414 }))[0] ?? '', /414 ms \(max;/);
+      assert.match(
+        stall('fleet', 'ramp', 800, connects({ p99: 8, max: 790 }))[0] ?? '',
+        /connect time of 790 ms \(max;/,
+      );
+    });
+
+    it('give no reason where the times are longer than twice the stall, or hardly longer than their median', () => {
+      // The published 32,000 with TLS, 100,800, and 1,000 by polling.
+      assert.deepEqual(stall('fleet', 'broadcasts', 323, completion({ p50: 848, p99: 1230, max: 1238 })), []);
+      assert.deepEqual(stall('fleet', 'broadcasts', 663, completion({ p50: 3580, max: 4583 })), []);
+      assert.deepEqual(stall('fleet', 'broadcasts', 61, completion({ p50: 81, p99: 118, max: 151 })), []);
+      assert.deepEqual(stall('fleet', 'ramp', 106, connects({ p99: 346, max: 639 })), []);
+    });
+
+    it('give none for a stall that nothing waited for, a short one, or one of a thread that does not receive', () => {
+      assert.deepEqual(stall('fleet', 'broadcasts', 2000, completion({ max: 40 })), []);
+      assert.deepEqual(stall('fleet', 'broadcasts', 50, completion({ max: 60 })), []);
+      assert.deepEqual(stall('artillery', 'broadcasts', 400, completion({ max: 410 })), []);
+      assert.deepEqual(stall('fleet', 'ramp', 400, completion({ max: 410 })), []);
+    });
+
+    it('name a single broadcast that can be the stall', () => {
+      assert.equal(stall('fleet', 'broadcasts', 400, completion({ count: 1, p50: 390, max: 390 })).length, 1);
+      assert.deepEqual(stall('fleet', 'broadcasts', 400, completion({ count: 1, p50: 39, max: 39 })), []);
+    });
+
+    it('are named once, with the lag that they cause', () => {
+      const lags = stall('fleet', 'broadcasts', 400, (result) => {
+        completion({ max: 410 })(result);
+        for (const loop of result.generator) Object.assign(loop, { delayP99Ms: 60 });
+      });
+      assert.deepEqual(lags.length, 1, lags.join());
     });
   });
 

@@ -77,6 +77,12 @@ function lagBehind({ latency, generator }: Result, medianMs: number, delayMaxMs:
   Object.assign(loop ?? {}, { delayMaxMs });
 }
 
+/** One every 100 ms is planned. */
+function sentLate(seq: number, lateMs: number): Measurements['sent'][number] {
+  const intendedAtUs = seq * 100_000;
+  return { ...sent(seq, 5000), intendedAtUs, sentAtUs: intendedAtUs + lateMs * 1000 };
+}
+
 /** Three fleet processes that hold so many connections each, of 5,000 that were asked for. */
 function stopAt(held: number[]) {
   return (result: Result, measured: Measurements) => {
@@ -107,6 +113,7 @@ describe('verdict', () => {
     ['CONNECTIONS_FAILED', 'SUSPECT', (r) => Object.assign(r.connections, { failed: 2, failures: { EMFILE: 2 } })],
     ['RATE_NOT_REACHED', 'SUSPECT', (r) => (r.connections.achievedRatePerSec = 474)],
     ['BROADCAST_NOT_SENT', 'SUSPECT', (_, f) => f.unsent.push({ seq: 1, message: 'no' })],
+    ['BROADCASTS_LATE', 'SUSPECT', (_, f) => f.sent.push(...[1, 2, 3].map((seq) => sentLate(seq, 90)))],
     ['NOBODY_EXPECTED', 'SUSPECT', (r) => nobodyJoined(r)],
     ['DUPLICATE_RECEIPTS', 'SUSPECT', (r) => (batch(r).duplicates = 4)],
     ['GENERATOR_LAGS', 'SUSPECT', (r) => Object.assign(r.generator[0] ?? {}, { delayP99Ms: 51 })],
@@ -206,6 +213,7 @@ describe('verdict', () => {
     const behind = (sentinelMs: number) =>
       verdictOf((r) => {
         r.latency.sentinelMs = summaryOf(12, sentinelMs);
+        r.latency.completionMs = summaryOf(12, sentinelMs);
         lagBehind(r, 50, 150);
       }).codes;
     assert.deepEqual(behind(1000), []);
@@ -352,6 +360,44 @@ describe('verdict', () => {
     const { codes, reasons } = verdictOf((_, f) => f.workersAtEnd.push({ worker: 'w7', pid: 3 }));
     assert.deepEqual(codes, ['WORKER_RESTARTED']);
     assert.match(reasons[0]?.message ?? '', /^w7 /);
+  });
+
+  it('knows a control URL that leads to another worker from a restart', () => {
+    const workersAtStart = [worker, { worker: 'w1', pid: 11 }];
+    const of = (...workersAtEnd: Measurements['workersAtEnd']) =>
+      verdictOf((_, f) => Object.assign(f, { workersAtStart, workersAtEnd })).reasons;
+    const swapped = of(...workersAtStart.toReversed());
+    assert.deepEqual(
+      swapped.map(({ code, message }) => [code, message]),
+      [
+        [
+          'METRICS_ALTERNATE',
+          'control URLs led to other workers at the end than at the start: that of w0 to w1, that of w1 to w0',
+        ],
+      ],
+    );
+    assert.deepEqual(
+      of(worker, worker).map(({ code }) => code),
+      ['METRICS_ALTERNATE'],
+    );
+    assert.deepEqual(
+      of({ worker: 'w1', pid: 11 }, { worker: 'w1', pid: 12 }).map(({ code }) => code),
+      ['METRICS_ALTERNATE', 'WORKER_RESTARTED'],
+    );
+  });
+
+  it('concludes nothing from broadcasts whose ledger a run that ended early did not finalize', () => {
+    const { codes, reasons } = verdictOf((r, f) => {
+      f.aborted = { code: 'RUN_INCOMPLETE', message: 'drain: no answer' };
+      f.sent = [sent(1, 5000), sent(2, 5000)];
+      for (const one of r.delivery?.batches ?? []) Object.assign(one, { expected: 0, received: 0 });
+      r.delivery?.batches.splice(2);
+    });
+    assert.deepEqual(codes, ['RUN_INCOMPLETE']);
+    assert.equal(
+      reasons[0]?.message,
+      'drain: no answer; who received 2 of 2 broadcasts is not known, as their ledger is not finalized',
+    );
   });
 
   it('takes two workers of one name for no restart', () => {

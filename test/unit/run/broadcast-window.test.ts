@@ -115,6 +115,7 @@ describe('broadcasts', () => {
     const { freeze } = window.context.link;
     let orders: FreezeOrder[] = [];
     let receivedAtFreeze = 0;
+    const beganAtUs = monotonicUs();
     window.context.link.freeze = (asked) => {
       orders = asked;
       receivedAtFreeze = window.run.status.received;
@@ -123,8 +124,12 @@ describe('broadcasts', () => {
     const { sent, frozen } = await window.measure();
     assert.deepEqual(
       orders,
-      sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room: 'capacity', sentAtUs, intendedAtUs })),
+      sent.map(({ seq, sentAtUs, intendedAtUs, orderedAtUs }, index) => ({
+        ...{ seq, room: 'capacity', sentAtUs, intendedAtUs, orderedAtUs },
+        previousAtUs: sent[index - 1]?.orderedAtUs ?? beganAtUs,
+      })),
     );
+    for (const { orderedAtUs = 0, sentAtUs } of orders) assert.equal((sentAtUs - orderedAtUs) / 1000, 200);
     assert.equal(receivedAtFreeze, 40);
     assert.deepEqual(
       frozen.map(({ seq, received }) => [seq, received]),

@@ -113,9 +113,9 @@ export class Joins {
     this.#members.add(slot);
   }
 
-  /** It is in its rooms again, and has been to the server all the time. */
-  recovered(slot: number): void {
-    if (this.#ledger.members.recovered(slot, monotonicUs())) this.#members.add(slot);
+  /** It is in its rooms again, and has been to the server all the time. @param worker as for `entered` */
+  recovered(slot: number, worker: string): void {
+    if (this.#ledger.members.recovered(slot, this.#ownEvent ? '' : worker, monotonicUs())) this.#members.add(slot);
   }
 
   /** The connection has ended. */

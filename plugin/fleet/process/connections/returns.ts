@@ -173,7 +173,7 @@ export class Returns {
     connection.home.away = undefined;
     if (away.isRecovered && !away.isRenewed) {
       this.#counts.recovered++;
-      this.#dependencies.acknowledgements.recovered(client);
+      this.#dependencies.acknowledgements.recovered(client, connection);
     } else this.#renew(connection, client, away);
   }
 }

@@ -81,23 +81,32 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
     lostDisconnected: 0,
     missed: 0,
     resent: 0,
+    justJoined: 0,
+    justLeft: 0,
     receivers: 0,
   };
+  const { sentAtUs, orderedAtUs = sentAtUs, previousAtUs = orderedAtUs } = order;
   // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
-  const fromUs = order.latencyFromAtUs ?? Math.min(order.sentAtUs, order.intendedAtUs);
+  const fromUs = order.latencyFromAtUs ?? Math.min(sentAtUs, order.intendedAtUs);
   const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
   let firstUs = NEVER;
   let lastUs = 0;
   let isUnplaced = false;
   for (const [slot, joinedAtUs] of members.of(order.room) ?? []) {
     const leftAtUs = members.leftAtUs(slot) ?? NEVER;
-    if (joinedAtUs >= order.sentAtUs || leftAtUs < order.sentAtUs) continue;
+    if (joinedAtUs >= sentAtUs) continue;
+    if (leftAtUs < sentAtUs) {
+      if (leftAtUs >= previousAtUs) counts.justLeft++;
+      continue;
+    }
     counts.expected++;
     const stored = sinceFirstUs[slot] ?? 0;
     const absences = members.absences(slot);
+    const receivedAtUs = stored === 0 ? undefined : (row?.firstAtUs ?? 0) + stored - 1;
+    let mayBeUncounted = joinedAtUs >= orderedAtUs || wasAway(absences, orderedAtUs, sentAtUs);
     if (absences !== undefined) {
-      const receivedAtUs = stored === 0 ? undefined : (row?.firstAtUs ?? 0) + stored - 1;
-      if (keptAway(absences, order.sentAtUs, receivedAtUs)) {
+      if (keptAway(absences, sentAtUs, receivedAtUs)) {
+        mayBeUncounted = false;
         counts.missed++;
         if (stored > 0) counts.resent++;
         else {
@@ -108,17 +117,20 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
     }
     if (stored === 0) {
       // A later broadcast that arrived shows that this one was lost before the connection ended.
-      if (leftAtUs === NEVER || (highestSeq[slot] ?? 0) > order.seq) counts.lostConnected++;
-      else counts.lostDisconnected++;
+      if (leftAtUs === NEVER || (highestSeq[slot] ?? 0) > order.seq) {
+        counts.lostConnected++;
+        if (mayBeUncounted) counts.justJoined++;
+      } else counts.lostDisconnected++;
       continue;
     }
     counts.received++;
+    if (mayBeUncounted) counts.justJoined++;
     counts.receivers = (counts.receivers + mixed(slot)) >>> 0;
     if (!isTimed) continue;
     const us = Math.max(0, firstLatencyUs + stored - 1);
     if (us < firstUs) firstUs = us;
     if (us > lastUs) lastUs = us;
-    const worker = members.worker(slot);
+    const worker = members.workerAt(slot, receivedAtUs as number);
     const isLocal = worker === row?.worker;
     if (!isLocal && (worker === '' || row?.worker === '')) isUnplaced = true;
     recordUs(isLocal ? local : cross, us);
@@ -140,6 +152,10 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
 function keptAway(absences: readonly Absence[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
   const atUs = receivedAtUs ?? sentAtUs;
   return absences.some(({ fromUs, untilUs }) => fromUs <= atUs && atUs <= untilUs);
+}
+
+function wasAway(absences: readonly Absence[] | undefined, fromUs: number, untilUs: number): boolean {
+  return absences?.some((absence) => absence.fromUs < untilUs && fromUs <= absence.untilUs) ?? false;
 }
 
 /** Sums of these differ for different sets of slots (the finalizer of MurmurHash3). */

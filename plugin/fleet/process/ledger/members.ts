@@ -4,6 +4,8 @@ import { grown } from '../grown.ts';
 export interface Absence {
   fromUs: number;
   untilUs: number;
+  /** Which held the connection until then. */
+  worker: string;
 }
 
 export class Members {
@@ -12,6 +14,7 @@ export class Members {
   readonly #leftAtUs = new Map<number, number>();
   /** Slot → when the connection was away, and the server kept its session. */
   readonly #absences = new Map<number, Absence[]>();
+  /** Of each that has ever joined, the worker that holds it now or held it last. */
   readonly #workers = new Map<number, string>();
   /** Slot → joins that the server has not answered. */
   #joining: Uint8Array = new Uint8Array(64);
@@ -36,9 +39,10 @@ export class Members {
     return this.#absences.get(slot);
   }
 
-  /** @returns `''` if the server has not named it */
-  worker(slot: number): string | undefined {
-    return this.#workers.get(slot);
+  /** @returns the worker that held the connection at the time; `''` if the server has not named it */
+  workerAt(slot: number, atUs: number): string | undefined {
+    const next = this.#absences.get(slot)?.find(({ fromUs }) => atUs < fromUs);
+    return next ? next.worker : this.#workers.get(slot);
   }
 
   isJoining(slot: number): boolean {
@@ -76,14 +80,19 @@ export class Members {
   /**
    * The server has restored the session of a connection that had ended: it was a member all the time, and has got what was
    * sent again.
+   * @param worker that holds it now; `''` if nothing names it
    * @returns whether it is a member
    */
-  recovered(slot: number, atUs: number): boolean {
+  recovered(slot: number, worker: string, atUs: number): boolean {
+    const heldBy = this.#workers.get(slot);
+    if (heldBy === undefined) return false;
     const fromUs = this.#leftAtUs.get(slot);
-    if (fromUs === undefined) return this.#workers.has(slot);
-    this.#leftAtUs.delete(slot);
-    const before = this.#absences.get(slot) ?? [];
-    this.#absences.set(slot, [...before, { fromUs, untilUs: atUs }]);
+    if (fromUs !== undefined) {
+      this.#leftAtUs.delete(slot);
+      const before = this.#absences.get(slot) ?? [];
+      this.#absences.set(slot, [...before, { fromUs, untilUs: atUs, worker: heldBy }]);
+    }
+    this.#workers.set(slot, worker);
     return true;
   }
 

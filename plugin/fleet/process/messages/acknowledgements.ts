@@ -22,6 +22,11 @@ export class Acknowledgements {
   readonly #joins: Joins;
   /** Ids by slot, so that those of a connection that ends are forgotten at once. */
   readonly #awaited = new Map<number, Set<number>>();
+  /**
+   * Whether session ids begin with the worker's name, as those of our own servers do: undefined until a join has named a worker,
+   * and false once one has named another than the session id.
+   */
+  #sessionsNameWorkers: boolean | undefined;
 
   constructor(dependencies: AcknowledgementsDependencies) {
     this.#dependencies = dependencies;
@@ -58,7 +63,7 @@ export class Acknowledgements {
       return;
     }
     if (join && connection?.open) {
-      if (join.worker !== undefined) this.#dependencies.counts.assign(connection, join.worker, true);
+      if (join.worker !== undefined) this.#name(connection, join.worker);
       // A session id of somebody else's server can begin with anything.
       this.#joins.entered(slot, join.room, connection.namedByJoin ? connection.worker : '');
     }
@@ -70,15 +75,22 @@ export class Acknowledgements {
     this.#joins.connected(slot);
   }
 
-  /** The connection is back, and the server has restored its session. */
-  recovered({ slot }: Client): void {
-    this.#joins.recovered(slot);
+  /** The connection is back, perhaps on another worker, and the server has restored its session: no join names the worker. */
+  recovered({ slot }: Client, { worker, namedByJoin }: ConnectionState): void {
+    this.#joins.recovered(slot, namedByJoin || this.#sessionsNameWorkers ? worker : '');
   }
 
   /** The connection has ended. */
   left({ slot }: Client): void {
     this.#awaited.delete(slot);
     this.#joins.left(slot);
+  }
+
+  #name(connection: ConnectionState, worker: string): void {
+    if (!connection.namedByJoin) {
+      this.#sessionsNameWorkers = this.#sessionsNameWorkers !== false && connection.worker === worker;
+    }
+    this.#dependencies.counts.assign(connection, worker, true);
   }
 
   #take(slot: number, ackId: number): boolean {
