@@ -2,7 +2,7 @@
 import type { TargetReading } from '../../samplers/index.ts';
 
 /** Of each page; together with the readings themselves, they cost every server more than the 10 ms in which some count. */
-const MIN_CONNECTIONS = 50;
+const MIN_CONNECTIONS = 100;
 
 export class CpuCounters {
   /** By a target's place in the options: its counter, and the connections when it last moved. */
