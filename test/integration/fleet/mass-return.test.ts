@@ -9,7 +9,8 @@ import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const PROCESSES = 2;
-const BACKOFF = { attempts: 5, delayMs: 500, maxDelayMs: 1000, jitter: 0.5 };
+/** The first attempt comes after 750 ms at the soonest, so that a busy machine, too, sees all of them away. */
+const BACKOFF = { attempts: 5, delayMs: 1500, maxDelayMs: 1500, jitter: 0.5 };
 /** Compressed, with contexts that both sides keep from one message to the next. */
 const COMPRESSION = { perMessageDeflate: { threshold: 0 } };
 const RECOVERY = { connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
