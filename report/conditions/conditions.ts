@@ -75,5 +75,11 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
       : decimals(number, Number.isInteger(number) ? 0 : 2);
   // Such as `one way p99`.
   const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
-  return `${named} ${FAR[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${format(value ?? 0)})`;
+  const was = value ?? 0;
+  // Rounded to the same text, they would contradict the sentence.
+  const isClose = limit !== 0 && was !== limit && format(was) === format(limit);
+  const shown = isClose
+    ? `${decimals(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`
+    : format(was);
+  return `${named} ${FAR[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${shown})`;
 }

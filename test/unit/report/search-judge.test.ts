@@ -61,6 +61,8 @@ describe('a level', () => {
     const { outcome, because } = judge(slow, until('latency.oneWayMs.p99 > 500'));
     assert.deepEqual([outcome, because], ['breaks', ['one way p99 exceeded 500 ms (it was 733 ms)']]);
     assert.equal(judge(slow, until('latency.oneWayMs.p99 > 800')).outcome, 'holds');
+    const close = judge(slow, until('latency.oneWayMs.p99 > 732.9'));
+    assert.match(close.because[0] ?? '', /^one way p99 exceeded 733 ms \(it was 0\.01 % more\)$/);
     const few = withReasons(['CONNECTIONS_FAILED'], failing('timeout_open'));
     assert.equal(judge(few, until('connections.failed > 10')).outcome, 'holds');
     assert.equal(judge(few, until('connections.failures.http_503 > 0')).outcome, 'holds', 'none counted is zero');
