@@ -9,7 +9,7 @@ import type { RunContext } from '../context.ts';
 
 /** Of what a command says when it fails. */
 const MAX_OUTPUT = 300;
-/** A rolling restart of many workers takes some of it; a command that waits for itself, or for somebody at a keyboard, all of it. */
+/** Enough for a rolling restart of many workers; a command that waits for somebody at a keyboard never ends. */
 const COMMAND_TIMEOUT_MS = 300_000;
 /** From the request to end to SIGKILL. */
 const GRACE_MS = 5000;
