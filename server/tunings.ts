@@ -74,12 +74,11 @@ const TUNINGS = {
     inSocketIo: false,
     apply: sharePingTimer,
   },
-  /** A zlib context for each WebSocket. */
+  /** Compressed messages for clients that offer it: on `ws`, with a zlib context for each WebSocket. */
   perMessageDeflate: {
     variable: 'CAPACITY_PER_MESSAGE_DEFLATE',
     byDefault: false,
     inSocketIo: false,
-    appliesTo: ['ws'],
     options: (on) => ({ perMessageDeflate: on && COMPRESSED }),
   },
   /** Compressed responses of the polling transport. */

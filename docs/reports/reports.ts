@@ -2,7 +2,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
+import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { readResult } from '../../report/read.ts';
+import { decimals } from '../../report/text/format.ts';
 import { comesAndGoes } from '../../report/text/over-time-text.ts';
 import { clientsOf, transportsOf } from '../../report/text/transports.ts';
 
@@ -15,6 +17,8 @@ export interface Report {
   differences: string[];
   result: Result;
 }
+
+const SOCKET_IO_PING_INTERVAL_MS = 25_000;
 
 export const REPORTS = fileURLToPath(new URL('.', import.meta.url));
 
@@ -44,8 +48,15 @@ export function describeReport(size: string, result: Result): Report {
   const asItWas = result.memory.overTime?.collected === false ? ['garbage not collected'] : [];
   const differences = [...(ofASize ? [] : [result.run.scenario]), ...asItWas, ...differencesOf(result)];
   const connections = comesAndGoes(result) ?? `${result.connections.target.toLocaleString('en-US')} connections`;
-  const title = [connections, ...differences].join(', ');
+  const title = [connections, ...pingsOf(result), ...differences].join(', ');
   return { size, title, differences, result };
+}
+
+/** Another interval than Socket.IO's costs idle CPU, and nothing that a comparison of sizes shows. */
+function pingsOf(result: Result): string[] {
+  const intervalMs = pingIntervalOf(result);
+  if (intervalMs === null || intervalMs === SOCKET_IO_PING_INTERVAL_MS) return [];
+  return [`a ping every ${decimals(intervalMs / 1000, 0)} s`];
 }
 
 function differencesOf(result: Result): string[] {

@@ -32,6 +32,7 @@ const TITLES: Record<string, string> = {
   REDIS_NODES: 'Redis nodes',
   TRANSPORTS: 'Transports',
   COMPRESSION: 'Compression',
+  CAPACITY_WEBSOCKETS: 'Server',
   'broadcasts.bytes': 'Bytes',
   'broadcasts.binary': 'Binary',
   'fault.kind': 'Fault',

@@ -2,11 +2,13 @@
 import { join } from 'node:path';
 import { dataTable, figure } from '../../report/html/section.ts';
 import { circumstances } from './columns.ts';
+import { type StudySection, studySection } from './combinations.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';
 import { notesOf, type StudyNotes } from './notes.ts';
-import { answerOf, memoryChart, rowsOf, serversOf } from './websockets.ts';
+import { answerOf, COLUMNS, memoryChart, rowsOf, serversOf } from './websockets.ts';
 
 const STUDY = 'websockets';
+const COMPRESSION = 'websockets-compression';
 const NONE = 'The study has not been run yet.';
 
 export interface WebSockets extends StudyNotes {
@@ -17,16 +19,21 @@ export interface WebSockets extends StudyNotes {
   table: string;
   /** On what it was measured; empty without a run. */
   circumstances: string[];
+  /** The same servers with and without permessage-deflate. */
+  compression: StudySection;
 }
 
 export declare const data: WebSockets;
 
 export default {
-  watch: [`./${STUDY}/study.json`],
-  load: (): WebSockets => webSockets(readMeasuredStudy(join(STUDIES, STUDY))),
+  watch: [STUDY, COMPRESSION].map((name) => `./${name}/study.json`),
+  load: (): WebSockets => {
+    const [measured, compressed] = [STUDY, COMPRESSION].map((name) => readMeasuredStudy(join(STUDIES, name)));
+    return webSockets(measured, compressed);
+  },
 };
 
-export function webSockets(measured: MeasuredStudy | undefined): WebSockets {
+export function webSockets(measured?: MeasuredStudy, compressed?: MeasuredStudy): WebSockets {
   const servers = measured ? serversOf(measured) : [];
   const { head, rows } = rowsOf(servers);
   const results = servers.flatMap((server) => server.results);
@@ -36,6 +43,7 @@ export function webSockets(measured: MeasuredStudy | undefined): WebSockets {
     pss: figure(memoryChart(servers, 'workerPss', 'PSS of the server at rest against connections'), '').markup,
     table: rows.length > 0 ? dataTable('The servers of the study', head, rows).markup : '',
     circumstances: circumstances(results),
+    compression: studySection(COMPRESSION, compressed, COLUMNS),
     ...notesOf(STUDY, measured),
   };
 }

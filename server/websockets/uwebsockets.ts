@@ -1,7 +1,7 @@
 /** µWebSockets.js, which is HTTP server and WebSocket server in one: Node's own are not used. */
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { Server } from 'socket.io';
+import { Server, type ServerOptions } from 'socket.io';
 import { CapacityError } from '../../protocol/errors.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach, AttachedServer } from './attach.ts';
@@ -23,6 +23,8 @@ interface UwsApp {
 }
 interface Uws {
   App(): UwsApp;
+  /** One for all connections: without a context of their own, each message is compressed by itself. */
+  SHARED_COMPRESSOR: number;
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   us_socket_local_port(token: ListenSocket): number;
   us_listen_socket_close(token: ListenSocket): void;
@@ -33,7 +35,9 @@ export const attachToUws: Attach = async (options, modules) => {
   const uws = 'App' in module ? module : module.default;
   const app = uws.App();
   const io = new Server(options);
-  io.attachApp(app);
+  // Engine.IO's own option says only which messages are worth it; this one, which its types leave out, is µWebSockets.js's.
+  const compression = options.perMessageDeflate ? { compression: uws.SHARED_COMPRESSOR } : {};
+  io.attachApp(app, compression as Partial<ServerOptions>);
   app.any('/*', (response) => response.writeStatus('404 Not Found').end('This is a Socket.IO server.\n'));
   const label = name === 'uWebSockets.js' ? `${name} ${version}` : `uWebSockets.js (${name} ${version})`;
   return attached(io, app, uws, label);

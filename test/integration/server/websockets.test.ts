@@ -60,6 +60,17 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       });
     }
 
+    it('grants compression where it is switched on, and only there', async (t) => {
+      for (const position of ['on', 'off']) {
+        const { app, control } = await setUp(t, { CAPACITY_PER_MESSAGE_DEFLATE: position });
+        const { socket, head } = await rawWebSocket(app.port);
+        socket.destroy();
+        assert.equal(/^sec-websocket-extensions: permessage-deflate/im.test(head), position === 'on');
+        const { server } = await ask<WorkerStats>(control, 'stats');
+        assert.equal(server?.tunings.perMessageDeflate, position);
+      }
+    });
+
     it('gives session ids that name the worker, also after the upgrade', async (t) => {
       const { app } = await setUp(t, { CAPACITY_WORKER: 'w7' });
       for (const transports of TRANSPORTS) {

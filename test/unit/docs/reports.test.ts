@@ -58,6 +58,14 @@ describe('the title of a report', () => {
     assert.equal(differences.length, 2);
   });
 
+  it('names a ping interval of its own, which is no other load', () => {
+    const { title, differences } = titled(({ environment }) => {
+      environment.server = { kind: 'untuned', tunings: {}, options: { pingInterval: '120000' } };
+    });
+    assert.match(title, / connections, a ping every 120 s$/);
+    assert.deepEqual(differences, []);
+  });
+
   it('names the scenario that is of no size', () => {
     const { title } = describeReport('techracers', {
       ...perfectResult(),

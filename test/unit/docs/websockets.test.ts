@@ -50,10 +50,24 @@ it('the page has a row for each server, its hole, the published figures, and wha
   assert.match(page.answer.join(), /add 5\.0\d* of 9\.0\d* KB of heap/);
 });
 
+it('the page has a row for each server with and without compression', () => {
+  const plan = { scenario: '5k.yml', vary: { CAPACITY_WEBSOCKETS: ['ws', 'eiows'], COMPRESSION: ['off', 'on'] } };
+  const runs = [
+    { levels: { CAPACITY_WEBSOCKETS: 'ws', COMPRESSION: 'off' }, result: resultOn(9) },
+    { levels: { CAPACITY_WEBSOCKETS: 'ws', COMPRESSION: 'on' }, result: resultOn(300) },
+  ];
+  const { compression } = webSockets(undefined, measuredStudy('websockets-compression', plan, runs));
+  const rows = [...compression.table.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([row]) => row);
+  assert.equal(rows.length, 5);
+  assert.match(rows[2] ?? '', /ws[\s\S]*on[\s\S]*300\.0/);
+  assert.equal(rows.filter((row) => row.includes('no run')).length, 2);
+});
+
 it('without a run, the page has no figure', () => {
-  const { answer, table, heap, full } = webSockets(undefined);
+  const { answer, table, heap, full, compression } = webSockets();
   assert.deepEqual([answer, table, full], [[], '', null]);
   assert.match(heap, /has not been run yet/);
+  assert.match(compression.table, /has not been run yet/);
 });
 
 it('a study is added with its results, but without their time series', (t) => {

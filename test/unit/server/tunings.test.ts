@@ -14,7 +14,13 @@ test('every chosen tuning is on with ws', () => {
 test('with another WebSocket server, a tuning that relies on internals of ws is off, even if chosen', () => {
   const inForce = tuningsInForce({ ...all(true), leaveOwnRoom: false }, 'another' as WebSocketsName);
   assert.deepEqual(Object.keys(inForce), Object.keys(all(true)));
-  assert.deepEqual(namesOf(inForce), ['dropRequest', 'dropHandshake', 'sharePingTimer', 'httpCompression']);
+  assert.deepEqual(namesOf(inForce), [
+    'dropRequest',
+    'dropHandshake',
+    'sharePingTimer',
+    'perMessageDeflate',
+    'httpCompression',
+  ]);
 });
 
 test('a server is untuned if every switch is where Socket.IO has it', () => {
