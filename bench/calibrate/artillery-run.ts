@@ -9,6 +9,8 @@ export interface ArtilleryRunSize {
   connections: number;
   broadcasts: number;
   broadcastSeconds: number;
+  /** Idle, before the broadcasts. CPU per connect has what idle connections take meanwhile taken off. */
+  holdSeconds: number;
 }
 
 const RAMPS = 4;
@@ -35,7 +37,7 @@ export async function artilleryRun(
 
 function scriptOf(
   { url, controlUrl }: KnownServerStarted,
-  { connections, broadcasts: count, broadcastSeconds: interval }: ArtilleryRunSize,
+  { connections, broadcasts: count, broadcastSeconds: interval, holdSeconds: hold }: ArtilleryRunSize,
 ): object {
   const rate = connections / RAMPS / RAMP_SECONDS;
   const ramp = [{ duration: RAMP_SECONDS, arrivalRate: rate, rampTo: rate }, { pause: 2 }];
@@ -47,7 +49,7 @@ function scriptOf(
         'socketio-capacity': {
           control: { urls: [controlUrl], token: TOKEN },
           singleRoundTrips: 5,
-          hold: 0.2,
+          hold,
           broadcasts: { count, interval },
           drain: { quiet: 0.5 },
         },

@@ -29,7 +29,7 @@ const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
 /** A comparison holds with 95 %. */
 const MOST_FALSE_SHARE = 0.05;
 
-/** Takes a minute for each of 3 × `runs` + 1 runs. */
+/** Takes 70 seconds for each of 3 × `runs` + 1 runs. */
 export async function differences(size: DifferencesSize): Promise<Section> {
   const { result: pilot } = await artilleryRun(size, REFERENCE);
   const changed = changedBy(pilot);
@@ -45,7 +45,7 @@ export async function differences(size: DifferencesSize): Promise<Section> {
   return {
     title: 'Differences that a comparison sees',
     text:
-      `${size.runs} runs of ${size.connections} connections on each side, in turns. The changed server delays copies by ` +
+      `${size.runs} runs of ${size.connections} connections on each side, in turns, with the hold of ${size.holdSeconds} s that scenarios/1k.yml has. The changed server delays copies by ` +
       `${100 * SLOWER} % more, keeps ${100 * LARGER} % more memory per connection, and takes ${100 * BUSIER} % more CPU per ` +
       `connect and per message, of what a pilot run of the other took. Below, the ${2 * size.runs} equal runs are divided in two in ` +
       'every possible way. “Detectable” is what the comparison says that it would see.',

@@ -14,13 +14,14 @@ interface WholeRunSize {
 }
 
 const BROADCAST_SECONDS = 0.3;
+const HOLD_SECONDS = 0.2;
 const KEEP_BYTES = 16 * 1024;
 const TWIN_BYTES = 1024;
 const DELAY_MS = 50;
 const DROP = 3;
 
 export async function wholeRun(size: WholeRunSize): Promise<Section> {
-  const runSize = { ...size, broadcastSeconds: BROADCAST_SECONDS };
+  const runSize = { ...size, broadcastSeconds: BROADCAST_SECONDS, holdSeconds: HOLD_SECONDS };
   const twin = await artilleryRun(runSize, { keep: { kind: 'buffer', bytes: TWIN_BYTES } });
   const known = await artilleryRun(runSize, {
     keep: { kind: 'buffer', bytes: TWIN_BYTES + KEEP_BYTES },
