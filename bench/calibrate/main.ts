@@ -100,7 +100,7 @@ async function main(): Promise<void> {
   const machine = describeMachine(PACKAGES);
   const calibration: Calibration = { machine, sections: [] };
   const before = only.length < names.length && existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : undefined;
-  // A page of another machine is refused now, and not after half an hour.
+  // A page of other versions is refused now, and not after half an hour.
   if (write) markdown(calibration, before);
   for (const name of only) {
     const load = loadavg()[0] as number;

@@ -17,16 +17,19 @@ export interface Measured {
 }
 
 /**
- * @param before the page until now: its sections stay, unless they were measured again
- * @throws Error if that page is of another machine
+ * @param before the page until now: its sections stay, unless they were measured again; what was measured on another machine
+ *   than the page's says on which
+ * @throws Error if that page is of other versions
  */
 export function markdown({ machine, sections }: Calibration, before: string | undefined): string {
-  const about = machineLines(machine).filter((line) => !line.startsWith('- Commit'));
+  const [ofMachine = '', ofVersions = ''] = machineLines(machine);
   const [head = '', ...kept] = before?.split(/^(?=## )/m) ?? [];
-  if (kept.length > 0 && !about.every((line) => head.includes(line))) {
-    throw new Error('the page is of another machine, or of other versions: measure all parts');
+  if (kept.length > 0 && !head.includes(ofVersions)) {
+    throw new Error('the page is of other versions: measure all parts');
   }
-  const again = new Map(sections.map((section) => [`## ${section.title}`, sectionLines(section).join('\n')]));
+  const ofPage = kept.length > 0 ? (/^- Machine: .*$/m.exec(head)?.[0] ?? ofMachine) : ofMachine;
+  const where = ofPage === ofMachine ? '' : `; on another machine: ${ofMachine.replace('- Machine: ', '')}`;
+  const again = new Map(sections.map((section) => [`## ${section.title}`, sectionLines(section, where).join('\n')]));
   const all = kept.map((section) => take(again, section.slice(0, section.indexOf('\n'))) ?? section);
   return [
     '# Calibration',
@@ -39,7 +42,8 @@ export function markdown({ machine, sections }: Calibration, before: string | un
     'misses one is measured up to three times, because everything else that runs on the machine affects its times. Each',
     'section says when it was measured: `--only` repeats a part.',
     '',
-    ...about,
+    ofPage,
+    ofVersions,
     '',
     `${[...all, ...again.values()].join('').trimEnd()}\n`,
   ].join('\n');
@@ -51,7 +55,11 @@ function take(sections: Map<string, string>, title: string): string | undefined 
   return found;
 }
 
-function sectionLines({ title, text, rows, attempts, measured }: Calibration['sections'][number]): string[] {
+/** @param where it was measured, if not on the machine of the page */
+function sectionLines(
+  { title, text, rows, attempts, measured }: Calibration['sections'][number],
+  where: string,
+): string[] {
   const { date, commit, load } = measured;
   return [
     `## ${title}`,
@@ -62,7 +70,7 @@ function sectionLines({ title, text, rows, attempts, measured }: Calibration['se
     '| :-- | --: | --: | --: | :-- | :-- |',
     ...rows.map((row) => `| ${cells(row).join(' | ')} |`),
     '',
-    `Measured on ${date} at commit ${commit}${attempts > 1 ? `, attempt ${attempts}` : ''}; load average before: ${decimals(load, 2)}.`,
+    `Measured on ${date} at commit ${commit}${attempts > 1 ? `, attempt ${attempts}` : ''}; load average before: ${decimals(load, 2)}${where}.`,
     '',
     '',
   ];

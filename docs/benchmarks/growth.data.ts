@@ -1,5 +1,6 @@
 /** What the page on growth shows, from all reports. */
 
+import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable, figure } from '../../report/html/section.ts';
 import { optional } from '../../report/markdown/figures.ts';
@@ -47,6 +48,10 @@ function circumstances(reports: Report[]): string[][] {
   const row = (name: string, cell: (report: Report) => string) => [name, ...reports.map(cell)];
   return [
     row('Verdict', ({ result }) => result.verdict.status),
+    row('Processor', ({ result: { environment } }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`),
+    row('Ping interval, s', ({ result }) =>
+      optional(pingIntervalOf(result), (intervalMs) => decimals(intervalMs / 1000, 0)),
+    ),
     row('Workers', ({ result }) => integer(Object.keys(result.connections.perWorker).length)),
     row('Connections per second', ({ result }) =>
       optional(result.connections.achievedRatePerSec, (rate) => decimals(rate, 0)),

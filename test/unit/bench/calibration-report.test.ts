@@ -22,8 +22,17 @@ describe('the page of the calibration', () => {
     assert.equal(markdown({ machine, sections: [] }, page), page);
   });
 
-  it('is not put together from two machines', () => {
-    const other = { machine: { ...machine, cores: 8 }, sections: [section('One', '2026-02-02')] };
-    assert.throws(() => markdown(other, whole), /of another machine/);
+  it('says which section was measured on another machine', () => {
+    const page = markdown({ machine: { ...machine, cores: 8 }, sections: [section('One', '2026-02-02')] }, whole);
+    assert.match(page, /^- Machine: A, 2 cores/m);
+    assert.match(page, /^Measured on 2026-02-02 .*; on another machine: A, 8 cores, 4 GiB of memory, Linux 6\.$/m);
+    assert.match(page, /^Measured on 2026-01-01 at commit abc; load average before: 0\.10\.$/m);
+    const back = markdown({ machine, sections: [section('One', '2026-03-03')] }, page);
+    assert.doesNotMatch(back, /another machine/);
+  });
+
+  it('is not put together from two versions', () => {
+    const other = { machine: { ...machine, versions: { node: 'v26' } }, sections: [section('One', '2026-02-02')] };
+    assert.throws(() => markdown(other, whole), /of other versions/);
   });
 });
