@@ -1,7 +1,6 @@
-/** What 1,000 connects and idle connections take of a machine, process by process, from the report of the most connections. */
+/** What 1,000 connects and idle connections take of a machine, process by process, from the largest VALID report. */
 import type { Result } from '../../protocol/result/result.ts';
 import { inOrder, layerTitle, WHOLE_MACHINE } from '../../report/figures/layers.ts';
-import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable } from '../../report/html/section.ts';
 import { optional } from '../../report/markdown/figures.ts';
 import { decimals, integer } from '../../report/text/format.ts';
@@ -22,7 +21,7 @@ export default { watch: ['../reports/*/result.json'], load: (): ConnectSum => co
 
 /** @param reports the smallest first */
 export function connectSum(reports: Report[]): ConnectSum {
-  const found = reports.findLast(({ result }) => isUsable(result) && partsOf(result).length > 0);
+  const found = reports.findLast(({ result }) => result.verdict.status === 'VALID' && partsOf(result).length > 0);
   if (!found) return { report: null, table: '', sentence: '' };
   const { size, title, result } = found;
   const parts = partsOf(result);

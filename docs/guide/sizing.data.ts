@@ -1,6 +1,5 @@
-/** Machines for a number of users, from the report of the most connections. */
+/** Machines for a number of users, from the largest VALID report. */
 
-import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable } from '../../report/html/section.ts';
 import { sizingOf } from '../../report/search/sizing.ts';
 import { SIZING_HEAD, sizingNote, sizingRows, WALLS_HEAD, wallRow } from '../../report/search/text.ts';
@@ -26,7 +25,7 @@ export default { watch: ['../reports/*/result.json'], load: (): MachineSizing =>
 
 /** @param reports the smallest first */
 export function machineSizing(reports: Report[]): MachineSizing {
-  const found = reports.findLast(({ result }) => isUsable(result) && sizingOf(result, false, 0) !== null);
+  const found = reports.findLast(({ result }) => result.verdict.status === 'VALID' && sizingOf(result, false, 0) !== null);
   if (!found) return { report: null, machine: '', limits: '', headrooms: [] };
   const { size, title, result } = found;
   const { cpu, cpuCount, memoryBytes } = result.environment;

@@ -12,13 +12,31 @@ import { REPORTS } from './reports.ts';
 
 export const SAMPLES_KEPT = 100;
 
-/** @returns the result with at most 100 samples, evenly spread, the first and the last among them */
+/** @returns the result with at most 100 samples, of the workers, too: evenly spread, the first and the last among them */
 export function thinned(result: Result): Result {
-  const { samples } = result;
-  if (samples.length <= SAMPLES_KEPT) return result;
-  const step = (samples.length - 1) / (SAMPLES_KEPT - 1);
-  const kept = Array.from({ length: SAMPLES_KEPT }, (_, index) => samples[Math.round(index * step)]);
-  return { ...result, samples: kept.filter((sample) => sample !== undefined) };
+  return {
+    ...result,
+    samples: evenly(result.samples),
+    workersOverTime: result.workersOverTime.map(({ worker, process, eventLoop }) => ({
+      worker,
+      process: process && {
+        t: evenly(process.t),
+        rssBytes: evenly(process.rssBytes),
+        cpuPercent: evenly(process.cpuPercent),
+      },
+      eventLoop: eventLoop && {
+        t: evenly(eventLoop.t),
+        delayP99Ms: evenly(eventLoop.delayP99Ms),
+        delayMaxMs: evenly(eventLoop.delayMaxMs),
+      },
+    })),
+  };
+}
+
+function evenly<T>(values: T[]): T[] {
+  if (values.length <= SAMPLES_KEPT) return values;
+  const step = (values.length - 1) / (SAMPLES_KEPT - 1);
+  return Array.from({ length: SAMPLES_KEPT }, (_, index) => values[Math.round(index * step)] as T);
 }
 
 /** One line for each part of the document. */

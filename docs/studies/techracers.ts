@@ -8,6 +8,7 @@ import { optional } from '../../report/markdown/figures.ts';
 import { decimals, integer, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { TECHRACERS } from './published.ts';
 
+const KB = 1024;
 const KB_OF_MB = 1024;
 
 type Row = [question: string, theirs: string, ours: (result: Result) => string];
@@ -60,10 +61,14 @@ function kb(megabytes: number): string {
   return oneDigit(megabytes * KB_OF_MB);
 }
 
+/** Nothing is known of what is smaller than its own interval, unless that interval is next to nothing: Redis' 0.0 ± 0.0. */
 function slope({ memory }: Result, layer: string): string {
   const found = memory.perConnectionBytes[layer];
   if (found === undefined) return '–';
-  return kilobytes(found.slope) + (found.high95 === null ? '' : ` ± ${kilobytes(found.high95 - found.slope)}`);
+  if (found.high95 === null) return kilobytes(found.slope);
+  const margin = found.high95 - found.slope;
+  const isNoise = margin > Math.abs(found.slope) && margin >= KB;
+  return isNoise ? `unknown (± ${kilobytes(margin)})` : `${kilobytes(found.slope)} ± ${kilobytes(margin)}`;
 }
 
 function naive({ memory }: Result, layer: string): string {

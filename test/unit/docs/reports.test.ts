@@ -21,6 +21,20 @@ describe('adding a result', () => {
     assert.equal(thinned(withSamples(7)).samples.length, 7);
   });
 
+  it('thins what each worker did likewise', () => {
+    const many = Array.from({ length: 1000 }, (_, t) => t);
+    const result = withSamples(1);
+    result.workersOverTime = [
+      { worker: 'w0', process: { t: many, rssBytes: many, cpuPercent: many }, eventLoop: null },
+      { worker: 'w1', process: null, eventLoop: { t: many, delayP99Ms: many, delayMaxMs: many } },
+    ];
+    const [first, second] = thinned(result).workersOverTime;
+    for (const series of [...Object.values(first?.process ?? {}), ...Object.values(second?.eventLoop ?? {})]) {
+      assert.deepEqual([series.length, series[0], series.at(-1)], [SAMPLES_KEPT, 0, 999]);
+    }
+    assert.deepEqual([first?.eventLoop, second?.process], [null, null]);
+  });
+
   it('writes a document that is the same when read', () => {
     const result = withSamples(3);
     assert.deepEqual(resultSchema.parse(JSON.parse(serialize(result))), result);
