@@ -92,10 +92,10 @@ async function conduct(hosts: number): Promise<void> {
     console.log(`  ${(await link.snapshots()).length} hosts`);
   });
   console.log(`memory: ${Math.round(process.memoryUsage().rss / 1e6)} MB`);
+  for (const child of children) child.kill();
+  await Promise.all(children.map((child) => once(child, 'exit')));
   hub.stop();
   await listener.close();
-  for (const child of children) child.kill();
-  await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')));
 }
 
 async function timed(what: string, run: () => Promise<void>): Promise<void> {

@@ -25,7 +25,9 @@ export default { watch: ['../reports/*/result.json'], load: (): MachineSizing =>
 
 /** @param reports the smallest first */
 export function machineSizing(reports: Report[]): MachineSizing {
-  const found = reports.findLast(({ result }) => result.verdict.status === 'VALID' && sizingOf(result, false, 0) !== null);
+  const found = reports.findLast(
+    ({ result }) => result.verdict.status === 'VALID' && sizingOf(result, false, 0) !== null,
+  );
   if (!found) return { report: null, machine: '', limits: '', headrooms: [] };
   const { size, title, result } = found;
   const { cpu, cpuCount, memoryBytes } = result.environment;
