@@ -1,6 +1,6 @@
 /** The image as its Dockerfile makes it, in namespaces in place of a container runtime; takes some minutes. */
 import assert from 'node:assert/strict';
-import { chownSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -46,6 +46,10 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
       'exec 2>&1; id -u; touch /tmp/a /results/a && echo may; for f in /app/a /a; do touch $f || echo must not; done';
     const { all } = await enter(image, ['sh', '-c', script], { results });
     assert.match(all, /^1000\nmay\n.*Read-only.*\nmust not\n.*Read-only.*\nmust not$/s);
+  });
+
+  it('has a folder for results of which any runc makes a tmpfs that this user may write to', () => {
+    assert.equal(statSync(join(image.root, 'results')).mode & 0o7777, 0o1777);
   });
 
   for (const [command, expected] of [
