@@ -5,7 +5,7 @@ import { circumstances } from './columns.ts';
 import { type StudySection, studySection } from './combinations.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';
 import { notesOf, type StudyNotes } from './notes.ts';
-import { answerOf, COLUMNS, memoryChart, rowsOf, serversOf } from './websockets.ts';
+import { answerOf, COLUMNS, compressionAnswer, memoryChart, rowsOf, serversOf } from './websockets.ts';
 
 const STUDY = 'websockets';
 const COMPRESSION = 'websockets-compression';
@@ -20,7 +20,7 @@ export interface WebSockets extends StudyNotes {
   /** On what it was measured; empty without a run. */
   circumstances: string[];
   /** The same servers with and without permessage-deflate. */
-  compression: StudySection;
+  compression: StudySection & { answer: string[] };
 }
 
 export declare const data: WebSockets;
@@ -43,7 +43,10 @@ export function webSockets(measured?: MeasuredStudy, compressed?: MeasuredStudy)
     pss: figure(memoryChart(servers, 'workerPss', 'PSS of the server at rest against connections'), '').markup,
     table: rows.length > 0 ? dataTable('The servers of the study', head, rows).markup : '',
     circumstances: circumstances(results),
-    compression: studySection(COMPRESSION, compressed, COLUMNS),
+    compression: {
+      ...studySection(COMPRESSION, compressed, COLUMNS),
+      answer: compressed ? compressionAnswer(compressed) : [],
+    },
     ...notesOf(STUDY, measured),
   };
 }

@@ -5,6 +5,7 @@ import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
 import { COLORS } from '../../report/charts/palette.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { type Column, cell, column, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
+import { combinationsIn } from './combinations.ts';
 import type { MeasuredStudy } from './measured.ts';
 import { MEMORY_USAGE_CHART } from './published.ts';
 
@@ -23,6 +24,8 @@ interface Server {
 export const HEAP = slope('workerHeapUsed', 'V8 heap');
 export const PSS = slope('workerPss', 'PSS');
 
+const COPY = column('CPU per copy of a broadcast, µs', 'cpu.worker.broadcastMicrosecondsPerMessage', tenths(1));
+
 export const COLUMNS: Column[] = [
   HEAP,
   slope('workerExternal', 'External'),
@@ -30,7 +33,7 @@ export const COLUMNS: Column[] = [
   slope('workerRss', 'RSS'),
   column('CPU per 1,000 connects, s', 'cpu.worker.rampSecondsPerThousandConnects', tenths(2)),
   { title: 'CPU per ping, µs', value: microsecondsPerPing('worker', 'idlePercent'), format: tenths(0) },
-  column('CPU per copy of a broadcast, µs', 'cpu.worker.broadcastMicrosecondsPerMessage', tenths(1)),
+  COPY,
   column('One way p50, ms', 'latency.oneWayMs.p50', milliseconds),
   column('Last receiver p50, ms', 'latency.completionMs.p50', milliseconds),
 ];
@@ -76,6 +79,25 @@ export function answerOf(servers: Server[]): string[] {
     // Rounded down, so that only a perfect line is 1.
     `The heap grows linearly in all runs: the lowest R² is ${decimals(Math.floor(Math.min(...straight) * 1000) / 1000, 3)}.`,
   ];
+}
+
+/** What permessage-deflate adds on each server, where both sides were measured. */
+export function compressionAnswer(measured: MeasuredStudy): string[] {
+  const combinations = combinationsIn(measured);
+  return serversOf(measured).flatMap(({ level, title }) => {
+    const of = (column: Column, isOn: boolean) => {
+      const found = combinations.find(
+        ({ levels }) => String(levels[NAME]) === level && ['on', 'true'].includes(String(levels.COMPRESSION)) === isOn,
+      );
+      return found && spreadIn(column, found.results)?.mean;
+    };
+    const [without, with_] = [of(PSS, false), of(PSS, true)];
+    const [plain, compressed] = [of(COPY, false), of(COPY, true)];
+    if (without === undefined || with_ === undefined || plain === undefined || compressed === undefined) return [];
+    return [
+      `${title}: ${kilobytes(with_)} KB of PSS per connection instead of ${kilobytes(without)}, and ${COPY.format(compressed)} µs of CPU per copy of a broadcast instead of ${COPY.format(plain)}.`,
+    ];
+  });
 }
 
 function added(servers: Server[]): string[] {

@@ -61,6 +61,8 @@ it('the page has a row for each server with and without compression', () => {
   assert.equal(rows.length, 5);
   assert.match(rows[2] ?? '', /ws[\s\S]*on[\s\S]*300\.0/);
   assert.equal(rows.filter((row) => row.includes('no run')).length, 2);
+  assert.equal(compression.answer.length, 1);
+  assert.match(compression.answer[0] ?? '', /^Socket\.IO on ws: .* KB of PSS per connection instead of .*, and .* µs/);
 });
 
 it('without a run, the page has no figure', () => {
