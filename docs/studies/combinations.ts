@@ -84,3 +84,8 @@ export function combinationsIn(measured: MeasuredStudy): Combination[] {
     ),
   }));
 }
+
+/** @param level as YAML reads it: `on` can be a word or true */
+export function isOn(level: unknown): boolean {
+  return level === true || level === 'on';
+}

@@ -4,7 +4,7 @@ import { countBars } from '../../report/charts/bars.ts';
 import type { Chart } from '../../report/charts/draw.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { at, type Column, column, slope, spreadIn, tenths } from './columns.ts';
-import { combinationsIn } from './combinations.ts';
+import { combinationsIn, isOn } from './combinations.ts';
 import type { MeasuredStudy } from './measured.ts';
 
 const LAYERS = [
@@ -93,11 +93,6 @@ function nameOf(levels: Record<string, unknown>): string {
         ? 'polling alone'
         : 'WebSocket only';
   return `${kind}${isOn(tls) ? ' over TLS' : ''}${isOn(compression) ? ' with compression' : ''}`;
-}
-
-/** @param level as YAML reads it: `on` can be a word or true */
-function isOn(level: unknown): boolean {
-  return level === true || level === 'on';
 }
 
 function sumOf(...paths: string[]): Column['value'] {

@@ -5,7 +5,7 @@ import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
 import { COLORS } from '../../report/charts/palette.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { type Column, cell, column, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
-import { combinationsIn } from './combinations.ts';
+import { combinationsIn, isOn } from './combinations.ts';
 import type { MeasuredStudy } from './measured.ts';
 import { MEMORY_USAGE_CHART } from './published.ts';
 
@@ -85,9 +85,9 @@ export function answerOf(servers: Server[]): string[] {
 export function compressionAnswer(measured: MeasuredStudy): string[] {
   const combinations = combinationsIn(measured);
   return serversOf(measured).flatMap(({ level, title }) => {
-    const of = (column: Column, isOn: boolean) => {
+    const of = (column: Column, compressed: boolean) => {
       const found = combinations.find(
-        ({ levels }) => String(levels[NAME]) === level && ['on', 'true'].includes(String(levels.COMPRESSION)) === isOn,
+        ({ levels }) => String(levels[NAME]) === level && isOn(levels.COMPRESSION) === compressed,
       );
       return found && spreadIn(column, found.results)?.mean;
     };

@@ -32,7 +32,9 @@ import { addPhase, endRamp } from './windows/ramps.ts';
 
 /** How long arrivals may take to connect and join after their phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;
+/** How long the last ones may take to leave: some workers on the generator's cores needed 0.4 ms for each. */
 const LEAVE_TIMEOUT_MS = 120_000;
+const LEAVE_TIMEOUT_MS_PER_CONNECTION = 1;
 /** A population that the server reports is at most this old. */
 const NUMBER_AGE_MS = 1000;
 
@@ -117,7 +119,7 @@ export class Conductor {
   async finale(): Promise<void> {
     const { measurements, config, population, link, control, holds } = this.#context;
     await this.#endRamp();
-    if (config.overTime) await this.#measureWave(performance.now() + LEAVE_TIMEOUT_MS);
+    if (config.overTime) await this.#measureWave(performance.now() + leaveTimeoutMs(population.connections()));
     else if (measurements.plateaus.at(-1)?.connections !== population.connections())
       await measurePlateau(this.#context, this.#checkpoints);
     const { messages } = measurements;
@@ -213,7 +215,7 @@ export class Conductor {
     await measureByConnections(this.#context);
     this.released = true;
     link.tell({ type: 'release' });
-    if (!(await population.gone(LEAVE_TIMEOUT_MS, signal))) {
+    if (!(await population.gone(leaveTimeoutMs(population.connections()), signal))) {
       if (signal.aborted) return;
       const left = population.connections();
       addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is unknown`);
@@ -235,4 +237,8 @@ export class Conductor {
     measurements.stages.push({ name: stage, t: sampler.seconds() });
     this.onStage();
   }
+}
+
+function leaveTimeoutMs(connections: number): number {
+  return LEAVE_TIMEOUT_MS + connections * LEAVE_TIMEOUT_MS_PER_CONNECTION;
 }

@@ -295,7 +295,7 @@ export const VERDICT_REASONS = {
   NOT_GONE: {
     invalidates: false,
     meaning:
-      'connections remained when memory without them was to be read: at the end of a wave, or 120 s after that of the run',
+      'connections remained when memory without them was to be read: at the end of a wave, or after that of the run, when 120 s and 1 ms for each had passed',
   },
 } as const satisfies Record<string, Definition>;
 
