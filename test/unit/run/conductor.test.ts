@@ -359,6 +359,15 @@ describe('the finale', () => {
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
+  it('gives many connections more time to leave', async (t) => {
+    const conducted = new ConductedRun(t, {}, [{ duration: 1, arrivalRate: 200_000 }, PAUSE]);
+    const { run } = conducted;
+    run.context.link.tell = () => void setTimeout(() => run.leave(200_000), 300_000);
+    await conducted.whole();
+    assert.deepEqual(run.codes, []);
+    assert.notEqual(run.measurements.afterDisconnect, undefined);
+  });
+
   it('notices that Redis is gone, and why', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
