@@ -1,5 +1,7 @@
 /** CPU while nothing is sent: before the first connection, and while connections are held. */
+import { serverSchema } from '../../../protocol/result/server.ts';
 import type { Settings } from '../../script/settings.ts';
+import type { RunContext } from '../context.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 import type { CpuWindow } from '../measurements/windows.ts';
 import { pause } from '../wait.ts';
@@ -18,9 +20,26 @@ type IdleContext = WindowContext & {
   signal: AbortSignal;
 };
 
-/** The CPU of all while idle connections are held. */
-export async function measureIdle(context: IdleContext): Promise<void> {
-  await inParts(context, context.config.hold, context.measurements.cpu.idle);
+/** The CPU of all while idle connections are held: in whole ping intervals, if the hold has any. */
+export async function measureIdle(context: IdleContext & Pick<RunContext, 'control'>): Promise<void> {
+  const { config, measurements, signal } = context;
+  const seconds = wholeIntervals(config.hold, await pingIntervalSeconds(context));
+  await pause((config.hold - seconds) * 1000, signal);
+  await inParts(context, seconds, measurements.cpu.idle);
+}
+
+/** Pings come in waves, as the connections did: a part of an interval has any share of them. */
+function wholeIntervals(seconds: number, intervalSeconds: number | null): number {
+  if (intervalSeconds === null || intervalSeconds > seconds) return seconds;
+  return Math.floor(seconds / intervalSeconds) * intervalSeconds;
+}
+
+/** @returns null where the workers do not say, or differ */
+async function pingIntervalSeconds({ control }: Pick<RunContext, 'control'>): Promise<number | null> {
+  const workers = await control.stats().catch(() => []);
+  const said = new Set(workers.map(({ server }) => serverSchema.safeParse(server).data?.options.pingInterval));
+  const [intervalMs] = [...said].map(Number);
+  return said.size === 1 && intervalMs !== undefined && intervalMs > 0 ? intervalMs / 1000 : null;
 }
 
 /** The CPU of all before the first connection. */

@@ -320,6 +320,30 @@ describe('the finale', () => {
     }
   });
 
+  for (const [hold, pingInterval, seconds] of [
+    [4, ['1500', '1500'], 3],
+    [4, ['2000', '2000'], 4],
+    [4, ['5000', '5000'], 4],
+    [4, ['1500', '3000'], 4],
+  ] as const)
+    it(`measures ${seconds} s of a hold of ${hold} s, if workers ping every ${pingInterval.join(' and ')} ms`, async (t) => {
+      const conducted = new ConductedRun(t, { hold });
+      const { control } = conducted.run.context;
+      const { stats } = control;
+      control.stats = async () =>
+        (await stats()).map((worker, index) => ({
+          ...worker,
+          server: { kind: 'own', tunings: {}, options: { pingInterval: pingInterval[index] ?? '' } },
+        }));
+      await conducted.whole();
+      const { measurements } = conducted.run;
+      assert.equal(Math.round(measurements.cpu.idle.reduce((sum, part) => sum + part.seconds, 0) * 10) / 10, seconds);
+      const [held, after] = ['hold', 'broadcasts'].map((stage) =>
+        measurements.stages.find(({ name }) => name === stage),
+      );
+      assert.ok((after?.t ?? 0) - (held?.t ?? 0) >= hold);
+    });
+
   it('releases nobody where virtual users do not hold', async (t) => {
     const conducted = new ConductedRun(t);
     const { run, conductor } = conducted;
