@@ -67,7 +67,7 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
     measurements.peakConnections = population.connections();
     stage('hold');
     const signal = new AbortController().signal;
-    await measureIdle({ sampler, population, config: { hold: size.holdSeconds }, measurements, signal });
+    await measureIdle({ sampler, population, control, config: { hold: size.holdSeconds }, measurements, signal });
     stage('broadcasts');
     const { received } = fleet.status();
     const windows = new Windows({ sampler, population }, () => fleet.status().received - received);

@@ -67,7 +67,7 @@ const differenceSchema = z.strictObject({
   low: z.number().nullable(),
   high: z.number().nullable(),
   detectable: z.number().nullable().default(null),
-  noise: z.enum(['repeats', 'fit', 'broadcasts', 'none']).nullable(),
+  noise: z.enum(['repeats', 'study', 'fit', 'broadcasts', 'none']).nullable(),
 });
 
 export const studySchema = z.strictObject({

@@ -7,7 +7,15 @@ import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { accuracyOf, type Figure, isCounted, valueAt } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
-import { detectableBy, type Estimate, estimatesApart, intervalOf, meansApart } from '../statistics/spread.ts';
+import {
+  detectableBy,
+  type Estimate,
+  estimatesApart,
+  intervalOf,
+  meansApart,
+  type PooledNoise,
+  pooledApart,
+} from '../statistics/spread.ts';
 import { studentT } from '../statistics/student.ts';
 import { type Mismatch, mismatches } from './comparability.ts';
 import { countedAnswer } from './counted.ts';
@@ -40,8 +48,11 @@ export interface Difference {
   high: number | null;
   /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
   detectable: number | null;
-  /** The source of the noise estimate: the spread between runs; within single runs, the fit of a line or the broadcasts; counts need none. */
-  noise: 'repeats' | 'fit' | 'broadcasts' | 'none' | null;
+  /**
+   * The source of the noise estimate: the spread between runs of both sides, or of all combinations of a study; within
+   * single runs, the fit of a line or the broadcasts; counts need none.
+   */
+  noise: 'repeats' | 'study' | 'fit' | 'broadcasts' | 'none' | null;
 }
 
 export interface ComparedFigure extends Figure {
@@ -71,8 +82,11 @@ const BETWEEN_LINES_SHARE = 0.1;
  */
 const BETWEEN_BROADCASTS_SHARE = 1;
 
-/** @param sets the reference, and the sets to compare with it */
-export function compare(sets: RunSet[]): Comparison {
+/**
+ * @param sets the reference, and the sets to compare with it
+ * @param pooled noise by the figure's path, where more runs than these tell it
+ */
+export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise> = new Map()): Comparison {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   const [reference = []] = usable;
   const compared = measuredFigures(usable).map(({ figure, spreads }) => ({
@@ -81,7 +95,10 @@ export function compare(sets: RunSet[]): Comparison {
     apart: usable
       .slice(1)
       .map((runs, index) =>
-        isCounted(figure) ? null : apart(figure, reference, runs, spreads[0], spreads[index + 1]),
+        isCounted(figure)
+          ? null
+          : (studyApart(spreads[0], spreads[index + 1], pooled.get(figure.path)) ??
+            apart(figure, reference, runs, spreads[0], spreads[index + 1])),
       ),
   }));
   // Of 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
@@ -112,7 +129,11 @@ export function compare(sets: RunSet[]): Comparison {
   };
 }
 
-type Apart = { estimate: Estimate; noise: 'repeats' | 'fit' | 'broadcasts' } | null;
+type Apart = { estimate: Estimate; noise: 'repeats' | 'study' | 'fit' | 'broadcasts' } | null;
+
+function studyApart(a: Spread | null | undefined, b: Spread | null | undefined, noise: PooledNoise | undefined): Apart {
+  return a && b && noise ? { estimate: pooledApart(a, b, noise), noise: 'study' } : null;
+}
 
 function apart(
   figure: Figure,
@@ -158,7 +179,7 @@ function fitOf(results: Result[], { path }: Figure): Estimate | null {
   return { value: line.slope, error: (line.high95 - line.slope) / studentT(0.95, degrees), degrees };
 }
 
-const BETWEEN_RUNS_SHARE = { repeats: 0, fit: BETWEEN_LINES_SHARE, broadcasts: BETWEEN_BROADCASTS_SHARE };
+const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: BETWEEN_LINES_SHARE, broadcasts: BETWEEN_BROADCASTS_SHARE };
 
 type Apartness = Pick<Difference, 'value' | 'share'>;
 

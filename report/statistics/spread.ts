@@ -44,6 +44,36 @@ export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | nu
   return { value, error, degrees: repeats - 1 };
 }
 
+/** How much equal runs differ, as a share of their mean. */
+export interface PooledNoise {
+  share: number;
+  degrees: number;
+}
+
+/**
+ * Two runs of a combination say little about its noise, but those of all combinations together do: this assumes that a
+ * figure varies in proportion to its size.
+ * @param spreads of one figure, one for each combination
+ * @returns null where no combination has repeats
+ */
+export function pooledNoise(spreads: Spread[]): PooledNoise | null {
+  let squares = 0;
+  let degrees = 0;
+  for (const { runs, mean, deviation } of spreads) {
+    if (deviation === null || mean === 0) continue;
+    squares += (runs - 1) * (deviation / mean) ** 2;
+    degrees += runs - 1;
+  }
+  return degrees === 0 ? null : { share: Math.sqrt(squares / degrees), degrees };
+}
+
+/** How far b's mean is above a's, by the noise of all combinations, or by their own where that is larger. */
+export function pooledApart(a: Spread, b: Spread, { share, degrees }: PooledNoise): Estimate {
+  const errorOf = ({ runs, mean, deviation }: Spread) =>
+    Math.max(deviation ?? 0, share * Math.abs(mean)) / Math.sqrt(runs);
+  return { value: b.mean - a.mean, error: Math.hypot(errorOf(a), errorOf(b)), degrees };
+}
+
 /** How far b is above a. */
 export function estimatesApart(a: Estimate, b: Estimate): Estimate {
   return { value: b.value - a.value, ...welch(a, b) };

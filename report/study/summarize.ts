@@ -7,6 +7,7 @@ import type { Level, Levels, Plan, Study } from '../../protocol/documents/study.
 import type { Result } from '../../protocol/result/result.ts';
 import { type Comparison, compare } from '../compare/compare.ts';
 import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
+import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 
 /** A run, with its result if it left one. */
 export interface MeasuredRun {
@@ -38,6 +39,7 @@ export function combinationsOf({ vary, except }: Pick<Plan, 'vary' | 'except'>):
 export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
   const { vary } = plan;
   const planned = combinationsOf(plan);
+  const noise = noiseOf(planned, runs);
   const varied = Object.fromEntries(Object.entries(vary).filter(([, levels]) => levels.length > 1));
   return Object.entries(varied).map(([name, all]) => {
     const { [name]: _, ...rest } = varied;
@@ -48,7 +50,7 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
         name: labelOf({ [name]: level }),
         results: resultsAt(runs, { ...others, [name]: level }),
       }));
-      return [{ others, levels, comparison: compare(sets) }];
+      return [{ others, levels, comparison: compare(sets, noise) }];
     });
     return { name, levels: all, contexts };
   });
@@ -78,6 +80,17 @@ export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combina
       ),
     ),
   };
+}
+
+/** @returns by the figure's path, how much runs of the same combination differ */
+function noiseOf(combinations: Levels[], runs: MeasuredRun[]): Map<string, PooledNoise> {
+  const spreads = combinations.flatMap((levels) => Object.entries(figureSpreads(resultsAt(runs, levels))));
+  return new Map(
+    [...Map.groupBy(spreads, ([path]) => path)].flatMap(([path, own]) => {
+      const noise = pooledNoise(own.map(([, spread]) => spread));
+      return noise ? [[path, noise] as const] : [];
+    }),
+  );
 }
 
 /** @returns `TLS=on, workers=2` */

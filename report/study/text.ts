@@ -35,9 +35,14 @@ export function pairOf({ levels, others }: Context, index: number): string {
   return `${levels[index]} against ${levels[0]}${withOthers}`;
 }
 
+const POOLED =
+  'The noise of a figure is how much runs of the same combination differ, in percent of their mean: over all combinations of the study, or of these two where they differ more.';
+
 /** How to read the tables of a question. */
 export function notesOf({ contexts }: Question): string[] {
-  return [...new Set(contexts.flatMap(({ comparison }) => notes(comparison.figures)))];
+  const figures = contexts.flatMap(({ comparison }) => comparison.figures);
+  const pooled = figures.some(({ differences }) => differences.some(({ noise }) => noise === 'study'));
+  return [...notes(figures), ...(pooled ? [POOLED] : [])];
 }
 
 /** @returns one line for each combination that lacks runs, with the reasons */

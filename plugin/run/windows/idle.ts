@@ -1,7 +1,7 @@
 /** CPU while nothing is sent: before the first connection, and while connections are held. */
+import type { WorkerStats } from '../../../protocol/events.ts';
 import { serverSchema } from '../../../protocol/result/server.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { RunContext } from '../context.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 import type { CpuWindow } from '../measurements/windows.ts';
 import { pause } from '../wait.ts';
@@ -14,6 +14,10 @@ export const HOLD_PARTS = 10;
 const UNLOADED_SHARE = 0.2;
 const UNLOADED_MAX_SECONDS = 5;
 
+interface Workers {
+  control: { stats(): Promise<Pick<WorkerStats, 'server'>[]> };
+}
+
 type IdleContext = WindowContext & {
   config: Pick<Settings, 'hold'>;
   measurements: Measurements;
@@ -21,7 +25,7 @@ type IdleContext = WindowContext & {
 };
 
 /** The CPU of all while idle connections are held: in whole ping intervals, if the hold has any. */
-export async function measureIdle(context: IdleContext & Pick<RunContext, 'control'>): Promise<void> {
+export async function measureIdle(context: IdleContext & Workers): Promise<void> {
   const { config, measurements, signal } = context;
   const seconds = wholeIntervals(config.hold, await pingIntervalSeconds(context));
   await pause((config.hold - seconds) * 1000, signal);
@@ -35,7 +39,7 @@ function wholeIntervals(seconds: number, intervalSeconds: number | null): number
 }
 
 /** @returns null where the workers do not say, or differ */
-async function pingIntervalSeconds({ control }: Pick<RunContext, 'control'>): Promise<number | null> {
+async function pingIntervalSeconds({ control }: Workers): Promise<number | null> {
   const workers = await control.stats().catch(() => []);
   const said = new Set(workers.map(({ server }) => serverSchema.safeParse(server).data?.options.pingInterval));
   const [intervalMs] = [...said].map(Number);

@@ -1,7 +1,14 @@
 /** Numbers worked by hand, with Student's t from its printed table. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { estimatesApart, intervalOf, meansApart, spreadOf } from '../../../report/statistics/spread.ts';
+import {
+  estimatesApart,
+  intervalOf,
+  meansApart,
+  pooledApart,
+  pooledNoise,
+  spreadOf,
+} from '../../../report/statistics/spread.ts';
 
 function near(actual: number | null | undefined, expected: number, tolerance = 0.001): void {
   assert.ok(typeof actual === 'number' && Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
@@ -61,6 +68,52 @@ describe('meansApart', () => {
     assert.deepEqual(intervalOf(apart, 0.95), { low: 5, high: 5 });
   });
 });
+
+describe('pooled noise', () => {
+  it('is the deviation of equal runs, as a share of their mean, over all combinations that have several', () => {
+    // Shares of √2 ÷ 10 and 10 ÷ 200: √((0.02 + 2 × 0.0025) ÷ 3) = 9.129 %
+    const noise = pooledNoise([spread(9, 11), spread(190, 200, 210), spread(7), spread(0, 0)]);
+    near(noise?.share, 0.09129, 0.00001);
+    assert.equal(noise?.degrees, 3);
+    assert.equal(pooledNoise([spread(7), spread(8)]), null);
+  });
+
+  it('is in proportion to each mean, and no smaller than what the two sides show themselves', () => {
+    const noise = { share: 0.1, degrees: 8 };
+    // 1 and 2, of two runs each: √(1/2 + 4/2) = 1.581
+    const apart = pooledApart(spread(10, 10), spread(20, 20), noise);
+    assert.deepEqual([apart.value, apart.degrees], [10, 8]);
+    near(apart.error, 1.581);
+    // 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236
+    near(pooledApart(spread(10), spread(18, 22), noise).error, 2.236);
+  });
+
+  it('lets the interval miss as seldom as it says, with two runs of each of eight combinations', () => {
+    const random = normal(1);
+    const runs = (mean: number) => spread(mean * (1 + 0.05 * random()), mean * (1 + 0.05 * random()));
+    const studies = 1000;
+    let missed = 0;
+    for (let study = 0; study < studies; study++) {
+      const [a, b, ...others] = [100, 120, 5, 50, 70, 1000, 3000, 4000].map(runs);
+      assert.ok(a && b);
+      const noise = pooledNoise([a, b, ...others]);
+      assert.ok(noise);
+      const { low, high } = intervalOf(pooledApart(a, b, noise), 0.95);
+      if (low > 20 || high < 20) missed++;
+    }
+    assert.ok(missed > 0 && missed <= 0.05 * studies, `${missed} of ${studies}`);
+  });
+});
+
+/** @returns normally distributed numbers, the same for the same seed (Box and Muller, on a linear congruential generator) */
+function normal(seed: number): () => number {
+  let state = seed;
+  const uniform = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return (state + 1) / 2 ** 32;
+  };
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+}
 
 describe('intervalOf', () => {
   it('is Student’s, with fractions of a degree rounded off', () => {

@@ -98,6 +98,28 @@ describe('a study with holes', () => {
     assert.deepEqual([slope?.answer, slope?.value], ['worse', 3000]);
   });
 
+  it('knows the noise of two runs by that of all combinations', () => {
+    const two = ['off', 'on'].flatMap((tls) =>
+      [1, 2].flatMap((workers) =>
+        [-100, 100].map((noise) => ({
+          levels: { TLS: tls as Level, workers },
+          result: resultOf(tls as 'off' | 'on', workers, noise),
+        })),
+      ),
+    );
+    const path = 'memory.perConnectionBytes.workerPss.slope';
+    const slopes = summarize({ ...PLAN, repeat: 2 }, two).differences.map(({ name, figures }) => [
+      name,
+      figures[path]?.answer,
+      figures[path]?.noise,
+    ]);
+    assert.deepEqual(slopes, [
+      ...[1, 2].map(() => ['TLS', 'worse', 'study']),
+      ...[1, 2].map(() => ['workers', 'no-difference', 'study']),
+    ]);
+    assert.match(renderStudy({ ...study, runs: [] }, two), /over all combinations of the study/);
+  });
+
   it('has a document that its schema accepts', () => {
     assert.deepEqual(studySchema.parse(JSON.parse(JSON.stringify(study))), study);
     assert.throws(() => studySchema.parse({ ...study, unknown: 1 }));
