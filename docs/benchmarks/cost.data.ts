@@ -4,7 +4,7 @@ import { inOrder, layerTitle, WHOLE_MACHINE } from '../../report/figures/layers.
 import { dataTable } from '../../report/html/section.ts';
 import { optional } from '../../report/markdown/figures.ts';
 import { decimals, integer } from '../../report/text/format.ts';
-import { type Report, readReportsBySize } from '../reports/reports.ts';
+import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';
 
 export interface ConnectSum {
   /** Title and address of the report; null without one. */
@@ -21,7 +21,7 @@ export default { watch: ['../reports/*/result.json'], load: (): ConnectSum => co
 
 /** @param reports the smallest first */
 export function connectSum(reports: Report[]): ConnectSum {
-  const found = reports.findLast(({ result }) => result.verdict.status === 'VALID' && partsOf(result).length > 0);
+  const found = largestValid(reports, (result) => partsOf(result).length > 0);
   if (!found) return { report: null, table: '', sentence: '' };
   const { size, title, result } = found;
   const parts = partsOf(result);

@@ -2,7 +2,7 @@
 
 import { dataTable } from '../../report/html/section.ts';
 import { decimals, integer } from '../../report/text/format.ts';
-import { type Report, readReportsBySize } from '../reports/reports.ts';
+import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';
 
 const CONNECTIONS = [1_000_000, 10_000_000];
 
@@ -51,7 +51,7 @@ export default { watch: ['../reports/*/result.json'], load: (): Million => milli
 
 /** @param reports the smallest first */
 export function million(reports: Report[]): Million {
-  const found = reports.findLast(({ result }) => result.verdict.status === 'VALID' && needsOf(result) !== null);
+  const found = largestValid(reports, (result) => needsOf(result) !== null);
   const needs = found && needsOf(found.result);
   if (!needs) return { report: null, generators: '', deployment: '', costs: '' };
   return {

@@ -4,7 +4,7 @@ import { dataTable } from '../../report/html/section.ts';
 import { sizingOf } from '../../report/search/sizing.ts';
 import { SIZING_HEAD, sizingNote, sizingRows, WALLS_HEAD, wallRow } from '../../report/search/text.ts';
 import { decimals, integer } from '../../report/text/format.ts';
-import { type Report, readReportsBySize } from '../reports/reports.ts';
+import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';
 
 /** Shares of each limit that stay free. */
 const HEADROOMS = [0.3, 0.5];
@@ -25,9 +25,7 @@ export default { watch: ['../reports/*/result.json'], load: (): MachineSizing =>
 
 /** @param reports the smallest first */
 export function machineSizing(reports: Report[]): MachineSizing {
-  const found = reports.findLast(
-    ({ result }) => result.verdict.status === 'VALID' && sizingOf(result, false, 0) !== null,
-  );
+  const found = largestValid(reports, (result) => sizingOf(result, false, 0) !== null);
   if (!found) return { report: null, machine: '', limits: '', headrooms: [] };
   const { size, title, result } = found;
   const { cpu, cpuCount, memoryBytes } = result.environment;

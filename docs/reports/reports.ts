@@ -43,6 +43,17 @@ export function readReportsBySize(): Report[] {
   return readReports().filter(({ differences }) => differences.length === 0);
 }
 
+/**
+ * The VALID one with the most connections, which machines for other numbers are computed from: with the ping interval that
+ * everybody has who sets none.
+ * @param reports the smallest first
+ */
+export function largestValid(reports: Report[], isKnown: (result: Result) => boolean): Report | undefined {
+  return reports.findLast(
+    ({ result }) => result.verdict.status === 'VALID' && pingsOf(result).length === 0 && isKnown(result),
+  );
+}
+
 export function describeReport(size: string, result: Result): Report {
   const ofASize = /^\d+k/.test(size);
   const asItWas = result.memory.overTime?.collected === false ? ['garbage not collected'] : [];

@@ -1,7 +1,6 @@
 /** The load generator itself: what it was late by is in every figure. */
 
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
-import type { Summary } from '../../../protocol/result/parts.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { saturationIn } from './machine.ts';
@@ -10,8 +9,6 @@ import { isThrottled } from './throttling.ts';
 
 /** Beyond this, latencies and rates are the generator's own. */
 const MAX_LOOP_DELAY_P99_MS = 50;
-/** Of the median of what the process times: seconds that the deployment takes do not become the generator's own by less. */
-const MAX_LOOP_DELAY_SHARE = 0.02;
 
 export function* generatorProblems({ snapshots }: Measurements, result: Omit<Result, 'verdict'>): Generator<Reason> {
   const { generator } = result;
@@ -31,7 +28,7 @@ export function* generatorProblems({ snapshots }: Measurements, result: Omit<Res
       fix: 'check whether it was stopped, or the machine ran out of CPU or memory; give the generator its own machine',
     };
   }
-  const lagging = generator.filter((loop) => loop.delayP99Ms > toleratedMs(loop, result));
+  const lagging = generator.filter(({ delayP99Ms }) => delayP99Ms > MAX_LOOP_DELAY_P99_MS);
   const worst = lagging.toSorted((a, b) => b.delayP99Ms - a.delayP99Ms)[0];
   if (worst) {
     yield {
@@ -44,24 +41,6 @@ export function* generatorProblems({ snapshots }: Measurements, result: Omit<Res
   yield* queued;
   const explained = [...lagging.map(({ window }) => window), ...queued.map(() => 'broadcasts' as const)];
   yield* stallProblems(result, new Set(explained));
-}
-
-/** A ramp's times are long where the generator cannot keep its rate; latencies are, where the sentinel confirms them. */
-function toleratedMs({ window, part }: Result['generator'][number], { latency }: Pick<Result, 'latency'>): number {
-  if (window !== 'broadcasts' || !isConfirmed(latency)) return MAX_LOOP_DELAY_P99_MS;
-  const timed = part === 'artillery' ? latency.roundTripHalfMs.underLoad : latency.oneWayMs;
-  return Math.max(MAX_LOOP_DELAY_P99_MS, MAX_LOOP_DELAY_SHARE * (timed?.p50 ?? 0));
-}
-
-/** Whether the sentinel, a process of its own with a single connection, waited as long as the others. */
-function isConfirmed({ sentinelMs, behindSentinelMs }: Result['latency']): boolean {
-  if (!sentinelMs || !behindSentinelMs) return false;
-  return worstOf(behindSentinelMs) <= Math.max(MAX_LOOP_DELAY_P99_MS, MAX_LOOP_DELAY_SHARE * sentinelMs.p50);
-}
-
-/** With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99. */
-function worstOf({ p99, max }: Summary): number {
-  return p99 ?? max;
 }
 
 /** Of the latency that the sentinel saw. */
@@ -77,7 +56,8 @@ const MIN_STALL_SHARE = 0.5;
 function* queue(result: Omit<Result, 'verdict'>): Generator<Reason> {
   const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return;
-  const behindMs = worstOf(behindSentinelMs);
+  // With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99.
+  const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
   if (behindMs <= Math.max(MAX_LOOP_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return;
   const cause = whyBehind(result, behindMs);
   if (cause === undefined) return;
