@@ -39,7 +39,7 @@ function dropAndReorder(dropped: number, overtaken: number): Habits {
 }
 
 const SPREAD_MS = 400;
-const AHEAD_US = 50_000;
+const AHEAD_US = 1_000_000;
 /** Of so many copies, the generator compares the content of the last one with that of the first. */
 const MANY = 64;
 /** No copy of the others is still under way. */
