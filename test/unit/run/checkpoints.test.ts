@@ -120,6 +120,26 @@ describe('the workers and the generator', () => {
     assert.ok(time.nowMs >= 2500);
   });
 
+  it('agree however long the workers take to close many connections, as long as they come nearer', async (t) => {
+    const { run, time } = new ConductedRun(t);
+    run.others = 20;
+    const closing = setInterval(() => Object.assign(run, { others: Math.max(0, run.others - 1) }), 1000);
+    await time.until(new Checkpoints(run.context).check('after all had left'));
+    clearInterval(closing);
+    assert.deepEqual(run.codes, []);
+    assert.ok(time.nowMs >= 20_000);
+  });
+
+  it('disagree where they come nearer for more than two minutes', async (t) => {
+    const { run, time } = new ConductedRun(t);
+    run.others = 1000;
+    const closing = setInterval(() => Object.assign(run, { others: run.others - 1 }), 1000);
+    await time.until(new Checkpoints(run.context).check('after all had left'));
+    clearInterval(closing);
+    assert.deepEqual(run.codes, ['WORKERS_DISAGREE']);
+    assert.ok(time.nowMs >= 120_000 && time.nowMs < 130_000);
+  });
+
   it('disagree where the processes of the server have fewer sockets than there are connections', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
