@@ -53,7 +53,7 @@ export class WorkerCounts {
     const { control, adminUi, population, ledger, signal } = this.#context;
     const ageMs = adminUi ? ADMIN_INTERVAL_MS : 0;
     const beganMs = performance.now();
-    let steady = { held: population.connections(), sinceMs: beganMs };
+    let steady = { held: population.connections(), sinceMs: beganMs, isLate: false };
     let nearest = { apart: Number.POSITIVE_INFINITY, sinceMs: beganMs };
     for (;;) {
       const workers = adminUi?.servers() ?? (await control.stats());
@@ -66,15 +66,18 @@ export class WorkerCounts {
       // There is nothing more to say, and the wait delays the run.
       if (this.#warnings.has('WORKERS_DISAGREE')) return workers;
       const moved = held !== steady.held;
-      if (moved) steady = { held, sinceMs: nowMs };
+      // Whoever came nearer for longer than the usual time had not agreed when the generator went on.
+      const isLate: boolean = moved && steady.isLate;
+      if (moved) steady = { held, sinceMs: nowMs, isLate: false };
       if (moved || apart < nearest.apart) nearest = { apart, sinceMs: nowMs };
       const steadyMs = nowMs - steady.sinceMs;
-      if (nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS + ageMs || steadyMs > NEARER_TIMEOUT_MS) {
+      steady.isLate = steadyMs > AGREE_TIMEOUT_MS + ageMs;
+      if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS + ageMs || steadyMs > NEARER_TIMEOUT_MS) {
         this.#disagreement(workers, held, when);
         return workers;
       }
       // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
-      if (steadyMs <= AGREE_TIMEOUT_MS + ageMs && nowMs - beganMs > STEADY_TIMEOUT_MS + ageMs) return workers;
+      if (!steady.isLate && nowMs - beganMs > STEADY_TIMEOUT_MS + ageMs) return workers;
       await delay(POLL_MS);
     }
   }

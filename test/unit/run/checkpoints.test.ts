@@ -140,6 +140,18 @@ describe('the workers and the generator', () => {
     assert.ok(time.nowMs >= 120_000 && time.nowMs < 130_000);
   });
 
+  it('disagree where the next connections come before the workers have come near enough', async (t) => {
+    const { run, time } = new ConductedRun(t);
+    run.others = 20;
+    const closing = setInterval(() => Object.assign(run, { others: Math.max(1, run.others - 1) }), 1000);
+    const beganMs = time.nowMs;
+    const ramp = setInterval(() => time.nowMs - beganMs > 8000 && run.arrive(1), 500);
+    await time.until(new Checkpoints(run.context).check('at a plateau'));
+    clearInterval(closing);
+    clearInterval(ramp);
+    assert.deepEqual(run.codes, ['WORKERS_DISAGREE']);
+  });
+
   it('disagree where the processes of the server have fewer sockets than there are connections', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
