@@ -20,18 +20,18 @@ import { type EngineOptions, parseEngineOptions } from '../script/options/engine
 import { plannedBroadcasts, plannedDelivery, plannedRooms } from '../script/planned.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
 import { validateScript } from '../script/validate.ts';
+import type { EngineContext, FleetLike } from '../virtual-user/context.ts';
+import { FlowError } from '../virtual-user/flow-error.ts';
+import { loadHttpEngine } from '../virtual-user/http-engine.ts';
+import { Meter } from '../virtual-user/meter.ts';
+import { createScenarioFunction } from '../virtual-user/scenario.ts';
+import { Signals } from '../virtual-user/signals.ts';
+import { STEPS } from '../virtual-user/steps/index.ts';
+import { newTally } from '../virtual-user/tally.ts';
+import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/types.ts';
 import { sourceAddresses } from './addresses.ts';
-import type { EngineContext, FleetLike } from './engine-context.ts';
-import { loadHttpEngine } from './http-engine.ts';
-import { Meter } from './meter.ts';
 import { RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
-import { createScenarioFunction } from './scenario.ts';
-import { Signals } from './signals.ts';
-import { STEPS } from './steps/index.ts';
-import { newTally } from './tally.ts';
-import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from './types.ts';
-import { FlowError } from './virtual-user/flow-error.ts';
 
 const NO_RESULT =
   'This run has no result, no report and no verdict. To get them from any Socket.IO server, add the plugin: config.plugins: { socketio-capacity: {} }';

@@ -9,9 +9,9 @@ import { Accounts } from '../fleet/accounts.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import { TimerLag } from '../fleet/timer-lag.ts';
-import type { FleetLike } from './engine-context.ts';
-import type { Signals } from './signals.ts';
-import { newTally, type Tally } from './tally.ts';
+import type { FleetLike } from '../virtual-user/context.ts';
+import type { Signals } from '../virtual-user/signals.ts';
+import { newTally, type Tally } from '../virtual-user/tally.ts';
 import { warmUp } from './warm-up.ts';
 
 const STATUS_INTERVAL_MS = 250;

@@ -5,8 +5,8 @@
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
-import type { FleetLike } from './engine-context.ts';
-import { toFlowError } from './virtual-user/flow-error.ts';
+import type { FleetLike } from '../virtual-user/context.ts';
+import { toFlowError } from '../virtual-user/flow-error.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 

@@ -9,7 +9,6 @@ import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
-import { STEPS } from '../engine/steps/index.ts';
 import { Agent } from '../hosts/agent.ts';
 import { parseJoinLine } from '../hosts/join-line.ts';
 import { scriptHash } from '../hosts/script-hash.ts';
@@ -18,6 +17,7 @@ import { arrivalsOf } from '../script/load/phases.ts';
 import type { Share } from '../script/load/shares.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
+import { STEPS } from '../virtual-user/steps/index.ts';
 import { type ArtilleryEvents, artillery, disableThresholds, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 
 const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');

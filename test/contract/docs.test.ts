@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { createProgram } from '../../plugin/cli/program.ts';
-import { METRICS } from '../../plugin/engine/metrics.ts';
-import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { runMetrics } from '../../plugin/hook/metrics.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
@@ -15,6 +13,8 @@ import {
   hostSchema,
   terminalSchema,
 } from '../../plugin/script/options/plugin-options.ts';
+import { METRICS } from '../../plugin/virtual-user/metrics.ts';
+import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';

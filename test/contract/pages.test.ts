@@ -5,8 +5,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parsePlan } from '../../plugin/cli/study/study-file.ts';
-import { STEPS } from '../../plugin/engine/steps/index.ts';
 import { validateScript } from '../../plugin/script/validate.ts';
+import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import type { Problem } from '../../protocol/problems.ts';
 import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
 

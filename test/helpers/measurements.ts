@@ -1,9 +1,10 @@
 /** Made-up measurements and fleet reports, for tests of what is computed from them. */
-import { STEPS } from '../../plugin/engine/steps/index.ts';
+
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
+import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
 import type { FrozenBroadcast, ReceiptTotals } from '../../protocol/link/ledger.ts';

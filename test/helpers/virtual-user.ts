@@ -1,16 +1,16 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { EngineContext } from '../../plugin/engine/engine-context.ts';
-import { Meter } from '../../plugin/engine/meter.ts';
-import { createScenarioFunction } from '../../plugin/engine/scenario.ts';
-import { Signals } from '../../plugin/engine/signals.ts';
-import { STEPS } from '../../plugin/engine/steps/index.ts';
-import { newTally } from '../../plugin/engine/tally.ts';
-import type { Helpers, UserContext } from '../../plugin/engine/types.ts';
 import { parseEngineOptions } from '../../plugin/script/options/engine-options.ts';
 import type { Scenario, Script } from '../../plugin/script/script.ts';
 import { validateScript } from '../../plugin/script/validate.ts';
+import type { EngineContext } from '../../plugin/virtual-user/context.ts';
+import { Meter } from '../../plugin/virtual-user/meter.ts';
+import { createScenarioFunction } from '../../plugin/virtual-user/scenario.ts';
+import { Signals } from '../../plugin/virtual-user/signals.ts';
+import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { newTally } from '../../plugin/virtual-user/tally.ts';
+import type { Helpers, UserContext } from '../../plugin/virtual-user/types.ts';
 import { FakeFleet } from './fake-fleet.ts';
 
 const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));

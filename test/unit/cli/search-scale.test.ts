@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scaleOf } from '../../../plugin/cli/search/scale.ts';
-import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { exactRamp } from '../../../plugin/script/load/load-profile.ts';
 import { arrivalsOf, type Phase } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { Varied } from '../../../protocol/documents/search.ts';
 import { quickScript } from '../../helpers/run.ts';
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Starter, starterScenario } from '../../../plugin/cli/init/starter-scenario.ts';
 import { readScenario } from '../../../plugin/cli/runs/scenario.ts';
-import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
 import { validateScript } from '../../../plugin/script/validate.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
 const TOKEN = '0123456789abcdef';
 const INSTRUMENTED: Starter = {

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import { proxyReadTimeout, workerRestart } from '../../../plugin/doctor/deployment.ts';
 import { readLoad } from '../../../plugin/doctor/load.ts';
 import { readMachine } from '../../../plugin/doctor/machine.ts';
-import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
 const root = new URL('../../../', import.meta.url);
 const textOf = (path: string) => readFileSync(new URL(path, root), 'utf8');

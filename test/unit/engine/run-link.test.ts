@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { RunLink } from '../../../plugin/engine/run-link.ts';
-import { Signals } from '../../../plugin/engine/signals.ts';
-import { newTally } from '../../../plugin/engine/tally.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
+import { Signals } from '../../../plugin/virtual-user/signals.ts';
+import { newTally } from '../../../plugin/virtual-user/tally.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 

@@ -1,13 +1,13 @@
 /** Workers, rooms and causes have names that others choose, such as those of JavaScript's own properties. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countFailure, newTally } from '../../../plugin/engine/tally.ts';
-import { FlowError } from '../../../plugin/engine/virtual-user/flow-error.ts';
 import { newConnectionState } from '../../../plugin/fleet/process/connections/connection-state.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
 import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
 import { serverDescription } from '../../../plugin/result/server-description.ts';
+import { FlowError } from '../../../plugin/virtual-user/flow-error.ts';
+import { countFailure, newTally } from '../../../plugin/virtual-user/tally.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';

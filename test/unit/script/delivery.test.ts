@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 const SAID = { event: 'said', id: '$.0.id' };

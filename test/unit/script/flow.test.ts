@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { flowOf, ONE_CONNECTION, type StepTable, verbOf } from '../../../plugin/script/load/flow.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
 /** What all steps that do not wait are taken to need together. */
 const OTHERS = 10;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { tellMemory } from '../../../plugin/script/options/worker-sources.ts';
 import { readSettings, readWorkerSettings } from '../../../plugin/script/settings.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 

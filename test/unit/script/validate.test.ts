@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { STEPS } from '../../../plugin/engine/steps/index.ts';
 import { validateScript } from '../../../plugin/script/validate.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
 function problems(flow: unknown[], config: Record<string, unknown> = {}, options: unknown = {}): string[] {
   const script = {

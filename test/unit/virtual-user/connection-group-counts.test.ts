@@ -1,7 +1,7 @@
 /** Every connection of a virtual user that holds many is counted, and none after it has left. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConnectionGroup } from '../../../plugin/engine/virtual-user/connection-group.ts';
+import { ConnectionGroup } from '../../../plugin/virtual-user/connection-group.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 

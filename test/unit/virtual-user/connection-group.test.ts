@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { expectedConnections } from '../../../plugin/engine/engine.ts';
-import { ConnectionGroup } from '../../../plugin/engine/virtual-user/connection-group.ts';
+import { ConnectionGroup } from '../../../plugin/virtual-user/connection-group.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
 it('plans for all of them', () => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
-import { openOptions } from '../virtual-user/connection-changes.ts';
+import { openOptions } from '../connection-changes.ts';
 import { emitSchema } from './emit.ts';
 import { defineStep } from './step.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { Meter } from '../../../plugin/engine/meter.ts';
+import { Meter } from '../../../plugin/virtual-user/meter.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 function start(t: TestContext) {

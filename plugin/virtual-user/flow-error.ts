@@ -1,4 +1,4 @@
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
 /** Ends one virtual user's flow. The code becomes a metric's name, `errors.<code>`. */
 export class FlowError extends Error {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { jittered } from '../../../plugin/engine/steps/think.ts';
 import { durationMs } from '../../../plugin/script/duration.ts';
+import { jittered } from '../../../plugin/virtual-user/steps/think.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { networkCause } from '../../fleet/client/cause.ts';
 import { HTTP_METHODS, isHttpStep } from '../../script/load/http-steps.ts';
+import { FlowError } from '../flow-error.ts';
 import type { ScenarioEvents, UserContext } from '../types.ts';
-import { FlowError } from '../virtual-user/flow-error.ts';
-import type { Step } from '../virtual-user/virtual-user.ts';
+import type { Step } from '../virtual-user.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
 
 /** All of its other keys are those of Artillery's HTTP engine: `json`, `headers`, `capture`, `match`, `ifTrue`, … */

@@ -2,12 +2,12 @@
  * What a virtual user's connections change of the engine's options. Later ones win: the scenario's `socketio`, the
  * headers that a processor function has set, the options of the step.
  */
-import type { ConnectionOptions } from '../../../protocol/connection.ts';
-import type { Emission, OpenOptions } from '../../fleet/messages.ts';
-import { isTemplate } from '../../script/is-template.ts';
-import { type ConnectOptions, enginePath } from '../../script/options/connect-options.ts';
-import type { Helpers, UserContext } from '../types.ts';
+import type { ConnectionOptions } from '../../protocol/connection.ts';
+import type { Emission, OpenOptions } from '../fleet/messages.ts';
+import { isTemplate } from '../script/is-template.ts';
+import { type ConnectOptions, enginePath } from '../script/options/connect-options.ts';
 import { compileTemplate } from './template.ts';
+import type { Helpers, UserContext } from './types.ts';
 
 /** @returns undefined for the engine's options as they are */
 export type ConnectionChanges = (context: UserContext, own?: ConnectOptions) => Partial<ConnectionOptions> | undefined;

@@ -1,5 +1,5 @@
 /** Events that arrive before the `waitFor` that waits for them. */
-import type { FleetConnection, Keeper, Kept } from '../../fleet/remote-connection.ts';
+import type { FleetConnection, Keeper, Kept } from '../fleet/remote-connection.ts';
 
 /** An event that a `waitFor` of the flow names. */
 export interface AwaitedEvent {

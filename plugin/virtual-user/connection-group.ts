@@ -4,15 +4,15 @@
  * rate. Each is counted individually; one that fails or drops does not end the flow.
  */
 
-import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
-import { BATCH_SIZE } from '../../fleet/fleet.ts';
-import type { OpenOptions } from '../../fleet/messages.ts';
-import { Pacer } from '../../fleet/pacer.ts';
-import type { FleetConnection, Opened } from '../../fleet/remote-connection.ts';
-import type { EngineContext } from '../engine-context.ts';
-import { countReturn } from '../meter.ts';
-import { countFailure } from '../tally.ts';
+import type { RepeatedMessage } from '../fleet/client/repeated-message.ts';
+import { BATCH_SIZE } from '../fleet/fleet.ts';
+import type { OpenOptions } from '../fleet/messages.ts';
+import { Pacer } from '../fleet/pacer.ts';
+import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
+import type { EngineContext } from './context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
+import { countReturn } from './meter.ts';
+import { countFailure } from './tally.ts';
 
 /** Shorter batches would wake the engine too often; longer ones would open connections after the virtual user has ended. */
 const MIN_AHEAD_MS = 10;

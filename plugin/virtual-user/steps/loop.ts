@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { isTemplate } from '../../script/is-template.ts';
-import { FlowError } from '../virtual-user/flow-error.ts';
-import { runSteps, type VirtualUser } from '../virtual-user/virtual-user.ts';
+import { FlowError } from '../flow-error.ts';
+import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 /** Iterations before the loop yields: one of nothing but emits must not block the event loop. */

@@ -4,18 +4,18 @@ import { verbOf } from '../script/load/flow.ts';
 import { hasHttpSteps } from '../script/load/http-steps.ts';
 import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
 import type { Scenario } from '../script/script.ts';
-import type { EngineContext } from './engine-context.ts';
+import { compileConnectionChanges } from './connection-changes.ts';
+import type { EngineContext } from './context.ts';
+import { FlowError, toFlowError } from './flow-error.ts';
 import type { HttpEngine } from './http-engine.ts';
+import { type AwaitedEvent, isSame } from './mailbox.ts';
+import { Session } from './session.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
+import { compileTemplate } from './template.ts';
 import type { ScenarioEvents, ScenarioFunction, UserContext } from './types.ts';
-import { compileConnectionChanges } from './virtual-user/connection-changes.ts';
-import { FlowError, toFlowError } from './virtual-user/flow-error.ts';
-import { type AwaitedEvent, isSame } from './virtual-user/mailbox.ts';
-import { Session } from './virtual-user/session.ts';
-import { compileTemplate } from './virtual-user/template.ts';
-import { runSteps, type Step } from './virtual-user/virtual-user.ts';
+import { runSteps, type Step } from './virtual-user.ts';
 
 interface CompiledFlow {
   steps: Step[];

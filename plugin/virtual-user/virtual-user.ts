@@ -1,5 +1,5 @@
-import type { ScenarioEvents, UserContext } from '../types.ts';
 import type { Session } from './session.ts';
+import type { ScenarioEvents, UserContext } from './types.ts';
 
 /** What a step knows of its virtual user. */
 export interface VirtualUser {

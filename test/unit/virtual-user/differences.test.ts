@@ -1,7 +1,7 @@
 /** A test for each row of the table in docs/guide/writing-scenarios.md: what is different from other engines. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { UserContext } from '../../../plugin/engine/types.ts';
+import type { UserContext } from '../../../plugin/virtual-user/types.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
 /** On a server that answers `ask` with these events. */

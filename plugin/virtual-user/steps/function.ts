@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { EngineContext } from '../engine-context.ts';
-import { FlowError, slug } from '../virtual-user/flow-error.ts';
-import type { Step } from '../virtual-user/virtual-user.ts';
+import type { EngineContext } from '../context.ts';
+import { FlowError, slug } from '../flow-error.ts';
+import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 type Processor = (...args: unknown[]) => unknown;

@@ -2,7 +2,7 @@
 import { printable } from '../../protocol/printable.ts';
 import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
-import type { FlowError } from './virtual-user/flow-error.ts';
+import type { FlowError } from './flow-error.ts';
 
 export interface Tally {
   started: number;

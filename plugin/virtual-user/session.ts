@@ -1,18 +1,18 @@
 /** One virtual user's connections: opened by the first step that needs one, restored if configured, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { retryDelayMs } from '../../fleet/backoff.ts';
-import { FleetError } from '../../fleet/fleet-error.ts';
-import type { Emission, OpenOptions } from '../../fleet/messages.ts';
-import type { FleetConnection, Return } from '../../fleet/remote-connection.ts';
-import type { EngineContext } from '../engine-context.ts';
-import { countReturn } from '../meter.ts';
-import { countFailure, keepExample } from '../tally.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
+import { retryDelayMs } from '../fleet/backoff.ts';
+import { FleetError } from '../fleet/fleet-error.ts';
+import type { Emission, OpenOptions } from '../fleet/messages.ts';
+import type { FleetConnection, Return } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { ConnectionGroup } from './connection-group.ts';
+import type { EngineContext } from './context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
+import { countReturn } from './meter.ts';
+import { countFailure, keepExample } from './tally.ts';
 import { Wait } from './wait.ts';
 
 /** One namespace of the virtual user, and the connection that carries it. */

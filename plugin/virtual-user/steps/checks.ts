@@ -1,9 +1,9 @@
 /** Checks on the arguments of an event or acknowledgement: `args`, `match`, `capture`. */
 import assert from 'node:assert';
 import { z } from 'zod';
+import { FlowError } from '../flow-error.ts';
 import type { Outcome } from '../types.ts';
-import { FlowError } from '../virtual-user/flow-error.ts';
-import type { VirtualUser } from '../virtual-user/virtual-user.ts';
+import type { VirtualUser } from '../virtual-user.ts';
 import type { Build } from './step.ts';
 
 /** How to select a value in the answer; usually with `json` alone. */

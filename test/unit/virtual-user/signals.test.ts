@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Signals } from '../../../plugin/engine/signals.ts';
+import { Signals } from '../../../plugin/virtual-user/signals.ts';
 
 it('held virtual users leave in parts of about the same size, which have users of every worker', async () => {
   const signals = new Signals();

@@ -1,4 +1,4 @@
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { FlowError } from './flow-error.ts';
 
 /** An event that a virtual user waits for, with a timeout. Settles once, and then removes its timer and listener. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationMs } from '../../script/duration.ts';
 import { isTemplate } from '../../script/is-template.ts';
-import { FlowError } from '../virtual-user/flow-error.ts';
+import { FlowError } from '../flow-error.ts';
 import { defineStep } from './step.ts';
 
 const jitterSchema = z.union([z.number().min(0), z.string().regex(/^\s*[\d.]+\s*(%|ms|s)?\s*$|\{\{/)], {

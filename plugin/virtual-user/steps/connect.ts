@@ -4,8 +4,8 @@ import type { Emission } from '../../fleet/messages.ts';
 import { timeoutSchema } from '../../script/duration.ts';
 import { type ConnectionsPerUser, ONE_CONNECTION } from '../../script/load/flow.ts';
 import { connectionShape, fixedChanges, namespaceSchema } from '../../script/options/connect-options.ts';
-import { openOptions } from '../virtual-user/connection-changes.ts';
-import type { VirtualUser } from '../virtual-user/virtual-user.ts';
+import { openOptions } from '../connection-changes.ts';
+import type { VirtualUser } from '../virtual-user.ts';
 import { type Build, defineStep } from './step.ts';
 
 /** Default rate at which a multi-connection virtual user opens its connections. */

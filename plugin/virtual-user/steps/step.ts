@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { StepDeclaration } from '../../script/load/flow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { ConnectionChanges } from '../connection-changes.ts';
+import type { EngineContext } from '../context.ts';
 import type { RequestHooks } from '../http-engine.ts';
-import type { ConnectionChanges } from '../virtual-user/connection-changes.ts';
-import type { AwaitedEvent } from '../virtual-user/mailbox.ts';
-import type { Template } from '../virtual-user/template.ts';
-import type { Step } from '../virtual-user/virtual-user.ts';
+import type { AwaitedEvent } from '../mailbox.ts';
+import type { Template } from '../template.ts';
+import type { Step } from '../virtual-user.ts';
 
 /** What a step can use while it is compiled, once per scenario. */
 export interface Build {
