@@ -108,7 +108,7 @@ describe('reference/steps.md', () => {
 describe('guide/writing-scenarios.md', () => {
   it('has a test for each difference from other engines', () => {
     const table = section(page('docs/guide/writing-scenarios.md'), 'Coming from another engine');
-    const tests = page('test/unit/engine/differences.test.ts').matchAll(/^test\('(.*)',/gm);
+    const tests = page('test/unit/virtual-user/differences.test.ts').matchAll(/^test\('(.*)',/gm);
     assertSame(
       rows(table).map(([name]) => plain(name ?? '')),
       [...tests].map(([, name]) => name as string),
