@@ -1,4 +1,4 @@
-import type { ErrorCode } from './codes/error-codes.ts';
+import { ERROR_CODES, type ErrorCode } from './codes/error-codes.ts';
 
 /** An error for users: a stable code to look up, the cause, and the fix. */
 export class CapacityError extends Error {
@@ -6,7 +6,8 @@ export class CapacityError extends Error {
   /** What to do about it: one line, with a command if there is one. */
   readonly fix: string;
 
-  constructor(code: ErrorCode, message: string, fix: string, options?: { cause?: unknown }) {
+  /** @param fix if more is known than the catalogue's remedy */
+  constructor(code: ErrorCode, message: string, fix = ERROR_CODES[code].remedy, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'CapacityError';
     this.code = code;

@@ -40,8 +40,11 @@ export function evaluate(
     ...measurements.warnings,
     ...[...checks(measurements, result)].filter(({ code }) => !measurements.stoppedByUser || !BY_STOP.has(code)),
   ];
-  const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates);
-  return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
+  const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates.includes('run'));
+  return {
+    status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT',
+    reasons: reasons.map((reason) => ({ ...reason, fix: reason.fix ?? VERDICT_REASONS[reason.code].remedy })),
+  };
 }
 
 /** Why the run ended early, and what is not known for it. */

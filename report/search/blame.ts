@@ -1,94 +1,9 @@
 /** Whose limit a run met, by the reasons of its verdict and the causes of failed connections. */
-import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Blame } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { counted } from '../text/format.ts';
 import { sharesMachine } from '../text/place.ts';
-
-/**
- * `machine`: of the generator's machine, which can be the deployment's, too. `measurement`: says nothing about capacity;
- * if it invalidates the run, nothing else does, either.
- */
-const BLAME: Record<ReasonCode, Blame> = {
-  NO_CONNECTIONS: 'deployment',
-  CONNECTIONS_FAILED: 'deployment',
-  CONNECTIONS_LOST: 'deployment',
-  CONNECTIONS_DROPPED: 'deployment',
-  NOT_UPGRADED: 'deployment',
-  TARGET_NOT_REACHED: 'deployment',
-  NOT_SETTLED: 'deployment',
-  RATE_NOT_REACHED: 'deployment',
-  UNIFORM_CEILING: 'deployment',
-  WARM_UP_FAILED: 'deployment',
-  WORKERS_THROTTLED: 'deployment',
-  WORKER_RESTARTED: 'deployment',
-  DEPLOYMENT_CHANGED: 'deployment',
-  REDIS_GONE: 'deployment',
-  COUNTS_DISAGREE: 'deployment',
-  WORKERS_DISAGREE: 'deployment',
-  BROADCAST_NOT_SENT: 'deployment',
-  BROADCASTS_LATE: 'deployment',
-  BROADCASTS_UNSEEN: 'deployment',
-  DELIVERY_EVENT_MISSING: 'deployment',
-  DUPLICATE_RECEIPTS: 'deployment',
-  LATE_RECEIPTS: 'deployment',
-  WRONG_PAYLOADS: 'deployment',
-  ROUND_TRIPS_MISSING: 'deployment',
-  SENTINEL_MISSING: 'deployment',
-  RUN_INCOMPLETE: 'deployment',
-  FAULT_FAILED: 'measurement',
-
-  GENERATOR_LAGS: 'generator',
-  GENERATOR_QUEUES: 'generator',
-  FLEET_PROCESS_SILENT: 'generator',
-  AGENT_LOST: 'generator',
-  FLEET_PROCESS_DIED: 'generator',
-  MESSAGES_MISSED: 'generator',
-  MESSAGES_LATE: 'generator',
-  ENGINE_SILENT: 'generator',
-
-  MACHINE_SATURATED: 'machine',
-  CPU_THROTTLED: 'machine',
-  SWAPPING: 'machine',
-
-  USERS_SKIPPED: 'measurement',
-  LEDGER_MISMATCH: 'measurement',
-  FAULT_MISMATCH: 'measurement',
-  COPIES_MISMATCH: 'measurement',
-  MESSAGES_MISMATCH: 'measurement',
-  MESSAGES_DISAGREE: 'measurement',
-  RECEIVED_BEFORE_SENT: 'measurement',
-  ROUND_TRIPS_IMPOSSIBLE: 'measurement',
-  CONFIRMATION_WRONG: 'measurement',
-  ACCOUNTS_MISMATCH: 'measurement',
-  TRANSPORTS_MISMATCH: 'measurement',
-  WORKER_UNKNOWN: 'measurement',
-  WORKER_REPEATED: 'measurement',
-  STATISTICS_STALE: 'measurement',
-  METRICS_ALTERNATE: 'measurement',
-  UNKNOWN_ACKS: 'measurement',
-  PLATEAU_MOVED: 'measurement',
-  NOBODY_EXPECTED: 'measurement',
-  NOT_MEMBER_RECEIPTS: 'measurement',
-  NEVER_ORDERED: 'measurement',
-  UNREADABLE_BROADCASTS: 'measurement',
-  IDS_NOT_SHARED: 'measurement',
-  AUDIENCE_DIFFERS: 'measurement',
-  SENT_AT_UNUSABLE: 'measurement',
-  IDS_NOT_COUNTED: 'measurement',
-  BASELINE_NOT_EMPTY: 'measurement',
-  CLOCK_UNCERTAIN: 'measurement',
-  SAMPLER_GAPS: 'measurement',
-  METRICS_GONE: 'measurement',
-  OBSERVER_GONE: 'measurement',
-  MEMORY_MISSING: 'measurement',
-  TOO_FEW_PLATEAUS: 'measurement',
-  MEMORY_NOT_LINEAR: 'measurement',
-  MEMORY_GROWS: 'measurement',
-  MEMORY_FALLS: 'measurement',
-  COLLECTION_MISSING: 'measurement',
-  NOT_GONE: 'measurement',
-};
 
 /** Causes of failed connections that lie with the generator: its files, ports, processes. */
 const GENERATOR_CAUSE =
@@ -127,5 +42,5 @@ function blameOf(code: string, { generator, connections, verdict }: Result): Bla
   if (code === 'UNIFORM_CEILING' && !Object.keys(connections.failures).some((cause) => cause.startsWith('http_')))
     return 'generator';
   // Of another version: unknown, so it shows nothing.
-  return Object.hasOwn(BLAME, code) ? BLAME[code as ReasonCode] : 'measurement';
+  return definitionOf(code)?.blame ?? 'measurement';
 }

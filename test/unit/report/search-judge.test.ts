@@ -12,7 +12,7 @@ const DEFAULT = { until: [], vary: 'connections' as const };
 
 function withReasons(codes: ReasonCode[], change: (result: Result) => void = () => {}): Result {
   const result = perfectResult();
-  const invalid = codes.some((code) => VERDICT_REASONS[code].invalidates);
+  const invalid = codes.some((code) => VERDICT_REASONS[code].invalidates.includes('run'));
   const status = codes.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT';
   result.verdict = { status, reasons: codes.map((code) => ({ code, message: `about ${code}` })) };
   change(result);
