@@ -82,3 +82,10 @@ export interface TlsOptions {
   /** Each connection resumes the session that an earlier one got, if the server allows it. Light client only. */
   resume?: boolean;
 }
+
+/**
+ * `total` is from the first `connect()` (repeats included) to the reply to Socket.IO's CONNECT. `change` is no part of it: of
+ * a connection that begins with polling, from the Engine.IO handshake until WebSocket is its transport.
+ */
+export type ConnectStage = 'total' | 'tcp' | 'tls' | 'upgrade' | 'open' | 'namespace' | 'change';
+export const CONNECT_STAGES: ConnectStage[] = ['total', 'tcp', 'tls', 'upgrade', 'open', 'namespace', 'change'];

@@ -6,6 +6,9 @@
 /** The order in which broadcasts go to the rooms. */
 export const ROOM_ORDERS = ['turn', 'random'] as const;
 
+/** In place of a room: the receivers of an own event. */
+export const AUDIENCE = '';
+
 export interface RoomPlan {
   /** What the flow joins; with one room, its name. */
   name: string;

@@ -2,8 +2,8 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { achievedRate } from '../../plugin/result/connections/rate.ts';
+import { CONNECT_STAGES, type ConnectStage } from '../../protocol/connection.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
-import { CONNECT_STAGES, type ConnectStage } from '../../protocol/link/snapshot.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import { atMost, type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { pin } from './cores.ts';

@@ -1,10 +1,11 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 
+import { CONNECT_STAGES } from '../../protocol/connection.ts';
 import { mergeEncoded } from '../../protocol/histogram.ts';
 import { addConnecting, addFaults, addSeries } from '../../protocol/link/add-series.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
 import type { FaultCounts } from '../../protocol/link/fault.ts';
-import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 

@@ -1,49 +1,55 @@
 /** The messages that connections send again and again. */
+import { z } from 'zod';
+import { count, each, histogram } from './bounds.ts';
 
 /**
  * `measure`: those that are due from now on are of the measured window. `rest`: they are not, as before it. `stop`: none is
  * sent any more.
  */
-export type MessageStage = 'measure' | 'rest' | 'stop';
+export const messageStageSchema = z.enum(['measure', 'rest', 'stop']);
+export type MessageStage = z.infer<typeof messageStageSchema>;
 
 /** Of the messages that connections send again and again, so far. */
-export interface MessageCounts {
-  sent: number;
+export const messageCountsSchema = z.object({
+  sent: count,
   /** Sent on connections that are still open, and not acknowledged, although they ask for it. */
-  unanswered: number;
-}
+  unanswered: count,
+});
+export type MessageCounts = z.infer<typeof messageCountsSchema>;
+
+const messageTimesSchema = z.object({
+  sent: count,
+  acknowledged: count,
+  /** HDR histograms in microseconds, compressed base64, from the intended send: to the acknowledgement, and to the send. */
+  ackUs: histogram,
+  sendDelayUs: histogram,
+});
+export type MessageTimes = z.infer<typeof messageTimesSchema>;
+
+/** `missed`: the process was behind by a whole period, and the next one was due. `disconnected`: there was no connection. */
+export type MessageLoss = 'missed' | 'disconnected';
 
 /**
  * Messages that connections send again and again. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`.
  * Each sum is of counts that are kept separately, so that both can be checked.
  */
-export interface MessageTotals {
+export const messageTotalsSchema = z.object({
   /** Connections that have begun, once for each message that they send. */
-  connections: number;
+  connections: count,
   /** As the schedule has it, from each connection's begin to its end. */
-  due: number;
-  sent: number;
+  due: count,
+  sent: count,
   /** By cause. */
-  notSent: Record<MessageLoss, number>;
+  notSent: each<MessageLoss, typeof count>(['missed', 'disconnected'], count),
   /** Sent without asking for an acknowledgement. */
-  unasked: number;
-  acknowledged: number;
+  unasked: count,
+  acknowledged: count,
   /** Not acknowledged, although the connection is open. */
-  unanswered: number;
+  unanswered: count,
   /** Not acknowledged when the connection ended. */
-  lost: number;
+  lost: count,
   /** Those that were due in the measured window, and the others. */
-  measured: MessageTimes;
-  outside: MessageTimes;
-}
-
-/** `missed`: the process was behind by a whole period, and the next one was due. `disconnected`: there was no connection. */
-export type MessageLoss = 'missed' | 'disconnected';
-
-export interface MessageTimes {
-  sent: number;
-  acknowledged: number;
-  /** HDR histograms in microseconds, compressed base64, from the intended send: to the acknowledgement, and to the send. */
-  ackUs: string;
-  sendDelayUs: string;
-}
+  measured: messageTimesSchema,
+  outside: messageTimesSchema,
+});
+export type MessageTotals = z.infer<typeof messageTotalsSchema>;

@@ -1,26 +1,30 @@
 /** The load on the generator's own processes and threads. */
+import { z } from 'zod';
+import { count, index } from './bounds.ts';
 
 /** Of the time since the previous snapshot. Delay is how late timers fire. */
-export interface EventLoopHealth {
+export const eventLoopHealthSchema = z.object({
   /** 0 to 1; at 1 the loop never waits, and everything it times includes its own queue. */
-  utilization: number;
-  delayP50Ms: number;
-  delayP99Ms: number;
-  delayMaxMs: number;
+  utilization: count,
+  delayP50Ms: count,
+  delayP99Ms: count,
+  delayMaxMs: count,
   /** Of the time that its thread was runnable, the share in which it waited for a CPU; null except on Linux. */
-  cpuWaitShare: number | null;
-}
+  cpuWaitShare: count.nullable(),
+});
+export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;
 
-export interface FleetProcessHealth {
-  pid: number;
+export const fleetProcessHealthSchema = z.object({
+  pid: z.int().positive(),
   /** Number of the process within its engine's fleet. */
-  index: number;
+  index,
   /** False once the process has died; its connections count as disconnected. */
-  alive: boolean;
+  alive: z.boolean(),
   /** False if it did not answer this time: it has died or stalled, and its figures are from earlier. */
-  answers: boolean;
-  connections: number;
-  rssBytes: number;
-  cpuUs: number;
-  eventLoop: EventLoopHealth;
-}
+  answers: z.boolean(),
+  connections: count,
+  rssBytes: count,
+  cpuUs: count,
+  eventLoop: eventLoopHealthSchema,
+});
+export type FleetProcessHealth = z.infer<typeof fleetProcessHealthSchema>;

@@ -1,86 +1,87 @@
 /** The ledger of broadcasts: what the run asks of it, and what each fleet process has in it. */
-import type { InstantUs } from '../clock/instants.ts';
+import { z } from 'zod';
+import { count, histogram, instant, name } from './bounds.ts';
 
 /** Frames that carry the broadcast event, of the whole run. The columns of single broadcasts are in `FrozenBroadcast`. */
-export interface ReceiptTotals {
+export const receiptTotalsSchema = z.object({
   /** All whose payload can be read: of every column but `unreadable`. */
-  received: number;
-  duplicates: number;
+  received: count,
+  duplicates: count,
   /** After the broadcast's row was finalized. */
-  late: number;
-  unreadable: number;
+  late: count,
+  unreadable: count,
   /** With a number that the run never sends. */
-  neverOrdered: number;
+  neverOrdered: count,
   /** Of broadcasts whose rows are not finalized: once the run has finalized its own, nobody ordered these. */
-  open: number;
-}
+  open: count,
+});
+export type ReceiptTotals = z.infer<typeof receiptTotalsSchema>;
 
 /** Request to finalize the ledger of one broadcast: `sentAtUs` determines who was to receive it. */
-export interface FreezeOrder {
-  seq: number;
-  room: string;
-  sentAtUs: InstantUs;
+export const freezeOrderSchema = z.object({
+  seq: count,
+  room: name,
+  sentAtUs: instant,
   /** When it should have been sent. Latency counts from here, so that a late publisher cannot hide a queue. */
-  intendedAtUs: InstantUs;
+  intendedAtUs: instant,
   /** When the run ordered it: the server counts the members between this and the send. */
-  orderedAtUs?: InstantUs;
+  orderedAtUs: instant.optional(),
   /** When the run ordered the one before, or began. Who had left by then, the server has noticed when it counts for this one. */
-  previousAtUs?: InstantUs;
+  previousAtUs: instant.optional(),
   /** Of an own event: the broadcast's id, as `seq` is only the run's. */
-  id?: string;
+  id: name.optional(),
   /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here; null if nobody knows from when. */
-  latencyFromAtUs?: InstantUs | null;
-}
-
-/** In place of a room: the receivers of an own event. */
-export const AUDIENCE = '';
+  latencyFromAtUs: instant.nullable().optional(),
+});
+export type FreezeOrder = z.infer<typeof freezeOrderSchema>;
 
 /** One fleet process's ledger row for one broadcast. `expected = received + lostConnected + lostDisconnected`. */
-export interface FrozenBroadcast {
+export const frozenBroadcastSchema = z.object({
   /** Number of the process within its engine's fleet. */
-  process: number;
-  seq: number;
-  expected: number;
-  received: number;
-  lostConnected: number;
-  lostDisconnected: number;
+  process: count,
+  seq: count,
+  expected: count,
+  received: count,
+  lostConnected: count,
+  lostDisconnected: count,
   /** Receipts beyond the first by the same connection. */
-  duplicates: number;
+  duplicates: count,
   /** First receipts by a connection that had a later broadcast already. */
-  reordered: number;
+  reordered: count,
   /** Receipts by connections whose join was under way at the send. */
-  unexpected: number;
+  unexpected: count,
   /** First receipts by connections that never asked to join the room. */
-  notMember: number;
+  notMember: count,
   /** Copies whose payload has another length than the configured one; they are no receipts. */
-  wrongSize: number;
+  wrongSize: count,
   /** Likewise, whose payload has other characters, among those that were compared. */
-  wrongContent: number;
+  wrongContent: count,
   /** First receipts before `sentAtUs`; part of `received`, `unexpected` and `notMember`. */
-  early: number;
+  early: count,
   /** By how much the earliest of these came before the send; 0 without any. */
-  earlyByUs: number;
+  earlyByUs: count,
   /** Of the expected: members whose copy an absence kept away, and whose session the server restored. */
-  missed: number;
+  missed: count,
   /** Of these, how many got it when they came back; part of `received`. */
-  resent: number;
+  resent: count,
   /** Received or lost while connected, by members that joined or came back between `orderedAtUs` and the send. */
-  justJoined: number;
+  justJoined: count,
   /** Members that left between `previousAtUs` and the send; they are not expected. */
-  justLeft: number;
+  justLeft: count,
   /** Checksum of which connections of this process received it: two broadcasts with the same one went to the same. */
-  receivers: number;
+  receivers: count,
   /**
    * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
    */
-  latencyUs: { local: string; cross: string };
+  latencyUs: z.object({ local: histogram, cross: histogram }),
   /** Latency of the first and of the last receiver. */
-  firstUs: number;
-  lastUs: number;
+  firstUs: count,
+  lastUs: count,
   /** Of a host that is gone: `expected` is the most that it can have been. */
-  assumed?: true;
+  assumed: z.literal(true).optional(),
   /** Nobody knows when it was sent: there are no latencies. */
-  untimed?: true;
+  untimed: z.literal(true).optional(),
   /** Nobody knows the worker of some receivers, or of the publisher: `local` and `cross` are right only together. */
-  unplaced?: true;
-}
+  unplaced: z.literal(true).optional(),
+});
+export type FrozenBroadcast = z.infer<typeof frozenBroadcastSchema>;

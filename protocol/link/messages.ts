@@ -3,72 +3,93 @@
  * connection during a run, not even on Ctrl-C. Only sums are sent: ledger rows and encoded histograms, never single
  * messages. A `Carrier` transports them.
  */
-import type { InstantUs } from '../clock/instants.ts';
-import type { ErrorCode } from '../codes/error-codes.ts';
-import type { MessageCounts, MessageStage } from './client-messages.ts';
-import type { FaultOrder } from './fault.ts';
-import type { FreezeOrder, FrozenBroadcast } from './ledger.ts';
-import type { Sightings } from './sightings.ts';
-import type { FleetSnapshot } from './snapshot.ts';
-import type { FleetStatus } from './status.ts';
+import { z } from 'zod';
+import { ERROR_CODES, type ErrorCode } from '../codes/error-codes.ts';
+import { count, index, instant, list, name, sentence } from './bounds.ts';
+import { messageCountsSchema, messageStageSchema } from './client-messages.ts';
+import { faultOrderSchema } from './fault.ts';
+import { freezeOrderSchema, frozenBroadcastSchema } from './ledger.ts';
+import { sightingsSchema } from './sightings.ts';
+import { fleetSnapshotSchema } from './snapshot.ts';
+import { fleetStatusSchema } from './status.ts';
 
 /** Identifies the engine that reports, and its host. Processes of its fleet are numbered within it. */
-export interface EngineIdentity {
+const engineIdentitySchema = z.object({
   /** Same as `Host.kernel`. */
-  host: string;
+  host: name,
   /** Artillery's id of the worker. */
-  engine: string;
-}
+  engine: name,
+});
+export type EngineIdentity = z.infer<typeof engineIdentitySchema>;
 
 /** Held connections can leave in so many parts, about equally large, one after the other. */
 export const RELEASE_PARTS = 4;
 
+/** Short connections before the load, for each engine; no later count includes them. */
+const warmUpOrderSchema = z.object({
+  connections: count,
+  /** How many at the same time. */
+  together: count,
+  /** Undefined where the server need not know `join_room`. */
+  room: name.optional(),
+});
+export type WarmUpOrder = z.infer<typeof warmUpOrderSchema>;
+
+/** What a user reads of a mistake. */
+export const failureSchema = z.object({
+  code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
+  message: sentence,
+  fix: sentence,
+});
+
+const requestId = z.int().nonnegative();
+const message = <const Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
+  z.object({ type: z.literal(type), ...shape });
+
 /** Run to all engines. */
-export type RunMessage =
+export const runMessageSchema = z.discriminatedUnion('type', [
   /** The target is up and the baseline is taken: arrivals may begin; on several hosts, all at that time. */
-  | { type: 'start'; atUs?: InstantUs }
-  | { type: 'warm-up'; requestId: number; order: WarmUpOrder }
-  | { type: 'snapshot'; requestId: number }
-  | { type: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
+  message('start', { atUs: instant.optional() }),
+  message('warm-up', { requestId, order: warmUpOrderSchema }),
+  message('snapshot', { requestId }),
+  message('freeze', { requestId, broadcasts: list(freezeOrderSchema) }),
   /** What was seen of an own event so far; whether ids that appear from now on are counted; and which are none of the run's. */
-  | { type: 'sight'; requestId: number; watch: boolean; outside: string[] }
+  message('sight', { requestId, watch: z.boolean(), outside: list(sentence) }),
   /** How the messages that connections send again and again go on; and how many there were. */
-  | { type: 'messages'; requestId: number; stage: MessageStage }
+  message('messages', { requestId, stage: messageStageSchema }),
   /** A planned fault begins, or its consequences are over. */
-  | { type: 'fault'; requestId: number; order: FaultOrder }
+  message('fault', { requestId, order: faultOrderSchema }),
   /** Held connections leave now, staggered: all, or those of the first parts. */
-  | { type: 'release'; parts?: number }
+  message('release', { parts: index.optional() }),
   /** The residual is measured: held virtual users can end. */
-  | { type: 'finish' }
+  message('finish', {}),
   /** The run is over (also after Ctrl-C): close everything and reply. */
-  | { type: 'close'; requestId: number };
+  message('close', { requestId }),
+]);
+export type RunMessage = z.infer<typeof runMessageSchema>;
+
+const report = <const Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
+  message(type, { from: engineIdentitySchema, ...shape });
 
 /** Engine to run. */
-export type EngineMessage = { from: EngineIdentity } & EngineReport;
-
-export type EngineReport =
+export const engineMessageSchema = z.discriminatedUnion('type', [
   /** `engines`: how many there will be on this host, of which this is one. */
-  | { type: 'ready'; engines: number }
+  report('ready', { engines: index }),
   /** Arrivals count from then on; on several hosts, that is when the run had them start. */
-  | { type: 'began'; beganAtUs: InstantUs }
-  | { type: 'status'; status: FleetStatus }
+  report('began', { beganAtUs: instant }),
+  report('status', { status: fleetStatusSchema }),
   /** All short connections have left; `failure` is the message of the first that failed. */
-  | { type: 'warmed'; requestId: number; failure: string | undefined }
-  | { type: 'snapshot'; requestId: number; snapshot: FleetSnapshot }
-  | { type: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
-  | { type: 'sighted'; requestId: number; sightings: Sightings[] }
-  | { type: 'messages'; requestId: number; counts: MessageCounts }
-  | { type: 'faulted'; requestId: number }
-  | { type: 'closed'; requestId: number }
+  report('warmed', { requestId, failure: sentence.optional() }),
+  report('snapshot', { requestId, snapshot: fleetSnapshotSchema }),
+  report('frozen', { requestId, rows: list(frozenBroadcastSchema) }),
+  report('sighted', { requestId, sightings: list(sightingsSchema) }),
+  report('messages', { requestId, counts: messageCountsSchema }),
+  report('faulted', { requestId }),
+  report('closed', { requestId }),
   /** Its host is gone: nothing that it had not reported comes any more. */
-  | { type: 'gone' }
-  | { type: 'failed'; code: ErrorCode; message: string; fix: string };
-
-/** Short connections before the load, for each engine; no later count includes them. */
-export interface WarmUpOrder {
-  connections: number;
-  /** How many at the same time. */
-  together: number;
-  /** Undefined where the server need not know `join_room`. */
-  room: string | undefined;
-}
+  report('gone', {}),
+  report('failed', failureSchema.shape),
+]);
+export type EngineMessage = z.infer<typeof engineMessageSchema>;
+type WithoutSender<Message> = Message extends unknown ? Omit<Message, 'from'> : never;
+export type EngineReport = WithoutSender<EngineMessage>;

@@ -1,22 +1,25 @@
 /** Counts over time. */
-import type { InstantUs } from '../clock/instants.ts';
+import { z } from 'zod';
+import { count, instant, list } from './bounds.ts';
 
 /** Events per interval. */
-export interface TimeSeries {
-  startedAtUs: InstantUs;
-  intervalUs: number;
-  counts: number[];
-}
+export const timeSeriesSchema = z.object({
+  startedAtUs: instant,
+  intervalUs: z.number().positive(),
+  counts: list(count),
+});
+export type TimeSeries = z.infer<typeof timeSeriesSchema>;
 
 /** How connecting went, by intervals that start together. */
-export interface ConnectingOverTime {
+export const connectingOverTimeSchema = z.object({
   /** First connections. */
-  opened: TimeSeries;
+  opened: timeSeriesSchema,
   /** Sum of their connect times, and the longest. */
-  connectUs: TimeSeries;
-  slowestUs: TimeSeries;
+  connectUs: timeSeriesSchema,
+  slowestUs: timeSeriesSchema,
   /** Attempts. */
-  failed: TimeSeries;
+  failed: timeSeriesSchema,
   /** Connections, other than by their virtual users. */
-  ended: TimeSeries;
-}
+  ended: timeSeriesSchema,
+});
+export type ConnectingOverTime = z.infer<typeof connectingOverTimeSchema>;

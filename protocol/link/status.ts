@@ -1,27 +1,31 @@
 /** Counts of one engine's fleet, sent several times a second, for the live line and to detect the end of traffic. */
-export interface FleetStatus {
+import { z } from 'zod';
+import { count } from './bounds.ts';
+
+export const fleetStatusSchema = z.object({
   /** Virtual users that have started. */
-  started: number;
-  connecting: number;
+  started: count,
+  connecting: count,
   /** Currently connected. */
-  connected: number;
+  connected: count,
   /** Current members of a room, as acknowledged. */
-  joined: number;
+  joined: count,
   /** Further connections of multi-connection virtual users, which have neither opened nor failed yet. */
-  toOpen: number;
+  toOpen: count,
   /** Virtual users parked in `hold`. */
-  holding: number;
-  failed: number;
+  holding: count,
+  failed: count,
   /** Broadcast receipts since the start, duplicates included. */
-  received: number;
+  received: count,
   /** Of these, the first copies of a broadcast at a connection. */
-  reached: number;
+  reached: count,
   /** Joins sent and not yet acknowledged. */
-  joining: number;
+  joining: count,
   /** Connected by polling, and about to change to WebSocket. */
-  upgrading: number;
+  upgrading: count,
   /** Dropped, and about to come back. */
-  away: number;
+  away: count,
   /** How late a timer of the slowest event loop was at most, in the last second. No count: of several, the largest stands. */
-  loopLateMs: number;
-}
+  loopLateMs: count,
+});
+export type FleetStatus = z.infer<typeof fleetStatusSchema>;

@@ -5,10 +5,11 @@ import { type Measurements, newMeasurements } from '../../plugin/run/measurement
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { CONNECT_STAGES } from '../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
 import type { FrozenBroadcast, ReceiptTotals } from '../../protocol/link/ledger.ts';
-import { CONNECT_STAGES, type FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { NO_COPIES } from '../../protocol/receipt-columns.ts';
 
 export function hookConfig(

@@ -1,6 +1,6 @@
 /** What a connection needs only while it is being set up; released as soon as it is open. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { ConnectStage } from '../../../protocol/link/snapshot.ts';
+import type { ConnectStage } from '../../../protocol/connection.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './websocket/handshake.ts';
 

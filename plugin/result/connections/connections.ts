@@ -1,6 +1,8 @@
 /** How the connections were made: how many, how fast, how long each took. */
+
+import { CONNECT_STAGES } from '../../../protocol/connection.ts';
 import { summaryMs } from '../../../protocol/histogram.ts';
-import { CONNECT_STAGES, type ReturnCounts } from '../../../protocol/link/snapshot.ts';
+import type { ReturnCounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';

@@ -2,10 +2,10 @@
 
 import { EVENTS } from '../../../protocol/events.ts';
 import type { Histogram } from '../../../protocol/histogram.ts';
-import { AUDIENCE, type ReceiptTotals } from '../../../protocol/link/ledger.ts';
+import type { ReceiptTotals } from '../../../protocol/link/ledger.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
+import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { endedMeanwhile, otherReceivers } from '../../run/receivers/other-receivers.ts';
 import type { Settings } from '../../script/settings.ts';

@@ -1,6 +1,7 @@
 /** From broadcasts to what the ledgers finalize: from when on they are timed. */
-import { AUDIENCE, type FreezeOrder } from '../../../protocol/link/ledger.ts';
+import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Seen } from './seen.ts';
 import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 

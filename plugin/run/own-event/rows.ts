@@ -9,9 +9,10 @@ import {
   type Histogram,
   recordUs,
 } from '../../../protocol/histogram.ts';
-import { AUDIENCE, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
 import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { HostedRow } from '../link.ts';
 

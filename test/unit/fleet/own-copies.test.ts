@@ -9,7 +9,7 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
 import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { AUDIENCE } from '../../../protocol/link/ledger.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import { openConnection, text } from '../../helpers/fake-wire.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 

@@ -7,7 +7,7 @@ import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/deli
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { Finalizer } from '../../../plugin/run/own-event/finalizer.ts';
-import { AUDIENCE } from '../../../protocol/link/ledger.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { snapshot } from '../../helpers/measurements.ts';
 

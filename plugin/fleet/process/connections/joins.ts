@@ -1,7 +1,7 @@
 /** Who is in a room: joins that the server has not acknowledged yet, and members. Reports both to the ledger. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../../protocol/events.ts';
-import { AUDIENCE } from '../../../../protocol/link/ledger.ts';
+import { AUDIENCE } from '../../../../protocol/rooms.ts';
 import type { FleetSettings } from '../../messages.ts';
 import { nameOf } from '../../server-name.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -1,6 +1,7 @@
 /** How long connecting took, in total and by stage. */
+
+import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
-import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/link/snapshot.ts';
 import type { ConnectTimings } from '../../client/client.ts';
 
 /** Times are recorded in batches: between two connections the CPU cache loses the code of the histogram. */
