@@ -6,12 +6,12 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { ConductorLink } from '../plugin/hosts/conductor-link.ts';
-import { Hub } from '../plugin/hosts/hub.ts';
-import { type Join, parseJoinLine } from '../plugin/hosts/join-line.ts';
-import { Listener } from '../plugin/hosts/listener.ts';
-import { AGENT_NAMESPACE, type AgentMessage, type HubMessage } from '../plugin/hosts/messages.ts';
-import { newSecret } from '../plugin/hosts/secret.ts';
+import { ConductorLink } from '../plugin/conduct/hosts/conductor-link.ts';
+import { Hub } from '../plugin/conduct/hosts/hub.ts';
+import { type Join, parseJoinLine } from '../plugin/conduct/hosts/join-line.ts';
+import { Listener } from '../plugin/conduct/hosts/listener.ts';
+import { AGENT_NAMESPACE, type AgentMessage, type HubMessage } from '../plugin/conduct/hosts/messages.ts';
+import { newSecret } from '../plugin/conduct/hosts/secret.ts';
 import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
 import { monotonicUs } from '../protocol/clock/clock.ts';
 import { mergeEncoded } from '../protocol/histogram.ts';

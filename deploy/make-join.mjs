@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import {
   fingerprintOf,
   formatJoinLine,
-} from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/hosts/join-line.js';
-import { newSecret } from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/hosts/secret.js';
+} from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/join-line.js';
+import { newSecret } from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/secret.js';
 
 const [folder = '', address = ''] = process.argv.slice(2);
 const [host, port] = address.split(':');

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { networkInterfaces } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
-import { conductHosts } from '../conduct/conduct-hosts.ts';
+import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';

@@ -24,7 +24,7 @@ import { within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { askForTheRest } from './ask-for-the-rest.ts';
-import type { Timeline } from './generator-hosts.ts';
+import type { Timeline } from './hosts/generator-hosts.ts';
 import { failedIn, killedIn, stoppedIn, usersLeftIn, withCode } from './incomplete.ts';
 import { log, logResult, openLiveLine, type Terminal } from './terminal.ts';
 

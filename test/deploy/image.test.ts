@@ -4,7 +4,7 @@ import { chownSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { parseJoinLine } from '../../plugin/hosts/join-line.ts';
+import { parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
 import { resultSchema } from '../../protocol/result/result.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { TOKEN } from '../helpers/app.ts';

@@ -1,12 +1,12 @@
 /** A hub on a free port of loopback, and agents with engines that a test speaks for. */
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { Agent } from '../../plugin/hosts/agent.ts';
-import { Hub, type HubEvents } from '../../plugin/hosts/hub.ts';
-import { type Join, parseJoinLine } from '../../plugin/hosts/join-line.ts';
-import { Listener } from '../../plugin/hosts/listener.ts';
-import type { Hello } from '../../plugin/hosts/messages.ts';
-import { newSecret } from '../../plugin/hosts/secret.ts';
+import { Agent } from '../../plugin/conduct/hosts/agent.ts';
+import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
+import { type Join, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
+import { Listener } from '../../plugin/conduct/hosts/listener.ts';
+import type { Hello } from '../../plugin/conduct/hosts/messages.ts';
+import { newSecret } from '../../plugin/conduct/hosts/secret.ts';
 import type { CapacityError } from '../../protocol/errors.ts';
 import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';

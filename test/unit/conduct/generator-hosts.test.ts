@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GeneratorHosts } from '../../../plugin/conduct/generator-hosts.ts';
-import type { HostEntry } from '../../../plugin/hosts/hub.ts';
+import { GeneratorHosts } from '../../../plugin/conduct/hosts/generator-hosts.ts';
+import type { HostEntry } from '../../../plugin/conduct/hosts/hub.ts';
 
 const BEGAN_US = 5_000_000;
 const HELLO = {

@@ -4,8 +4,8 @@
  * the agent converts.
  */
 import { z } from 'zod';
-import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
+import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 
 export const AGENT_NAMESPACE = '/agent';
 

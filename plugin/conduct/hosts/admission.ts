@@ -1,5 +1,5 @@
 /** Which hosts a run takes: as many as it was told, of one version and scenario, whose shares add up to the whole load. */
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import type { Hello, Refusal } from './messages.ts';
 
 export interface Expected {

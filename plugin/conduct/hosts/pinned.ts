@@ -1,7 +1,7 @@
 /** Makes sure that whoever listens has the certificate of the join line, before the token is sent. */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
 import { fingerprintOf, type Join } from './join-line.ts';
 
 const TIMEOUT_MS = 5000;

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
-import { selfSigned } from '../../server/stack/certificate.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { selfSigned } from '../../../server/stack/certificate.ts';
 import { fingerprintOf } from './join-line.ts';
 
 export interface Secret {

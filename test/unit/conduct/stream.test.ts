@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
-import { Stream, type StreamSocket } from '../../../plugin/hosts/stream.ts';
+import { Stream, type StreamSocket } from '../../../plugin/conduct/hosts/stream.ts';
 
 /** Two ends of a connection. What is sent on a broken one is lost. */
 function connection(): { ends: [StreamSocket, StreamSocket]; breakOff(): void } {

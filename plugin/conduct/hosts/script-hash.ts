@@ -1,7 +1,7 @@
 /** Two hosts measure one load only if they read the same scenario with the same options. */
 import { createHash } from 'node:crypto';
-import type { Script } from '../script/script.ts';
-import type { Settings } from '../script/settings.ts';
+import type { Script } from '../../script/script.ts';
+import type { Settings } from '../../script/settings.ts';
 
 /** A parser's file is where the host has it. */
 function withoutPlace(key: string, value: unknown): unknown {

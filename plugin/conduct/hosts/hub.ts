@@ -3,9 +3,9 @@
  * engines; and notices when one is gone. For the run it is a carrier like that between the threads of one process.
  */
 import type { Namespace, Socket } from 'socket.io';
-import { CapacityError } from '../../protocol/errors.ts';
-import type { Carrier } from '../../protocol/link/carrier.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Carrier } from '../../../protocol/link/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import type { Listener } from './listener.ts';
 import {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { fingerprintOf, formatJoinLine, parseJoinLine } from '../../../plugin/hosts/join-line.ts';
-import { newSecret, readSecret } from '../../../plugin/hosts/secret.ts';
+import { fingerprintOf, formatJoinLine, parseJoinLine } from '../../../plugin/conduct/hosts/join-line.ts';
+import { newSecret, readSecret } from '../../../plugin/conduct/hosts/secret.ts';
 
 const fingerprint = 'ab'.repeat(32);
 const token = 'token-of-the_tests';

@@ -1,11 +1,11 @@
 /** Answers for the engines of a host that has gone, with what was last known of them: nobody waits for them, and sums stay sums. */
-import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
-import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
-import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import type { FleetStatus } from '../../protocol/link/status.ts';
-import { NO_COPIES } from '../../protocol/receipt-columns.ts';
-import { sumMessages } from '../../protocol/sum-counts.ts';
+import { createHistogram, encodeHistogram } from '../../../protocol/histogram.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
+import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
+import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
+import type { FleetStatus } from '../../../protocol/link/status.ts';
+import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
+import { sumMessages } from '../../../protocol/sum-counts.ts';
 
 /** What is known of one engine. */
 export class StandIn {

@@ -1,8 +1,9 @@
 /** What the hosts that bring the load tell of themselves, added up by the windows of the run. */
-import type { HostEntry } from '../hosts/hub.ts';
-import type { MachineRow } from '../hosts/messages.ts';
-import type { GeneratorHost, GeneratorWindow } from '../run/measurements/generator.ts';
-import type { Measurements } from '../run/measurements/measurements.ts';
+
+import type { GeneratorHost, GeneratorWindow } from '../../run/measurements/generator.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { HostEntry } from './hub.ts';
+import type { MachineRow } from './messages.ts';
 
 export interface Timeline {
   stages: Measurements['stages'];

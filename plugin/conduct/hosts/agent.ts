@@ -3,12 +3,12 @@
  * machine is. Points in time are converted here, and only here.
  */
 
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import { withInstants } from '../../protocol/clock/instants.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import type { Carrier } from '../../protocol/link/carrier.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
-import { LAYERS, type LayerSample, type SampleRow, Sampler } from '../samplers/index.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { withInstants } from '../../../protocol/clock/instants.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import type { Carrier } from '../../../protocol/link/carrier.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
+import { LAYERS, type LayerSample, type SampleRow, Sampler } from '../../samplers/index.ts';
 import { ConductorLink } from './conductor-link.ts';
 import type { Join } from './join-line.ts';
 import {

@@ -1,10 +1,10 @@
 /** A host's connection to the conductor: pinned, with the token, and back again after a break; and the conductor's clock. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
-import { ClockLine } from '../../protocol/clock/clock-line.ts';
-import { addReading, type ClockReading, followClock, readClock } from '../../protocol/clock/clock-reading.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import { thisHost } from '../../protocol/machine/host.ts';
+import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { addReading, type ClockReading, followClock, readClock } from '../../../protocol/clock/clock-reading.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { thisHost } from '../../../protocol/machine/host.ts';
 import type { Join } from './join-line.ts';
 import type { Refusal } from './messages.ts';
 import { pinnedCertificate } from './pinned.ts';
