@@ -65,7 +65,7 @@ export function addBaseline(program: Command): void {
       1: 'a figure is worse',
       2: 'there is no such baseline, or the load or the machine is different',
       4: 'the result is INVALID',
-      5: 'no figure is worse as far as anybody can tell: baseline and result are single runs',
+      5: 'inconclusive: baseline and result are single runs',
     },
   });
 }

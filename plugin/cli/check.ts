@@ -1,13 +1,12 @@
 /** `check <run> [conditions...]`: whether a result meets thresholds, without Artillery's `ensure`. */
 import type { Command } from 'commander';
 import type { Condition } from '../../protocol/documents/search.ts';
-import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems } from '../../protocol/problems.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
 import { exitCodeOf, outcomeOf } from '../../report/answer/outcome.ts';
 import { outcomeTitle } from '../../report/answer/sentence.ts';
 import { readResult } from '../../report/read.ts';
-import { addHelp, printJson, withJson } from './command.ts';
+import { addHelp, badOption, printJson, withJson } from './command.ts';
 import { parseConditions } from './conditions.ts';
 
 export function addCheck(program: Command): void {
@@ -19,7 +18,7 @@ export function addCheck(program: Command): void {
     .action(check);
   addHelp(withJson(command), {
     examples: {
-      'check results/latest "latency.oneWayMs.p99 <= 500" "delivery.coverage = 1"': 'in CI, after the run',
+      'check results/latest "latency.oneWayMs.p99 <= 500"': 'in CI, after the run',
       'check results/latest': 'the outcome of the run itself, with its exit code',
     },
     exitCodes: {
@@ -52,10 +51,5 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
 function readConditions(texts: string[]): Condition[] {
   const { conditions, problems } = parseConditions(texts);
   if (problems.length === 0) return conditions;
-  const message = `some conditions are wrong\n${formatProblems(problems)}`;
-  throw new CapacityError(
-    'BAD_OPTION',
-    message,
-    'name a number of result.json; see npx socketio-capacity check --help',
-  );
+  throw badOption(`some conditions are wrong\n${formatProblems(problems)}`, 'check');
 }

@@ -1,5 +1,8 @@
-/** What all commands share: help with examples, JSON output, and the terminal's abilities. */
+/** What all commands share: help with examples, options, JSON output, and the terminal's abilities. */
 import type { Command } from 'commander';
+import type { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+import { formatProblems, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {
@@ -8,18 +11,48 @@ interface HelpText {
   exitCodes: Record<number, string>;
 }
 
-const LINE = 'npx socketio-capacity';
+/** What people type before the name of a command. */
+export const LINE = 'npx socketio-capacity';
 
 /** Adds examples and exit codes to a command's `--help`. */
 export function addHelp(command: Command, { examples, exitCodes }: HelpText): Command {
   const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${LINE} ${line}`);
-  const codes = Object.entries(exitCodes).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`);
-  return command.addHelpText('after', `\nExamples:\n${shown.join('\n')}\n\nExit codes:\n${codes.join('\n')}`);
+  return command.addHelpText('after', () => {
+    const help = command.createHelp();
+    help.prepareContext({ helpWidth: process.stdout.columns });
+    const codes = Object.entries(exitCodes).map(([code, meaning]) =>
+      help.formatItem(code.padStart(3), 3, meaning, help),
+    );
+    return `\nExamples:\n${shown.join('\n')}\n\nExit codes:\n${codes.join('\n')}`;
+  });
 }
 
 /** `--json`, with the same description everywhere. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'prints the result as JSON on standard output');
+}
+
+/**
+ * @param command that they were given to: `stack up`
+ * @param further mistakes that the schema does not see
+ * @throws CapacityError BAD_OPTION with all mistakes
+ */
+export function parseOptions<T>(schema: z.ZodType<T>, given: unknown, command: string, further: Problem[] = []): T {
+  const { data, error } = schema.safeParse(given);
+  const problems = error ? problemsOf(error, [], []) : [];
+  const named = problems.map(({ path, message }) => ({ path: optionOf(path), message }));
+  if (error || further.length > 0) throw badOption(formatProblems([...named, ...further]).trimStart(), command);
+  return data as T;
+}
+
+/** @returns `--redis-nodes` of `redisNodes` */
+function optionOf(path: string): string {
+  return `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** @param command whose help shows what is right */
+export function badOption(message: string, command: string): CapacityError {
+  return new CapacityError('BAD_OPTION', message, `${LINE} ${command} --help`);
 }
 
 export function printJson(value: unknown): void {

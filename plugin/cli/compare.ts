@@ -25,14 +25,13 @@ export function addCompare(program: Command): void {
   addHelp(withJson(command), {
     examples: {
       'compare results/2026-01-02T03-04-05-5k results/latest':
-        'two single runs: what is missing and the memory per connection can be compared',
-      'compare results/2026-01-02T03-04-05-5k-x5 results/2026-01-02T06-07-08-5k-x5':
-        'two series: every figure can be compared',
+        'two single runs: what is missing, and memory per connection',
+      'compare results/before-5k-x5 results/after-5k-x5': 'two series: every figure',
     },
     exitCodes: {
       0: 'compared, whatever is better or worse',
       2: 'a result cannot be read, or the page cannot be written',
-      5: 'nothing is worse as far as anybody can tell: some figures have nothing to tell the noise by, as those of single runs',
+      5: 'inconclusive: too few runs',
     },
   });
 }

@@ -1,7 +1,6 @@
 /** `doctor`: whether this machine and stack can hold the connections of a scenario; with `--target`, whether the target can be measured. */
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { CapacityError } from '../../protocol/errors.ts';
 import { diagnose } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { printDiagnosis } from '../doctor/print.ts';
@@ -11,7 +10,7 @@ import { printCheck } from '../doctor/target/print-check.ts';
 import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
 import { readSettings, type Settings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
-import { addHelp, printJson, screen, withJson } from './command.ts';
+import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
 import { readScenario } from './runs/scenario.ts';
 import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 
@@ -48,7 +47,7 @@ async function examine(path: string | undefined, options: Options): Promise<void
   requireOpenFiles();
   const { target, environment, json } = options;
   if (target !== undefined) return tryTarget(await settingsFor(target, path, environment), json);
-  if (path === undefined) throw badOption('name a scenario, or a URL by --target');
+  if (path === undefined) throw badOption('name a scenario, or a URL by --target', 'doctor');
   const script = await readScenario(path, environment);
   const situation = await readSituation(readSettings(script, STEPS, process.env));
   const diagnosis = diagnose(situation);
@@ -87,7 +86,7 @@ async function settingsFor(
   environment: string | undefined,
 ): Promise<Settings> {
   const isUrl = /^(https?|wss?):\/\//.test(where);
-  if (!isUrl && path !== undefined) throw badOption('--target: with a scenario before it, a URL is expected');
+  if (!isUrl && path !== undefined) throw badOption('--target: with a scenario before it, a URL is expected', 'doctor');
   const scenario = isUrl ? path : where;
   const script = scenario === undefined ? nothingElse() : await readScenario(scenario, environment);
   return readSettings(script, STEPS, isUrl ? { ...process.env, TARGET: where } : process.env);
@@ -99,8 +98,4 @@ function nothingElse(): Script {
     config: { engines: { [ENGINE]: {} }, plugins: { [PLUGIN]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] },
     scenarios: [{ engine: ENGINE, flow: [{ connect: {} }, { hold: true }] }],
   };
-}
-
-function badOption(message: string): CapacityError {
-  return new CapacityError('BAD_OPTION', message, 'npx socketio-capacity doctor --help');
 }

@@ -67,9 +67,9 @@ export function addInit(program: Command): void {
   addHelp(withJson(command), {
     examples: {
       init: 'asks for everything',
-      'init --url https://staging.example.com --instrumented --connections 5000': 'a server that calls instrument(io)',
-      'init --url http://localhost:3000 --join subscribe --room news': 'any other server, which sends by itself',
-      'init --url http://localhost:3000 --publish \'["say", {"id": "$id"}]\'': 'or upon an event of a client',
+      'init --url https://staging.example.com --instrumented': 'a server that calls instrument(io)',
+      'init --url http://app:3000 --join subscribe': 'any other server, which sends by itself',
+      'init --url http://app:3000 --publish \'["say", "$id"]\'': 'or upon an event of a client',
     },
     exitCodes: {
       0: 'written',

@@ -1,13 +1,12 @@
-/** `observe`: on the host of nginx, HAProxy or Redis, tells a run elsewhere what these use. */
+/** `observe`: reports to runs on other machines what nginx, HAProxy or Redis on this host uses. */
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
 import { OBSERVED_LAYERS } from '../../protocol/observation.ts';
 import { ObservedProcesses } from '../observer/observed-processes.ts';
 import { openObserver } from '../observer/observer.ts';
 import { environmentSchema } from '../script/options/plugin-options.ts';
-import { addHelp } from './command.ts';
+import { addHelp, badOption, parseOptions } from './command.ts';
 import { untilStopped } from './runs/until-stopped.ts';
 
 const optionsSchema = z
@@ -27,10 +26,10 @@ const optionsSchema = z
 export function addObserve(program: Command): void {
   const command = program
     .command('observe')
-    .description('Tells runs on other machines what nginx, HAProxy or Redis on this host uses: memory, CPU, sockets.')
+    .description('Reports this host’s nginx, HAProxy or Redis usage to runs elsewhere: memory, CPU, sockets.')
     .option('--layer <name>', OBSERVED_LAYERS.join(', '))
     .option('--pid <id>', 'one process of it, with those that it has started (default: all of that name)')
-    .option('--port <n>', 'where to listen; 0 for a free port', '3300')
+    .option('--port <n>', 'where to listen; 0 for a free one', '3300')
     .option('--host <address>', 'on which address; the runs have to reach it', '127.0.0.1')
     .option('--tls-key <file>', 'private key, PEM: it then speaks HTTPS')
     .option('--tls-cert <file>', 'certificate chain, PEM')
@@ -42,9 +41,11 @@ export function addObserve(program: Command): void {
 }
 
 async function observe(given: Record<string, unknown>): Promise<void> {
-  const { layer, pid, port, host, tlsKey, tlsCert } = parseOptions(given);
+  const { layer, pid, port, host, tlsKey, tlsCert } = parseOptions(optionsSchema, given, 'observe');
   const { data: token } = environmentSchema.shape.CAPACITY_TOKEN.safeParse(process.env.CAPACITY_TOKEN);
-  if (token === undefined) throw badOption('the environment variable CAPACITY_TOKEN must have at least 16 characters');
+  if (token === undefined) {
+    throw badOption('the environment variable CAPACITY_TOKEN must have at least 16 characters', 'observe');
+  }
   const processes = new ObservedProcesses(layer, pid);
   const tls = tlsKey && tlsCert ? { key: read(tlsKey), cert: read(tlsCert) } : undefined;
   await untilStopped(async (signal) => {
@@ -56,21 +57,10 @@ async function observe(given: Record<string, unknown>): Promise<void> {
   });
 }
 
-function parseOptions(given: Record<string, unknown>): z.infer<typeof optionsSchema> {
-  const parsed = optionsSchema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const option = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw badOption(parsed.error.issues.map(({ path, message }) => `${option(String(path[0]))}: ${message}`).join('\n'));
-}
-
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw badOption((error as Error).message);
+    throw badOption((error as Error).message, 'observe');
   }
-}
-
-function badOption(message: string): CapacityError {
-  return new CapacityError('BAD_OPTION', message, 'npx socketio-capacity observe --help');
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { addBaseline } from './baseline.ts';
 import { addCheck } from './check.ts';
+import { LINE } from './command.ts';
 import { addCompare } from './compare.ts';
 import { addCompletion } from './completion.ts';
 import { addConduct } from './conduct.ts';
@@ -19,16 +20,16 @@ const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-ca
 
 /** A program that throws where commander would end the process. */
 export function createProgram(): Command {
-  const program = new Command('npx socketio-capacity')
+  const program = new Command(LINE)
     .description(
       'Measures how many Socket.IO connections a deployment holds, what each one costs, and whether every broadcast arrived.',
     )
     .addHelpText(
       'after',
-      '\nA first run: npx artillery run scenarios/smoke.yml\nHelp for a command: npx socketio-capacity doctor --help',
+      `\nA first run: npx artillery run scenarios/smoke.yml\nHelp for a command: ${LINE} doctor --help`,
     )
     .version(version, '-V, --version', 'prints the version of the three packages')
-    .showHelpAfterError('(see --help)')
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of [
@@ -44,8 +45,15 @@ export function createProgram(): Command {
     addReport,
     addStack,
     addObserve,
+    addCompletion,
   ])
     add(program);
-  addCompletion(program);
+  nameHelp(program, LINE);
   return program;
+}
+
+/** After a mistake, each command names its own help. */
+function nameHelp(command: Command, line: string): void {
+  command.showHelpAfterError(`(see ${line} --help)`);
+  for (const inner of command.commands) nameHelp(inner, `${line} ${inner.name()}`);
 }

@@ -32,7 +32,7 @@ export function addRepeat(program: Command): void {
     )
     .argument('<scenario>', 'an Artillery scenario, as YAML')
     .argument('[other]', 'another one: the runs take turns (A, B, B, A, …), and the comparison follows')
-    .argument('[artillery-arguments...]', 'after `--`: passed to each `artillery run`')
+    .argument('[arguments...]', 'after `--`: passed to each `artillery run`')
     .option('-n, --times <n>', 'how many runs of each, at least 2', parseTimes, 5)
     .option(
       '--vary <NAME=a,b>',
@@ -58,7 +58,7 @@ export function addRepeat(program: Command): void {
       2: 'a run was refused, and no further one was started',
       3: 'a run is SUSPECT',
       4: 'a run is INVALID',
-      5: 'of two scenarios: nothing is worse as far as anybody can tell',
+      5: 'of two scenarios: inconclusive, too few runs',
       11: 'Artillery crashed, and no further run was started',
       130: 'stopped by Ctrl-C; repeat.json has the runs until then',
     },

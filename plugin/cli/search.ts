@@ -45,7 +45,8 @@ export function addSearch(program: Command): void {
   addHelp(withJson(command), {
     examples: {
       'search scenarios/5k.yml --vary connections': 'how many connections does this deployment hold?',
-      'search scenarios/5k.yml --vary rate --until "connections.connectMs.p99 > 1000"': 'how fast may they connect?',
+      'search scenarios/5k.yml --vary rate \\\n    --until "connections.connectMs.p99 > 1000"':
+        'how fast may they connect?',
     },
     exitCodes: {
       0: 'the answer is known, or the highest level asked for held',

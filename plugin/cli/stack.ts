@@ -6,7 +6,7 @@ import { NOT_UP } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
 import { environmentSchema } from '../script/options/plugin-options.ts';
-import { addHelp, printJson, withJson } from './command.ts';
+import { addHelp, parseOptions, printJson, withJson } from './command.ts';
 
 const optionsSchema = z
   .object({
@@ -72,7 +72,7 @@ export function addStack(program: Command): void {
 }
 
 async function up({ json, ...given }: Output & Record<string, unknown>): Promise<void> {
-  const options = parseOptions({ ...given, redisUrl: process.env.REDIS_URL || undefined });
+  const options = parseOptions(optionsSchema, { ...given, redisUrl: process.env.REDIS_URL || undefined }, 'stack up');
   const stateDir = defaultStateDir();
   const { state } = await startStack({ ...options, stateDir, persistent: true });
   if (json) return printJson(publicState(state));
@@ -136,17 +136,6 @@ function publicState({ token: _token, redisUrl, ...state }: StackState) {
 function withoutPassword(url: string): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
-}
-
-function parseOptions(given: Record<string, unknown>): z.infer<typeof optionsSchema> {
-  const parsed = optionsSchema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `--${kebab(issue.path.join('.'))}: ${issue.message}`);
-  throw new CapacityError('BAD_OPTION', problems.join('\n'), 'npx socketio-capacity stack up --help');
-}
-
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function busy(phase: string): CapacityError {

@@ -47,7 +47,7 @@ const CODES = {
     remedy: 'raise the limit: `ulimit -n 65536`',
   },
   BAD_OPTION: {
-    meaning: 'invalid or missing options for `stack up` or `init`, or wrong conditions for `check`; all are listed',
+    meaning: 'invalid or missing options or conditions of a command; all are listed',
     remedy: "see the command's `--help`",
   },
   SCENARIO_UNWRITABLE: {

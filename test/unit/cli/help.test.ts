@@ -1,0 +1,43 @@
+/** The help of all commands on a terminal of 80 columns, and what mistakes and a closed pipe lead to. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import type { Command } from 'commander';
+import { createProgram } from '../../../plugin/cli/program.ts';
+import { ROOT } from '../../helpers/pages.ts';
+
+/** With the words that lead to each. */
+function commandsIn(command: Command, words: string[] = []): [string[], Command][] {
+  return [[words, command], ...command.commands.flatMap((inner) => commandsIn(inner, [...words, inner.name()]))];
+}
+
+for (const [words, command] of commandsIn(createProgram())) {
+  it(`help of ${words.join(' ') || 'the program'} fits 80 columns, and has defaults as they are typed`, () => {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 80 }).outputHelp();
+    assert.deepEqual(
+      help.split('\n').filter((line) => line.length > 80),
+      [],
+    );
+    assert.doesNotMatch(help, /default: \{/);
+  });
+
+  it(`a mistake in ${words.join(' ') || 'the program'} leads to its own help`, async () => {
+    const program = createProgram();
+    let error = '';
+    for (const [, one] of commandsIn(program)) one.configureOutput({ writeErr: (text) => (error += text) });
+    await assert.rejects(program.parseAsync([...words, '--nothing-of-the-kind'], { from: 'user' }));
+    assert.ok(error.includes(`(see ${['npx socketio-capacity', ...words].join(' ')} --help)`), error);
+  });
+}
+
+it('ends quietly where nobody reads what it prints', async () => {
+  const child = spawn(process.execPath, [join(ROOT, 'plugin/hook/cli.js'), '--help']);
+  child.stdout.destroy();
+  let error = '';
+  child.stderr.on('data', (data) => (error += data));
+  const [code] = await once(child, 'close');
+  assert.deepEqual([code, error], [0, '']);
+});
