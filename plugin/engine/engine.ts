@@ -5,32 +5,31 @@ import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connectio
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
-import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
+import { type EngineMessage, RELEASE_PARTS, type RunMessage } from '../../protocol/link/messages.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
-import { formatProblems } from '../../protocol/problems.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/messages.ts';
-import { mostConnections } from '../script/load/flow.ts';
-import { hostShareOf } from '../script/load/host-share.ts';
+import { boundProblems } from '../script/bounds.ts';
+import { handedOver } from '../script/handed-over.ts';
+import { invalidSettings } from '../script/invalid-settings.ts';
 import { hasHttpSteps } from '../script/load/http-steps.ts';
-import { flowsOf, usersAtOnce } from '../script/load/load.ts';
-import { mostArrivalsOf, phasesOfShare } from '../script/load/phases.ts';
+import { connectionsOfShare } from '../script/load/load.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
-import { plannedBroadcasts, plannedDelivery, plannedRooms } from '../script/planned.ts';
+import { readScenarios, type Scenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
-import { validateScript } from '../script/validate.ts';
-import type { EngineContext, FleetLike } from '../virtual-user/context.ts';
+import type { Settings } from '../script/settings.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
 import { loadHttpEngine } from '../virtual-user/http-engine.ts';
 import { Meter } from '../virtual-user/meter.ts';
 import { createScenarioFunction } from '../virtual-user/scenario.ts';
+import type { Shared } from '../virtual-user/shared.ts';
 import { Signals } from '../virtual-user/signals.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { newTally } from '../virtual-user/tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/types.ts';
 import { sourceAddresses } from './addresses.ts';
-import { RunLink } from './run-link.ts';
+import { type FleetLike, RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
 
 const NO_RESULT =
@@ -41,6 +40,8 @@ interface EngineDependencies {
   startFleet: (settings: FleetSettings, processes: number) => Promise<FleetLike>;
   runtime: Runtime;
 }
+
+type EngineContext = Shared & { fleet: FleetLike };
 
 export default class CapacityEngine {
   readonly #script: Script;
@@ -134,10 +135,14 @@ export default class CapacityEngine {
 
   /** Closes the fleet and releases all virtual users that wait. Idempotent. */
   async close(): Promise<void> {
-    this.#signals.release();
-    this.#signals.finish.resolve();
+    this.#release();
     this.#meter.close();
     await this.#context?.fleet.close();
+  }
+
+  #release(): void {
+    this.#signals.release();
+    this.#signals.finish.resolve();
   }
 
   get #hasHook(): boolean {
@@ -147,27 +152,22 @@ export default class CapacityEngine {
   /** @returns undefined when no scenario runs on this engine */
   async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
-    const problems = validateScript(script, STEPS);
-    if (problems.length > 0) {
-      throw new CapacityError(
-        'SCRIPT',
-        `the script has mistakes\n${formatProblems(problems)}`,
-        'correct the lines above',
-      );
-    }
+    const { flows, problems } = readScenariosHere(script);
     const ours = script.scenarios?.filter((scenario) => usesOurEngine(scenario, script)) ?? [];
-    if (ours.length === 0) return undefined;
-    const parsed = parseEngineOptions(script);
-    if ('problems' in parsed) return undefined; // reported above
-    const { options: config } = parsed;
+    const settings = this.#hasHook ? handedOver() : undefined;
+    // The main thread has validated what it handed over.
+    const config = this.#hasHook || ours.length === 0 ? settings?.engineOptions : parseEngineOptions(script, problems);
+    if (problems.length > 0) throw invalidSettings(problems);
+    if (!config) return undefined;
     const connections =
-      expectedConnections(script) * SOCKETS_PER_CONNECTION[transportsName(config.connection.transports)];
+      connectionsOfShare(script.config.phases ?? [], flows) *
+      SOCKETS_PER_CONNECTION[transportsName(config.connection.transports)];
     const processes = fleetProcesses(connections, openFileLimits().soft, config.client);
     const http = ours.some(hasHttpSteps) ? await loadHttpEngine(script) : undefined;
     return {
       config,
       http,
-      fleet: await this.#dependencies.startFleet(this.#fleetSettings(config, connections), processes),
+      fleet: await this.#dependencies.startFleet(this.#fleetSettings(config, connections, settings), processes),
       helpers: this.#helpers,
       processor: (script.config.processor ?? {}) as Record<string, unknown>,
       meter: this.#meter,
@@ -184,60 +184,45 @@ export default class CapacityEngine {
     return { worker, workers };
   }
 
-  /** Which of the run's generator hosts this is. */
-  get #hostShare(): { index: number; of: number } {
-    const { hosts, index = 0 } = hostShareOf(this.#hasHook ? process.env : {});
-    return { index, of: hosts };
-  }
-
-  #fleetSettings(config: EngineOptions, connections: number): FleetSettings {
+  #fleetSettings(config: EngineOptions, connections: number, settings: Settings | undefined): FleetSettings {
     const { worker, workers } = this.#share;
+    const { hosts, index = 0 } = settings?.share ?? { hosts: 1 };
     return {
       client: config.client,
       defaults: config.connection,
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
       // Only the hook reads the ledger, and a third-party server need not support acknowledgements.
       ledger: this.#hasHook,
-      broadcasts: plannedBroadcasts(this.#script, process.env),
-      ...roomsOf(this.#script),
-      ...ownEventOf(this.#script),
+      ...(settings && planOf(settings)),
       reconnection: config.reconnection,
-      disconnectRatePerSec: config.disconnectRatePerSec / (workers * this.#hostShare.of),
+      disconnectRatePerSec: config.disconnectRatePerSec / (workers * hosts),
       fleet: { index: worker - 1, of: workers },
-      ...(this.#hostShare.of > 1 && { host: this.#hostShare }),
+      ...(hosts > 1 && { host: { index, of: hosts } }),
     };
   }
 
   /** Without the hook, held connections leave after the last phase. */
   #followPhases(events: RunnerEvents): void {
-    const release = () => {
-      this.#signals.release();
-      this.#signals.finish.resolve();
-    };
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
-    events.on('phaseCompleted', (phase) => isLast(phase) && release());
+    events.on('phaseCompleted', (phase) => isLast(phase) && this.#release());
     // For a phase without arrivals Artillery emits no `phaseCompleted`.
-    events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && release());
+    events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && this.#release());
   }
 }
 
-/** @returns an upper estimate of the connections that this worker's share of the script holds at the same time */
-export function expectedConnections(script: Script): number {
-  const flows = flowsOf(script, STEPS);
-  const { count } = mostConnections(flows.map(({ connections }) => connections));
-  return count * usersAtOnce(phasesOfShare(script.config.phases ?? []), flows, mostArrivalsOf);
+/** Only a worker knows the functions of the processor, and what other plugins have made of the flows. */
+function readScenariosHere(script: Script): Scenarios {
+  const problems = boundProblems(script);
+  return problems.length > 0 ? { flows: [], problems } : readScenarios(script, STEPS);
 }
 
-function roomsOf(script: Script): Pick<FleetSettings, 'rooms'> {
-  const rooms = plannedRooms(script, process.env);
-  return rooms ? { rooms } : {};
-}
-
-function ownEventOf(script: Script): Pick<FleetSettings, 'ownEvent'> {
-  const delivery = plannedDelivery(script);
-  if (!delivery) return {};
+/** What the run will do, as far as the fleet has to know it. */
+function planOf({ broadcasts, rooms, delivery }: Settings): Pick<FleetSettings, 'broadcasts' | 'rooms' | 'ownEvent'> {
+  const count = broadcasts.count + (RELEASE_PARTS - 1) * broadcasts.byConnections;
+  const plan = { broadcasts: { count, bytes: broadcasts.bytes }, ...(rooms.count > 1 && { rooms }) };
+  if (!delivery) return plan;
   const { event, id, sentAt, bytes, join } = delivery;
-  return { ownEvent: { event, id, sentAt, bytes, join } };
+  return { ...plan, ownEvent: { event, id, sentAt, bytes, join } };
 }
 
 /** For the main thread, and after a failed start, where there is no fleet to run on. */

@@ -6,16 +6,22 @@ import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '..
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from '../fleet/accounts.ts';
+import type { Fleet } from '../fleet/fleet.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import { TimerLag } from '../fleet/timer-lag.ts';
-import type { FleetLike } from '../virtual-user/context.ts';
 import type { Signals } from '../virtual-user/signals.ts';
 import { newTally, type Tally } from '../virtual-user/tally.ts';
 import { warmUp } from './warm-up.ts';
 
 const STATUS_INTERVAL_MS = 250;
 const NO_FLEET = { ...mergeSnapshots([]), accounts: new Accounts().read() };
+
+/** What an engine needs of a fleet. */
+export type FleetLike = Pick<
+  Fleet,
+  'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'sight' | 'messages' | 'fault' | 'close'
+>;
 
 /** What the engine reports on; undefined if no scenario of the script runs on it. */
 interface Reported {

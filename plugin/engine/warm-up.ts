@@ -5,13 +5,17 @@
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
-import type { FleetLike } from '../virtual-user/context.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { toFlowError } from '../virtual-user/flow-error.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
 /** Resolves when all have closed and the fleet's counts are reset. @returns the first failure, if any */
-export async function warmUp(fleet: FleetLike, order: WarmUpOrder): Promise<string | undefined> {
+export async function warmUp(
+  fleet: Pick<Fleet, 'connection' | 'reset'>,
+  order: WarmUpOrder,
+): Promise<string | undefined> {
   const { connections, together, room } = order;
   const failure = await mapLimit(connections, together, () => openAndClose(fleet, room)).then(
     () => undefined,
@@ -21,7 +25,7 @@ export async function warmUp(fleet: FleetLike, order: WarmUpOrder): Promise<stri
   return failure && `${failure.code}: ${failure.message}`;
 }
 
-async function openAndClose(fleet: FleetLike, clientKey: string | undefined): Promise<void> {
+async function openAndClose(fleet: Pick<Fleet, 'connection'>, clientKey: string | undefined): Promise<void> {
   const connection = fleet.connection();
   const opened = connection.open('/');
   const joined = clientKey === undefined ? undefined : join(connection, { clientKey });
@@ -34,6 +38,6 @@ async function openAndClose(fleet: FleetLike, clientKey: string | undefined): Pr
   }
 }
 
-function join(connection: ReturnType<FleetLike['connection']>, payload: JoinRoom): Promise<unknown> {
+function join(connection: FleetConnection, payload: JoinRoom): Promise<unknown> {
   return connection.emitWithAck('/', EVENTS.joinRoom, [payload], ANSWER_TIMEOUT_MS);
 }

@@ -1,18 +1,18 @@
 /** Artillery as one of several generator hosts: brings its share of the phases, and is conducted from elsewhere. */
 import { randomUUID } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { availableParallelism, hostname } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
+import { ownRelease } from '../../protocol/release.ts';
 import { Agent } from '../conduct/hosts/agent.ts';
 import { parseJoinLine } from '../conduct/hosts/join-line.ts';
 import { scriptHash } from '../conduct/hosts/script-hash.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
-import { settingsOfShare } from '../script/load/host-share.ts';
+import { handOver } from '../script/handed-over.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { Share } from '../script/load/shares.ts';
 import { ENGINE, type Script } from '../script/script.ts';
@@ -20,7 +20,6 @@ import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { type ArtilleryEvents, artillery, disableThresholds, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 
-const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 /** Only the conductor speaks with the workers' control ports. */
 const NO_TOKEN = 'only-the-conductor-needs-it';
 
@@ -43,10 +42,11 @@ export class HostRun {
     requireOpenFiles();
     const join = parseJoinLine(conductor);
     if (!join) throw noJoinLine();
-    const whole = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env });
-    if (whole.engine !== ENGINE) throw otherEngine(whole.engine);
-    const config = settingsOfShare(whole, script, STEPS, share);
+    const env = { CAPACITY_TOKEN: NO_TOKEN, ...process.env };
+    const config = readSettings(script, STEPS, env, share);
+    if (config.engine !== ENGINE) throw otherEngine(config.engine);
     replacePhases(config.phases);
+    handOver(config);
     tuneWorkerHeaps();
     // The figures of the whole run are elsewhere, so all of them would be missed.
     disableThresholds();
@@ -56,10 +56,10 @@ export class HostRun {
         host: hostname(),
         instance: randomUUID(),
         kernel: thisHost().kernel,
-        version,
+        version: ownRelease(),
         hosts: share.hosts,
         index: share.index,
-        scriptHash: scriptHash(whole, script),
+        scriptHash: scriptHash(readSettings(script, STEPS, env), script),
         arrivals: config.phases.map(arrivalsOf),
         cores: availableParallelism(),
       },

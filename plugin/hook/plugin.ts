@@ -7,16 +7,16 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { readHost } from '../script/load/host-share.ts';
 import type { Script } from '../script/script.ts';
-import { readWorkerSettings } from '../script/settings.ts';
 import { type ArtilleryEvents, artillery, isArtilleryWorker, remotePlatform } from './artillery.ts';
 import { HostRun } from './host-run.ts';
 import { Run, type RunOptions } from './run.ts';
+import { requireSameEngine } from './same-engine.ts';
 import { adjustWorkerScript } from './worker-script.ts';
 
 export class Plugin {
   constructor(script: Script, events: ArtilleryEvents, options: RunOptions) {
     if (isArtilleryWorker()) {
-      adjustWorkerScript(script, readWorkerSettings(script, process.env), artillery().testRunId);
+      adjustWorkerScript(script, artillery().testRunId);
       return;
     }
     const platform = remotePlatform();
@@ -25,6 +25,7 @@ export class Plugin {
       return;
     }
     try {
+      requireSameEngine();
       const host = readHost(process.env);
       if (!host && isFollower(process.env)) throw nobodyConducts();
       const run = host ? new HostRun(script, events, host) : new Run(script, events, options);

@@ -7,6 +7,7 @@ import { log, type Terminal } from '../conduct/terminal.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { EngineLink } from '../run/link.ts';
+import { handOver } from '../script/handed-over.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
@@ -39,6 +40,7 @@ export class Run {
       },
     });
     replacePhases(config.phases);
+    handOver(config);
     // A third-party engine is measured with its own settings.
     if (!config.external) tuneWorkerHeaps();
     this.#listen(events, config.phases.length - 1);

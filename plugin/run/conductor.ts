@@ -5,8 +5,8 @@
  */
 
 import { monotonicUs } from '../../protocol/clock/clock.ts';
-import type { OverTime } from '../script/load/over-time.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
+import type { OverTime } from '../script/options/plugin-options.ts';
 import { measureByConnections } from './broadcasts/by-connections.ts';
 import { withRedisCpu } from './broadcasts/redis.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';

@@ -1,7 +1,5 @@
 /** The parts of an Artillery script that this project reads. Artillery publishes no types for it. */
 
-import type { Transport } from '../../protocol/connection.ts';
-
 /** Key of the engine in `config.engines`, and the value of a scenario's `engine`. */
 export const ENGINE = 'socketio-capacity';
 /** Key of the plugin in `config.plugins`. */
@@ -61,19 +59,4 @@ export interface Scenario {
 /** @returns whether the scenario, or hook, runs on our engine */
 export function usesOurEngine(scenario: Scenario | undefined, script: Script): boolean {
   return scenario !== undefined && (scenario.engine ?? script.config.engine) === ENGINE;
-}
-
-/** Options of our engine that environment variables can set; undefined for those that they do not. */
-export interface GivenOptions {
-  transports: readonly Transport[] | undefined;
-  compression: boolean | undefined;
-}
-
-/** @returns the script with these options of our engine; unchanged if there are none */
-export function withGivenOptions(script: Script, given: GivenOptions): Script {
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  if (set.length === 0) return script;
-  const { engines } = script.config;
-  const options = { ...(engines?.[ENGINE] as object | undefined), ...Object.fromEntries(set) };
-  return { ...script, config: { ...script.config, engines: { ...engines, [ENGINE]: options } } };
 }

@@ -1,32 +1,31 @@
 /**
- * Reads a scenario once, for the run, the doctor and the engine's own check. A few environment variables override it, so
- * that the same file serves another target, rate, hold or number of broadcasts.
+ * Reads a scenario once: for the run, the doctor, and the engines, which get it as it is. A few environment variables
+ * override it, so that the same file serves another target, rate, hold or number of broadcasts.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { TlsOptions } from '../../protocol/connection.ts';
 import type { ObservedLayer } from '../../protocol/observation.ts';
-import { formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { type Path, problemsOf } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
+import { boundProblems } from './bounds.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
-import { byConnectionsProblems, mixedEngines, optionProblems, variableProblems } from './cross-checks.ts';
-import { faultProblems } from './fault-problems.ts';
+import { crossProblems } from './cross-checks.ts';
 import { invalidSettings } from './invalid-settings.ts';
 import { mostConnections, type StepTable } from './load/flow.ts';
-import { flowsOf, type Load, loadOf } from './load/load.ts';
-import { atRate } from './load/load-profile.ts';
-import { overTimeProblems, resizedPhases } from './load/over-time.ts';
+import { type Load, loadOf } from './load/load.ts';
+import { atRate, resizedPhases } from './load/load-profile.ts';
 import { type Phase, phasesSchema } from './load/phases.ts';
+import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
 import { type DeliveryOptions, deliverySchema } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
 import { faultSchema } from './options/fault-options.ts';
 import { folderOf } from './options/files.ts';
 import { type Environment, observerSchema, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
 import { tlsOfOtherHosts, tlsSchema } from './options/tls-options.ts';
-import { givenOptions, readVariables, validVariables } from './options/variables.ts';
+import { readVariables } from './options/variables.ts';
 import { type WorkerSources, workerSourcesSchema } from './options/worker-sources.ts';
-import { roomPlanOf } from './planned.ts';
-import { ENGINE, type GivenOptions, PLUGIN, type Script, withGivenOptions } from './script.ts';
-import { validateScript } from './validate.ts';
+import { readScenarios } from './scenarios.ts';
+import { ENGINE, PLUGIN, type Script } from './script.ts';
 
 /** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
 const EXTERNAL_ENVIRONMENT = 'stock';
@@ -70,6 +69,8 @@ export interface Settings
   engineOptions: EngineOptions | undefined;
   /** The flow was written for our engine, but runs on a third-party one. */
   external: boolean;
+  /** Which part of the scenario's load this host brings; `phases` and `load` are of that part. */
+  share: Share;
 }
 
 export interface ControlSettings {
@@ -80,10 +81,6 @@ export interface ControlSettings {
 
 export interface ObserverSettings extends Pick<ControlSettings, 'token' | 'tls'> {
   each: { url: string; layer: ObservedLayer }[];
-}
-
-export interface WorkerSettings extends Pick<Settings, 'target' | 'tls' | 'engine' | 'external'> {
-  given: GivenOptions;
 }
 
 const NAMES = [
@@ -99,18 +96,18 @@ const NAMES = [
   deliverySchema.shape.publish.unwrap(),
 ].flatMap((schema) => Object.keys(schema.shape));
 const NESTED_NAMES = ['interval', 'quiet', 'deadline'];
-const targetSchema = z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://localhost:3000' });
 
 /**
  * @param script as Artillery hands it over to plugins
  * @param steps of our engine, by verb
  * @param env process.env
- * @throws CapacityError that lists every problem with its place: `SCRIPT` if only the engine's part has any, otherwise
- *   `CONFIG_INVALID`; or RATE_IMPOSSIBLE
+ * @param share of the load that this host brings
+ * @throws CapacityError CONFIG_INVALID, which lists every problem with its place; RATE_IMPOSSIBLE, SHARE_IMPOSSIBLE
  */
-export function readSettings(script: Script, steps: StepTable, env: NodeJS.ProcessEnv): Settings {
+export function readSettings(script: Script, steps: StepTable, env: NodeJS.ProcessEnv, share = WHOLE): Settings {
+  const problems = boundProblems(script);
+  if (problems.length > 0) throw invalidSettings(problems);
   const { config } = script;
-  const problems: Problem[] = [];
   const parse = <T>(schema: z.ZodType<T>, value: unknown, at: Path): T | undefined => {
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
@@ -118,75 +115,59 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     return undefined;
   };
   const options = parse(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN]);
-  const phases = parse(phasesSchema, config.phases ?? [], ['config', 'phases']) as Phase[] | undefined;
+  const written = parse(phasesSchema, config.phases ?? [], ['config', 'phases']) as Phase[] | undefined;
   const variables = readVariables(env, problems);
-  const given = parse(targetSchema, variables.TARGET ?? config.target, ['config', 'target']);
-  const tls = variables.TLS ?? false;
-  const target = given && (tls ? overTls(given) : given);
+  const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, CAPACITY_TOKEN } = variables;
+  const driver = engineOf(script, variables);
+  const ours = driver.engine === ENGINE;
+  const scenarios = readScenarios(script, steps);
+  if (ours) problems.push(...scenarios.problems);
+  const { flows } = scenarios;
+  const given = variables.TARGET ?? config.target;
+  const target = tls ? String(given).replace(/^(http|ws):/, '$1s:') : given;
+  const engineOptions = parseEngineOptions(ours ? script : withKnownOptions(script), problems, {
+    ...{ target, transports, compression },
+    ownTls: tls,
+  });
   const control = controlOf(options?.control, variables);
-  if (control && !control.token) {
-    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for control' });
-  }
   const observed = variables.CAPACITY_OBSERVERS ?? options?.observers;
-  const observerToken = control?.token ?? variables.CAPACITY_TOKEN ?? '';
-  if (observed && !control && observerToken === '') {
-    problems.push({ path: formatPath(['environment variable', 'CAPACITY_TOKEN']), message: 'required for observers' });
-  }
+  const token = control?.token ?? CAPACITY_TOKEN ?? '';
   const profile = variables.PROFILE ?? options?.profile;
-  problems.push(...variableProblems({ variables, hasControl: control !== undefined, profile, target }));
-  const rooms = options && roomPlanOf(options, variables);
-  const flows = flowsOf(script, steps);
-  if (!engineOf(script, variables).external) problems.push(...mixedEngines(script));
-  if (options && rooms) {
-    const { engine } = engineOf(script, variables);
-    problems.push(...optionProblems({ options, rooms, engine, hasControl: control !== undefined }));
-    problems.push(...overTimeProblems(config.plugins?.[PLUGIN], variables, flows, engine));
-  }
-  const asRun = withGivenOptions(withTarget(script, target, tls), givenOptions(variables));
-  const read = readEngineOptions(asRun, variables, steps);
-  if (options && variables) {
-    const ownServer = control !== undefined || typeof options.workers === 'object';
-    const stays = flows.every(({ holds }) => holds);
-    const around = { engine: engineOf(script, variables).engine, stays, ownServer };
-    problems.push(...faultProblems({ options, variables, ...around, reconnection: read.options.reconnection }));
-    problems.push(...byConnectionsProblems(options, around));
-  }
+  const rooms = options && { name: options.room, ...options.rooms, count: variables.ROOMS ?? options.rooms.count };
+  problems.push(
+    ...crossProblems({
+      ...{ script, options, variables, ...driver, target: engineOptions?.connection.url, token, profile, rooms, flows },
+      ...{ hasControl: control !== undefined, observed: observed !== undefined, engineOptions },
+    }),
+  );
   const controlTls = tlsOfOtherHosts(
-    read.options.connection?.tls ?? {},
+    engineOptions?.connection.tls ?? {},
     options?.control?.tls,
     folderOf(script),
     ['config', 'plugins', PLUGIN, 'control', 'tls'],
     problems,
   );
+  if (problems.length > 0 || !options || !written || !engineOptions || !target || !profile || !rooms) {
+    throw invalidSettings(problems);
+  }
   const { servername: _name, ...observerTls } = controlTls;
-  for (const name of ['TRANSPORTS', 'COMPRESSION'] as const) {
-    if (variables[name] === undefined || read.ours) continue;
-    const message = 'it concerns our own engine only; the others have options of their own';
-    problems.push({ path: formatPath(['environment variable', name]), message });
-  }
-  if (problems.length > 0 || !options || !phases || !target || !profile || !rooms) {
-    throw invalidSettings('CONFIG_INVALID', 'the settings have mistakes', [
-      ...problems,
-      ...distinct(read.problems, problems),
-    ]);
-  }
-  if (read.problems.length > 0) throw invalidSettings('SCRIPT', 'the script has mistakes', read.problems);
   const { RATE, HOLD, BROADCASTS, COLLECT, REDIS_URL, REDIS_NODES, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
   const { live, workers, overTime, observers: _, ...others } = options;
   const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
-  const sized = resizedPhases(phases, variables, perUser);
-  const atTheRate = RATE === undefined ? sized : atRate(sized, RATE);
+  const sized = resizedPhases(written, variables, perUser);
+  const phases = sharedPhases(RATE === undefined ? sized : atRate(sized, RATE), share, rooms.count);
   return {
     ...others,
-    ...engineOf(script, variables),
+    ...driver,
+    share,
     workers: typeof workers === 'number' ? workers : undefined,
     workerSources: typeof workers === 'object' ? workers : undefined,
     target,
     tls,
-    phases: atTheRate,
-    load: loadOf(atTheRate, flows),
-    connection: connectionTargetOf(read.options, flows[0]),
-    engineOptions: read.ours ? read.options : undefined,
+    phases,
+    load: loadOf(phases, flows),
+    connection: connectionTargetOf(engineOptions, flows[0]),
+    engineOptions: ours ? engineOptions : undefined,
     redisUrl: REDIS_URL,
     redisNodes: REDIS_NODES,
     livePort: livePort(live, CAPACITY_LIVE),
@@ -198,30 +179,8 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     broadcasts: { ...options.broadcasts, count: overTime ? 0 : (BROADCASTS ?? options.broadcasts.count) },
     delivery: deliveryOf(options, BROADCASTS),
     control: control && { ...control, tls: controlTls },
-    observers: observed && { each: observed, token: observerToken, tls: observerTls },
+    observers: observed && { each: observed, token, tls: observerTls },
   };
-}
-
-/** The settings for one of Artillery's workers, which has only its share of the phases. The main thread has validated them. */
-export function readWorkerSettings(script: Script, env: NodeJS.ProcessEnv): WorkerSettings {
-  const variables = validVariables(env);
-  const target = variables.TARGET ?? String(script.config.target);
-  const { TLS: tls = false } = variables;
-  const given = givenOptions(variables);
-  return { ...engineOf(script, variables), tls, target: tls ? overTls(target) : target, given };
-}
-
-/** @returns the script with this target, and, if it is a stack over TLS, without a check of its certificate */
-export function withTarget(script: Script, target: string | undefined, tls: boolean): Script {
-  const { config } = script;
-  return {
-    ...script,
-    config: { ...config, target, ...(tls && { tls: { ...(config.tls as object), rejectUnauthorized: false } }) },
-  };
-}
-
-function overTls(target: string): string {
-  return target.replace(/^(http|ws):/, '$1s:');
 }
 
 function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | undefined): Delivery | undefined {
@@ -230,19 +189,6 @@ function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | und
   if (!publish) return { ...delivery, seconds: (count ?? broadcasts.count) * broadcasts.interval };
   const planned = { ...publish, count: count ?? publish.count };
   return { ...delivery, publish: planned, seconds: planned.count * planned.every };
-}
-
-/** The engine's options: fully validated if our engine drives the load, otherwise only those that concern connecting. */
-function readEngineOptions(
-  script: Script,
-  variables: Environment,
-  steps: StepTable,
-): { ours: boolean; options: EngineOptions; problems: Problem[] } {
-  const ours = engineOf(script, variables).engine === ENGINE;
-  const problems = ours ? validateScript(script, steps) : [];
-  const parsed = parseEngineOptions(ours && problems.length === 0 ? script : withKnownOptions(script));
-  if ('options' in parsed) return { ours, options: parsed.options, problems };
-  return { ours, options: {} as EngineOptions, problems: [...problems, ...distinct(parsed.problems, problems)] };
 }
 
 function engineOf(script: Script, { STOCK_ENGINE }: Environment): Pick<Settings, 'engine' | 'external'> {
@@ -262,9 +208,4 @@ function livePort(option: PluginOptions['live'], variable: number | undefined): 
   if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
   if (option === false) return undefined;
   return option === true ? 0 : option.port;
-}
-
-/** Removes mistakes that another check has found, such as an invalid target. */
-function distinct(more: Problem[], known: Problem[]): Problem[] {
-  return more.filter(({ path }) => !known.some((one) => one.path === path));
 }

@@ -9,9 +9,9 @@ import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
-import type { EngineContext } from './context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { countReturn } from './meter.ts';
+import type { Shared } from './shared.ts';
 import { countFailure } from './tally.ts';
 
 /** Shorter batches would wake the engine too often; longer ones would open connections after the virtual user has ended. */
@@ -19,15 +19,15 @@ const MIN_AHEAD_MS = 10;
 const MAX_AHEAD_MS = 100;
 
 export class ConnectionGroup {
-  readonly #engine: EngineContext;
+  readonly #shared: Shared;
   readonly #openPacer: Pacer;
   readonly #workPacer: Pacer;
   /** Includes connections that are still opening, so that these are closed as well. */
   readonly #members = new Set<FleetConnection>();
   #toOpen = 0;
 
-  constructor(engine: EngineContext, ratePerSec: number) {
-    this.#engine = engine;
+  constructor(shared: Shared, ratePerSec: number) {
+    this.#shared = shared;
     // One batch goes to one fleet process: its commands share a message, and no other process opens at the same time.
     const aheadMs = ((BATCH_SIZE - 1) / ratePerSec) * 1000;
     this.#openPacer = new Pacer(ratePerSec, Math.min(MAX_AHEAD_MS, Math.max(MIN_AHEAD_MS, aheadMs)));
@@ -74,7 +74,7 @@ export class ConnectionGroup {
 
   /** @returns false if it has failed */
   async #openOne(namespace: string, options: OpenOptions | undefined, afterMs: number): Promise<boolean> {
-    const { fleet, meter } = this.#engine;
+    const { fleet, meter } = this.#shared;
     const connection = fleet.connection();
     this.#members.add(connection);
     let isOpen = false;
@@ -115,13 +115,13 @@ export class ConnectionGroup {
 
   #addToOpen(count: number): void {
     this.#toOpen += count;
-    this.#engine.tally.toOpen += count;
+    this.#shared.tally.toOpen += count;
   }
 
   #fail(error: unknown): void {
     const failure = toFlowError(error);
-    countFailure(this.#engine.tally, failure);
-    this.#engine.meter.error(failure.code);
+    countFailure(this.#shared.tally, failure);
+    this.#shared.meter.error(failure.code);
   }
 }
 

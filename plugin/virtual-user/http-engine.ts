@@ -1,4 +1,5 @@
 /** Artillery's own HTTP engine, on which the HTTP steps of a flow run. */
+import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -39,11 +40,11 @@ export async function loadHttpEngine(script: Script): Promise<HttpEngine> {
   }
 }
 
-/** The program of a worker thread is Artillery's; in a test, Artillery is installed beside the engine. */
-function artilleryFolder(): string {
+/** The program of the process is Artillery's; in a test, Artillery is installed beside the engine. */
+export function artilleryFolder(): string {
   for (const from of [process.argv[1] ?? import.meta.filename, import.meta.filename]) {
     try {
-      return dirname(createRequire(from).resolve('artillery/package.json'));
+      return dirname(createRequire(realpathSync(from)).resolve('artillery/package.json'));
     } catch {
       // not from there
     }

@@ -5,11 +5,11 @@ import { hasHttpSteps } from '../script/load/http-steps.ts';
 import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
 import type { Scenario } from '../script/script.ts';
 import { compileConnectionChanges } from './connection-changes.ts';
-import type { EngineContext } from './context.ts';
 import { FlowError, toFlowError } from './flow-error.ts';
 import type { HttpEngine } from './http-engine.ts';
 import { type AwaitedEvent, isSame } from './mailbox.ts';
 import { Session } from './session.ts';
+import type { Shared } from './shared.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
@@ -30,29 +30,25 @@ interface CompiledFlow {
  * @returns the virtual user's function: it emits `started` at once, and calls back exactly once, after its connections
  *   have closed
  */
-export function createScenarioFunction(
-  scenario: Scenario,
-  events: ScenarioEvents,
-  engine: EngineContext,
-): ScenarioFunction {
-  const flow = compileFlow(scenario, engine);
+export function createScenarioFunction(scenario: Scenario, events: ScenarioEvents, shared: Shared): ScenarioFunction {
+  const flow = compileFlow(scenario, shared);
   return (context, callback) => {
     events.emit('started');
-    void play(flow, context, events, engine).then((failure) => callback(failure, context));
+    void play(flow, context, events, shared).then((failure) => callback(failure, context));
   };
 }
 
-function compileFlow(scenario: Scenario, engine: EngineContext): CompiledFlow {
+function compileFlow(scenario: Scenario, shared: Shared): CompiledFlow {
   const awaited: AwaitedEvent[] = [];
   const build: Build = {
-    engine,
+    shared,
     awaited,
-    template: (value) => compileTemplate(value, engine.helpers),
-    namespace: (name) => namespacePath(engine.config.baseNamespace, name),
+    template: (value) => compileTemplate(value, shared.helpers),
+    namespace: (name) => namespacePath(shared.config.baseNamespace, name),
     connectionChanges: compileConnectionChanges(
-      engine.config.connection,
+      shared.config.connection,
       scenarioOptionsSchema.parse(scenario.socketio ?? {}),
-      engine.helpers,
+      shared.helpers,
     ),
     requestHooks: {
       beforeRequest: [scenario.beforeRequest ?? []].flat(),
@@ -62,7 +58,7 @@ function compileFlow(scenario: Scenario, engine: EngineContext): CompiledFlow {
     steps: (specs) => specs.map((spec) => compileStep(spec, build)),
   };
   const hook = (names: string | string[] | undefined) =>
-    [names ?? []].flat().map((name) => compileFunction(name, engine));
+    [names ?? []].flat().map((name) => compileFunction(name, shared));
   const flow = (scenario.flow ?? []).flat().map((spec) => {
     const first = awaited.length;
     return { step: compileStep(spec, build), awaits: awaited.slice(first) };
@@ -78,7 +74,7 @@ function compileFlow(scenario: Scenario, engine: EngineContext): CompiledFlow {
     }),
     ...hook(scenario.afterScenario),
   ];
-  return { steps, awaited: distinct(awaited), http: hasHttpSteps(scenario) ? engine.http : undefined };
+  return { steps, awaited: distinct(awaited), http: hasHttpSteps(scenario) ? shared.http : undefined };
 }
 
 /** After the last step that waits for them, events need not leave the fleet process any more. */
@@ -101,12 +97,12 @@ async function play(
   flow: CompiledFlow,
   context: UserContext,
   events: ScenarioEvents,
-  engine: EngineContext,
+  shared: Shared,
 ): Promise<FlowError | null> {
-  const { tally, meter } = engine;
-  const session = new Session(engine, flow.awaited);
+  const { tally, meter } = shared;
+  const session = new Session(shared, flow.awaited);
   let failure: FlowError | null = null;
-  if (engine.putOffMs > 0) await delay(engine.putOffMs);
+  if (shared.putOffMs > 0) await delay(shared.putOffMs);
   tally.started++;
   flow.http?.setInitialContext(context);
   try {

@@ -8,10 +8,10 @@ import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import type { FleetConnection, Return } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { ConnectionGroup } from './connection-group.ts';
-import type { EngineContext } from './context.ts';
 import { FlowError, slug, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
 import { countReturn } from './meter.ts';
+import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';
 import { Wait } from './wait.ts';
 
@@ -44,7 +44,7 @@ export class Session {
   onLost: () => void = nothing;
   /** Set if the virtual user holds more than one connection. */
   group: ConnectionGroup | undefined;
-  readonly #engine: EngineContext;
+  readonly #shared: Shared;
   /** What the rest of the flow waits for. */
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
@@ -52,8 +52,8 @@ export class Session {
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  constructor(engine: EngineContext, awaited: readonly AwaitedEvent[]) {
-    this.#engine = engine;
+  constructor(shared: Shared, awaited: readonly AwaitedEvent[]) {
+    this.#shared = shared;
     this.#awaited = awaited;
   }
 
@@ -106,7 +106,7 @@ export class Session {
   ): Promise<number> {
     await this.group?.close();
     await this.connect(namespace, options);
-    this.group = new ConnectionGroup(this.#engine, ratePerSec);
+    this.group = new ConnectionGroup(this.#shared, ratePerSec);
     return 1 + (await this.group.open(count - 1, namespace, options));
   }
 
@@ -139,7 +139,7 @@ export class Session {
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    const { tally, meter } = this.#engine;
+    const { tally, meter } = this.#shared;
     tally.failed++;
     countFailure(tally, error);
     meter.error(error.code);
@@ -156,9 +156,9 @@ export class Session {
   }
 
   #newConnection(): FleetConnection {
-    const connection = this.#engine.fleet.connection();
+    const connection = this.#shared.fleet.connection();
     connection.onDrop((reason, namespace, returns) => this.#drop(connection, reason, namespace, returns));
-    if (this.#engine.config.reconnection) connection.onReturn((outcome) => this.#return(connection, outcome));
+    if (this.#shared.config.reconnection) connection.onReturn((outcome) => this.#return(connection, outcome));
     connection.onRefused((error) => this.#fail(toFlowError(error)));
     return connection;
   }
@@ -168,7 +168,7 @@ export class Session {
     connection: FleetConnection,
     options: OpenOptions | undefined,
   ): Promise<FleetConnection> {
-    const { meter, config, tally } = this.#engine;
+    const { meter, config, tally } = this.#shared;
     const entry: NamespaceEntry = {
       namespace,
       connection,
@@ -207,14 +207,14 @@ export class Session {
   #keepAwaited({ namespace, connection }: NamespaceEntry): void {
     const awaited = this.#awaited.filter((one) => one.namespace === namespace);
     if (awaited.length === 0) return;
-    const onDisplaced = (count: number) => this.#engine.meter.count('eventsDropped', undefined, count);
+    const onDisplaced = (count: number) => this.#shared.meter.count('eventsDropped', undefined, count);
     const opened = awaited.map((event) => new Mailbox(event, connection, onDisplaced));
     const others = this.#mailboxes?.filter((one) => one.namespace !== namespace) ?? [];
     this.#mailboxes = [...others, ...opened];
   }
 
   #drop(connection: FleetConnection, reason: string, namespace: string | undefined, returns: boolean): void {
-    this.#engine.meter.count('disconnect', slug(reason));
+    this.#shared.meter.count('disconnect', slug(reason));
     for (const entry of this.#entriesOf(connection, namespace)) {
       // Also one that is away, if its process dies.
       if (entry.up || entry.restoring) this.#end(entry, reason, returns);
@@ -233,7 +233,7 @@ export class Session {
   }
 
   #return(connection: FleetConnection, outcome: Return): void {
-    countReturn(this.#engine.meter, outcome);
+    countReturn(this.#shared.meter, outcome);
     const { namespace, lostBy } = outcome;
     for (const entry of this.#entriesOf(connection, namespace)) {
       if (lostBy !== undefined) {

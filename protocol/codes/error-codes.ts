@@ -5,10 +5,6 @@
 import type { Code } from './code.ts';
 
 const CODES = {
-  SCRIPT: {
-    meaning: "the flow or the engine's options have mistakes; all are listed",
-    remedy: 'correct the lines named',
-  },
   ALL_FAILED: {
     meaning: 'without the plugin: all virtual users of an Artillery worker failed',
     remedy: "see the failures' codes; set a lower limit with `ensure`",
@@ -23,7 +19,7 @@ const CODES = {
   },
   CONFIG_INVALID: {
     meaning:
-      "the plugin's options, an environment variable, the server's environment or the options of `instrument` have mistakes, all of which are listed; or the broadcasts are larger than what the server accepts",
+      "the flow, the options of engine or plugin, an environment variable, the server's environment or the options of `instrument` have mistakes, all of which are listed; or the broadcasts are larger than what the server accepts",
     remedy: 'correct the lines named',
   },
   RATE_IMPOSSIBLE: {
@@ -273,8 +269,12 @@ const CODES = {
     remedy: 'see the lines above the message',
   },
   ENGINE_MISSING: {
-    meaning: 'no engine became ready',
-    remedy: 'install `artillery-engine-socketio-capacity` beside Artillery; the lines above the message may say more',
+    meaning: 'Artillery finds no engine of ours, or none became ready',
+    remedy: 'install the plugin beside Artillery, which brings its engine; the lines above the message may say more',
+  },
+  VERSIONS_DIFFER: {
+    meaning: 'the engine that Artillery loads is of another build than the plugin; the message names both',
+    remedy: 'install both from one release, or from one checkout',
   },
   NGINX_MISSING: {
     meaning: 'nginx is not installed',

@@ -5,9 +5,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parsePlan } from '../../plugin/cli/study/study-file.ts';
-import { validateScript } from '../../plugin/script/validate.ts';
-import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import type { Problem } from '../../protocol/problems.ts';
+import { mistakesIn } from '../helpers/mistakes.ts';
 import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
 
 describe('all pages', () => {
@@ -63,7 +62,7 @@ function locate(from: string, target: string): string | undefined {
 
 function problemsOf(example: unknown): Problem[] {
   const isStudy = typeof example === 'object' && example !== null && 'vary' in example;
-  return isStudy ? parsePlan(example, '').problems : validateScript(asScript(example) as never, STEPS);
+  return isStudy ? parsePlan(example, '').problems : mistakesIn(asScript(example) as never);
 }
 
 /** Examples show a whole script, its `config`, or the steps of a flow. */

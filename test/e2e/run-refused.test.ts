@@ -69,7 +69,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     scenarios[0]?.flow.push({ emti: ['x'] });
     await assertRefused(
       startRun(t, { script }),
-      'SCRIPT',
+      'CONFIG_INVALID',
       /config\.engines\.socketio-capacity\.timeot: unknown option, did you mean "timeout"\?/,
       /scenarios\[0\]\.flow\[2\]: unknown step "emti"/,
     );

@@ -2,6 +2,7 @@
 
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
+import type { Share } from '../../plugin/script/load/shares.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
@@ -17,6 +18,7 @@ export function hookConfig(
   config: object = {},
   env: NodeJS.ProcessEnv = {},
   changes: Partial<Script> = {},
+  share?: Share,
 ): Settings {
   const script = {
     config: {
@@ -28,7 +30,7 @@ export function hookConfig(
     scenarios: [{ engine: 'socketio-capacity', flow: [{ hold: true }] }],
     ...changes,
   };
-  return readSettings(script, STEPS, env);
+  return readSettings(script, STEPS, env, share);
 }
 
 /** Of a run in which nothing has happened yet. */

@@ -1,17 +1,16 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseEngineOptions } from '../../plugin/script/options/engine-options.ts';
 import type { Scenario, Script } from '../../plugin/script/script.ts';
-import { validateScript } from '../../plugin/script/validate.ts';
-import type { EngineContext } from '../../plugin/virtual-user/context.ts';
 import { Meter } from '../../plugin/virtual-user/meter.ts';
 import { createScenarioFunction } from '../../plugin/virtual-user/scenario.ts';
+import type { Shared } from '../../plugin/virtual-user/shared.ts';
 import { Signals } from '../../plugin/virtual-user/signals.ts';
-import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { newTally } from '../../plugin/virtual-user/tally.ts';
 import type { Helpers, UserContext } from '../../plugin/virtual-user/types.ts';
+import { engineOptions } from './connection.ts';
 import { FakeFleet } from './fake-fleet.ts';
+import { mistakesIn } from './mistakes.ts';
 
 const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 
@@ -30,7 +29,7 @@ export interface Outcome {
 /** One engine on a fake fleet, and its virtual users. */
 export class Bench {
   readonly fleet = new FakeFleet();
-  readonly engine: EngineContext;
+  readonly engine: Shared;
   readonly counters: Record<string, number> = {};
   readonly histograms: Record<string, number[]> = {};
   readonly warnings: string[] = [];
@@ -41,10 +40,8 @@ export class Bench {
     this.#script = {
       config: { target: target ?? 'http://127.0.0.1:1', engines: { 'socketio-capacity': options }, processor },
     };
-    const parsed = parseEngineOptions(this.#script);
-    if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
     this.engine = {
-      config: parsed.options,
+      config: engineOptions(this.#script.config),
       fleet: this.fleet,
       helpers,
       http: undefined,
@@ -60,7 +57,7 @@ export class Bench {
   /** Runs the flow once. Resolves at the callback; what comes later is still counted in the outcome. */
   play(flow: unknown[], vars: Record<string, unknown> = {}, scenario: Scenario = {}): Promise<Outcome> {
     const spec = { ...scenario, engine: 'socketio-capacity', flow };
-    const problems = validateScript({ ...this.#script, scenarios: [spec] }, STEPS);
+    const problems = mistakesIn({ ...this.#script, scenarios: [spec] });
     if (problems.length > 0) throw new Error(JSON.stringify(problems));
     const context: UserContext = { vars };
     const outcome: Outcome = { error: null, vars, started: 0, callbacks: 0, errors: [] };

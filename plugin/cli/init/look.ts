@@ -4,6 +4,7 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { printable } from '../../../protocol/printable.ts';
+import type { Problem } from '../../../protocol/problems.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/own-event/find-paths.ts';
 import { connectOfficial } from '../../run/receivers/official-client.ts';
 import { Publishers, prepare } from '../../run/receivers/publishers.ts';
@@ -60,11 +61,12 @@ async function listen(
   { join, publish }: Pick<Starter, 'join' | 'publish'>,
   seconds: number,
 ): Promise<Listening> {
-  const parsed = parseEngineOptions({ config: { target: url } });
-  if ('problems' in parsed) {
-    throw new CapacityError('BAD_OPTION', `url: ${parsed.problems[0]?.message}`, 'npx socketio-capacity init --help');
+  const problems: Problem[] = [];
+  const options = parseEngineOptions({ config: { target: url } }, problems);
+  if (!options) {
+    throw new CapacityError('BAD_OPTION', `url: ${problems[0]?.message}`, 'npx socketio-capacity init --help');
   }
-  const connection = connectionTargetOf(parsed.options, undefined);
+  const connection = connectionTargetOf(options, undefined);
   const before = join ? [join] : [];
   const { signal } = new AbortController();
   const opened: { close(): void }[] = [];

@@ -1,12 +1,12 @@
 /** A measured run in a process of its own, with the load of several hosts: owns listener, hosts, run and launch command. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import { endChild } from '../../../protocol/end-child.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { ownRelease } from '../../../protocol/release.ts';
 import { EngineLink } from '../../run/link.ts';
 import { within } from '../../run/wait.ts';
 import { hasThresholds } from '../../script/ensure.ts';
@@ -22,7 +22,6 @@ import { SILENT_AFTER_MS } from './messages.ts';
 import { scriptHash } from './script-hash.ts';
 import { newSecret, readSecret } from './secret.ts';
 
-const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 /** Containers of a cloud can take minutes to start. */
 const JOIN_TIMEOUT_MS = 600_000;
 /** For Artillery to end on all hosts, when the run is over; then each ends by itself. */
@@ -70,7 +69,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const arrivals = config.phases.map(arrivalsOf);
   const hub = new Hub(
     listener,
-    { hosts, version, scriptHash: scriptHash(config, script), arrivals },
+    { hosts, version: ownRelease(), scriptHash: scriptHash(config, script), arrivals },
     {
       onNote: (text) => terminal.print(text),
       onRefused: (error) => run.end(error),

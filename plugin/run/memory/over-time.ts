@@ -1,6 +1,6 @@
 /** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
 import { Thinned } from '../../samplers/index.ts';
-import type { OverTime } from '../../script/load/over-time.ts';
+import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';

@@ -1,6 +1,6 @@
 /**
- * What can be known of a flow before a run: how long its virtual user stays, how many connections it opens, and how.
- * Each step declares its own share, so that nothing here depends on the name of a step.
+ * What a step declares of itself, and what follows from that for a whole flow: how long its virtual user stays, how many
+ * connections it opens, and how. Nothing here depends on the name of a step.
  */
 import type { z } from 'zod';
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
@@ -32,9 +32,10 @@ export interface StepDeclaration<Spec = unknown> {
   schema: z.ZodType;
   /**
    * @param childSeconds of the steps inside, for one iteration
-   * @returns an upper estimate of the seconds that a virtual user spends in the step; infinite if the script leaves it open
+   * @returns an upper estimate of the seconds that a virtual user spends in the step, 0 if left out; infinite if the script
+   *   leaves it open
    */
-  staySeconds(spec: Spec, childSeconds: number): number;
+  staySeconds?(spec: Spec, childSeconds: number): number;
   /** The step keeps the virtual user until the run releases it. */
   holds?: boolean;
   /** Key of the list of steps inside. */
@@ -66,21 +67,10 @@ export interface Flow {
   connection: Partial<ConnectionOptions>;
 }
 
-/** Allowance for all steps that do not wait. */
-const STEPS_SECONDS = 10;
-
-const NOTHING: Flow = { staySeconds: 0, holds: false, connections: ONE_CONNECTION, repeated: [], connection: {} };
-
-/** @param steps of a scenario; lists among them, which YAML references bring in, are flattened */
-export function flowOf(steps: unknown[], table: StepTable): Flow {
-  const flow = readSteps(steps, table);
-  return { ...flow, staySeconds: flow.staySeconds + STEPS_SECONDS };
-}
-
 /** @returns the step's verb; undefined unless it is the only one, or the others are in its `besideKeys` */
 export function verbOf(step: unknown, table: StepTable): string | undefined {
   if (typeof step !== 'object' || step === null) return undefined;
-  const verbs = Object.keys(step).filter((key) => key in table);
+  const verbs = Object.keys(step).filter((key) => Object.hasOwn(table, key));
   if (verbs.length === 1) return verbs[0];
   return verbs.find((verb) => verbs.every((other) => other === verb || table[verb]?.besideKeys?.includes(other)));
 }
@@ -90,8 +80,8 @@ export function mostConnections(all: ConnectionsPerUser[]): ConnectionsPerUser {
   return all.reduce((most, one) => (one.count > most.count ? one : most), ONE_CONNECTION);
 }
 
-function readSteps(steps: unknown[], table: StepTable): Flow {
-  const flows = steps.flat().map((step) => readStep(step, table));
+/** @returns what steps add up to, one after the other */
+export function addFlows(flows: Flow[]): Flow {
   return {
     staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
     holds: flows.some(({ holds }) => holds),
@@ -101,19 +91,13 @@ function readSteps(steps: unknown[], table: StepTable): Flow {
   };
 }
 
-function readStep(step: unknown, table: StepTable): Flow {
-  const kind = table[verbOf(step, table) ?? ''];
-  const parsed = kind?.schema.safeParse(step);
-  // The validation reports unknown and invalid steps.
-  if (!kind || !parsed?.success) return NOTHING;
-  const spec = parsed.data;
-  const children = kind.childrenKey === undefined ? [] : (step as Record<string, unknown[]>)[kind.childrenKey];
-  const inside = readSteps(children ?? [], table);
+/** @param inside what the steps inside the step add up to */
+export function flowOfStep(step: StepDeclaration, spec: unknown, inside: Flow): Flow {
   return {
-    staySeconds: kind.staySeconds(spec, inside.staySeconds),
-    holds: kind.holds ?? inside.holds,
-    connections: mostConnections([kind.connections?.(spec) ?? ONE_CONNECTION, inside.connections]),
-    repeated: [...(kind.repeated ? [kind.repeated(spec)] : []), ...inside.repeated],
-    connection: kind.connection?.(spec) ?? inside.connection,
+    staySeconds: step.staySeconds?.(spec, inside.staySeconds) ?? 0,
+    holds: step.holds ?? inside.holds,
+    connections: mostConnections([step.connections?.(spec) ?? ONE_CONNECTION, inside.connections]),
+    repeated: [...(step.repeated ? [step.repeated(spec)] : []), ...inside.repeated],
+    connection: step.connection?.(spec) ?? inside.connection,
   };
 }

@@ -1,5 +1,6 @@
 /** The rate of a scenario's load, and the same load at another rate. */
 import { CapacityError } from '../../../protocol/errors.ts';
+import type { Environment } from '../options/plugin-options.ts';
 import type { ConnectionsPerUser } from './flow.ts';
 import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
 
@@ -62,12 +63,16 @@ export function exactRamp(
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }
 
-/** @returns phases with arrivals that bring so many virtual users each, at the rate that they have */
-export function resized(phases: Phase[], users: number): Phase[] {
+/** @returns the phases as `CONNECTIONS` or `DURATION` change them, each with arrivals at the rate that it has */
+export function resizedPhases(phases: Phase[], { CONNECTIONS, DURATION }: Environment, perUser: number): Phase[] {
   return phases.map((phase) => {
     const arrivals = arrivalsOf(phase);
-    if (arrivals === 0) return phase;
-    const { arrivalCount: _, ...kept } = phase;
-    return { ...kept, ...exactRamp(users, arrivals / (phase.duration ?? 1)) };
+    if (CONNECTIONS !== undefined && arrivals > 0) {
+      const { arrivalCount: _, ...kept } = phase;
+      const users = Math.max(1, Math.round(CONNECTIONS / perUser));
+      return { ...kept, ...exactRamp(users, arrivals / (phase.duration ?? 1)) };
+    }
+    const isResized = CONNECTIONS === undefined && DURATION !== undefined && phase.pause === undefined;
+    return isResized ? { ...phase, duration: Math.ceil(DURATION / 1000) } : phase;
   });
 }

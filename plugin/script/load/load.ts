@@ -1,9 +1,8 @@
 /** The load of a scenario: how many connections, at which rate, and how many at the same time. */
-import { fixedChanges, scenarioOptionsSchema } from '../options/connect-options.ts';
-import { type Script, usesOurEngine } from '../script.ts';
-import { type ConnectionsPerUser, type Flow, flowOf, mostConnections, type Repeated, type StepTable } from './flow.ts';
+import type { ScriptPhase } from '../script.ts';
+import { type ConnectionsPerUser, type Flow, mostConnections, type Repeated } from './flow.ts';
 import { configuredRatePerSec } from './load-profile.ts';
-import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
+import { arrivalsOf, mostArrivalsOf, type Phase, phasesOfShare, totalArrivals } from './phases.ts';
 
 export interface Load {
   /** All connections of the scenario. */
@@ -58,15 +57,13 @@ function highestRatePerSec({ pause, duration = 1, arrivalRate = 0, rampTo = 0, a
   return pause === undefined ? Math.max(arrivalRate, rampTo, arrivalCount / duration) : 0;
 }
 
-/** @returns the flows of scenarios on our engine, or of all scenarios if a third-party engine drives the load */
-export function flowsOf(script: Script, steps: StepTable): Flow[] {
-  const scenarios = script.scenarios ?? [];
-  const ours = scenarios.filter((scenario) => usesOurEngine(scenario, script));
-  return (ours.length > 0 ? ours : scenarios).map(({ flow, socketio }) => {
-    const read = flowOf(flow ?? [], steps);
-    const { data: own = {} } = scenarioOptionsSchema.safeParse(socketio);
-    return { ...read, connection: { ...fixedChanges(own), ...read.connection } };
-  });
+/**
+ * @param phases of one of Artillery's workers
+ * @returns an upper estimate of the connections that the worker holds at the same time
+ */
+export function connectionsOfShare(phases: ScriptPhase[], flows: Flow[]): number {
+  const { count } = mostConnections(flows.map(({ connections }) => connections));
+  return count * usersAtOnce(phasesOfShare(phases), flows, mostArrivalsOf);
 }
 
 export function loadOf(phases: Phase[], flows: Flow[]): Load {

@@ -9,8 +9,17 @@ export interface Share {
   index: number | undefined;
 }
 
-/** @throws CapacityError SHARE_IMPOSSIBLE, with the nearest numbers of hosts that are possible */
-export function sharedPhases(phases: Phase[], share: Share): Phase[] {
+export const WHOLE: Share = { hosts: 1, index: undefined };
+
+/**
+ * @param rooms over which the connections are spread
+ * @throws CapacityError SHARE_IMPOSSIBLE, with the nearest numbers of hosts that are possible
+ */
+export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] {
+  if (rooms > 1 && share.hosts > 1 && share.index === undefined) {
+    const message = 'connections are spread over rooms by their numbers, which only numbered hosts can give them';
+    throw new CapacityError('SHARE_IMPOSSIBLE', message, `set CAPACITY_HOST on each host, 0 to ${share.hosts - 1}`);
+  }
   return phases.map((phase, number) => {
     const shared = shareOf(phase, share);
     if (shared === undefined) throw impossible(phases, phase, number, share);

@@ -7,6 +7,7 @@ import {
   MAX_PAYLOAD_BYTES,
   type TlsOptions,
   TRANSPORTS,
+  type Transport,
 } from '../../../protocol/connection.ts';
 import { formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { timeoutSchema } from '../duration.ts';
@@ -75,43 +76,57 @@ const ELSEWHERE: Record<string, string> = {
   forceNew: 'remove it: every virtual user has its own connection anyway',
 };
 
+/** What a run sets in place of the script's own, by environment variables. */
+export interface Given {
+  target?: string | undefined;
+  /** The stack of the run speaks TLS, with a certificate that nobody vouches for. */
+  ownTls?: boolean;
+  transports?: readonly Transport[] | undefined;
+  compression?: boolean | undefined;
+}
+
 /**
  * Later places win: `config.socketio`, `config.socketio-capacity`, `config.engines.socketio-capacity`.
- * @returns the options with units in their names, or every problem with its place in the YAML
+ * @param problems gets every mistake with its place in the YAML
+ * @returns the options with units in their names; undefined if there are mistakes
  */
-export function parseEngineOptions(script: Script): { options: EngineOptions } | { problems: Problem[] } {
+export function parseEngineOptions(script: Script, problems: Problem[], given: Given = {}): EngineOptions | undefined {
   const { config } = script;
-  const problems: Problem[] = [];
+  const found: Problem[] = [];
   const folder = folderOf(script);
-  let merged: Record<string, unknown> = {};
+  let merged: z.input<typeof optionsSchema> = {};
   let pem: TlsOptions = {};
   let parser: string | undefined;
   for (const [path, value] of placesOf(script)) {
     if (value === undefined || value === null) continue;
     const parsed = optionsSchema.partial().safeParse(value);
-    if (!parsed.success) problems.push(...optionProblems(parsed.error, path));
+    if (!parsed.success) found.push(...optionProblems(parsed.error, path));
     else {
       merged = { ...merged, ...value };
-      pem = readTlsFiles(parsed.data.tls ?? pem, folder, [...path, 'tls'], problems);
-      if (parsed.data.parser) parser = findParser(parsed.data.parser, folder, [...path, 'parser'], problems);
+      pem = readTlsFiles(parsed.data.tls ?? pem, folder, [...path, 'tls'], found);
+      if (parsed.data.parser) parser = findParser(parsed.data.parser, folder, [...path, 'parser'], found);
     }
   }
   const tls = tlsSchema.safeParse(config.tls ?? {});
-  if (!tls.success) problems.push(...problemsOf(tls.error, ['config', 'tls'], Object.keys(tlsSchema.shape)));
-  const read = { tls: { ...readTlsFiles(tls.data ?? {}, folder, ['config', 'tls'], problems), ...pem }, parser };
+  if (!tls.success) found.push(...problemsOf(tls.error, ['config', 'tls'], Object.keys(tlsSchema.shape)));
+  const shared = readTlsFiles(tls.data ?? {}, folder, ['config', 'tls'], found);
   const timeout = timeoutSchema.optional().safeParse(config.timeout);
-  if (!timeout.success) problems.push(...problemsOf(timeout.error, ['config', 'timeout'], []));
-  const target = parseTarget(config.target);
-  if (!target) problems.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
+  if (!timeout.success) found.push(...problemsOf(timeout.error, ['config', 'timeout'], []));
+  const target = parseTarget(given.target ?? config.target);
+  if (!target) found.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
   const options = optionsSchema.safeParse(merged);
   if (options.data?.client === 'official' && { ...tls.data, ...options.data.tls }.resume) {
-    problems.push({
+    found.push({
       path: formatPath(['config', 'engines', ENGINE, 'tls', 'resume']),
       message: 'only the light client resumes TLS sessions: write client: light',
     });
   }
-  if (problems.length > 0 || !options.success || !tls.data || !target) return { problems };
-  return { options: resolve(options.data, read, target, timeout.data, config.defaults?.think?.jitter) };
+  problems.push(...found);
+  if (found.length > 0 || !options.success || !target) return undefined;
+  const read = { tls: { ...shared, ...pem, ...(given.ownTls && { rejectUnauthorized: false }) }, parser };
+  const { transports = options.data.transports, compression = options.data.compression } = given;
+  const resolved = resolve({ ...options.data, transports, compression }, read, target, timeout.data);
+  return { ...resolved, thinkJitter: config.defaults?.think?.jitter };
 }
 
 type Place = [path: string[], value: unknown];
@@ -132,20 +147,21 @@ export function withKnownOptions(script: Script): Script {
   const known: Record<string, unknown> = {};
   for (const [, value] of placesOf(script)) {
     for (const [key, one] of Object.entries((value as object | undefined) ?? {})) {
-      if (connectionShape[key as keyof typeof connectionShape]?.safeParse(one).success) known[key] = one;
+      const isKnown = Object.hasOwn(connectionShape, key);
+      if (isKnown && connectionShape[key as keyof typeof connectionShape].safeParse(one).success) known[key] = one;
     }
   }
   const { target, tls } = script.config;
-  return { config: { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } } };
+  const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } };
+  return { ...script, config };
 }
 
 function resolve(
-  options: z.infer<typeof optionsSchema>,
+  options: Omit<z.infer<typeof optionsSchema>, 'transports'> & { transports: readonly Transport[] | undefined },
   { tls, parser }: Pick<ConnectionOptions, 'tls' | 'parser'>,
   target: URL,
   timeoutMs: number | undefined,
-  thinkJitter: number | string | undefined,
-): EngineOptions {
+): Omit<EngineOptions, 'thinkJitter'> {
   return {
     client: options.client,
     connection: {
@@ -169,7 +185,6 @@ function resolve(
     reconnection: backoff(options.reconnection),
     localAddresses: options.localAddresses,
     disconnectRatePerSec: options.disconnectRate,
-    thinkJitter,
   };
 }
 

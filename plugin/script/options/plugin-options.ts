@@ -171,3 +171,4 @@ export const terminalSchema = z.object({
 
 export type PluginOptions = z.infer<typeof optionsSchema>;
 export type Environment = z.infer<typeof environmentSchema>;
+export type OverTime = NonNullable<PluginOptions['overTime']>;

@@ -1,6 +1,5 @@
 /** The environment variables that override a scenario. */
 import { type Problem, problemsOf } from '../../../protocol/problems.ts';
-import type { GivenOptions } from '../script.ts';
 import { type Environment, environmentSchema } from './plugin-options.ts';
 
 /** @returns the variables that are right: a wrong one is one more problem, and hides none of the others */
@@ -16,13 +15,4 @@ export function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Envi
 /** `RATE= npx artillery …` means "not set". */
 export function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-}
-
-/** For parts of a run whose main thread has validated them. */
-export function validVariables(env: NodeJS.ProcessEnv): Environment {
-  return environmentSchema.parse(withoutEmpty(env));
-}
-
-export function givenOptions(variables: Environment): GivenOptions {
-  return { transports: variables.TRANSPORTS, compression: variables.COMPRESSION };
 }

@@ -44,7 +44,7 @@ export interface Checks {
 }
 
 export function compileChecks(spec: ChecksSpec, build: Build): Checks {
-  const { helpers } = build.engine;
+  const { helpers } = build.shared;
   const expectedArgs = build.template(spec.args);
   const hasData = compileData(spec, build);
   const matchSpecs = [spec.match ?? []].flat();

@@ -32,7 +32,6 @@ export const connect = defineStep({
     namespace: namespaceSchema.optional(),
     timeout: timeoutSchema.optional(),
   }),
-  staySeconds: () => 0,
   connections: ({ connect }) => connectionsOf(connect),
   connection: ({ connect }) => connectionChanges(connect),
   compile(spec, build) {

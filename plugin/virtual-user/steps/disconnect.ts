@@ -4,6 +4,5 @@ import { defineStep } from './step.ts';
 /** `disconnect: true` closes the connection; a later step that needs one opens a new one. */
 export const disconnect = defineStep({
   schema: z.strictObject({ disconnect: z.literal(true, { error: 'write disconnect: true' }) }),
-  staySeconds: () => 0,
   compile: () => (user) => user.session.close(),
 });

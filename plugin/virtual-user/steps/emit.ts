@@ -52,7 +52,6 @@ const plainEmit = defineStep({
   schema,
   besideKeys: ['connect'],
   functionKeys: ['beforeRequest'],
-  staySeconds: () => 0,
   connections: ({ connect }) => connectionsOf(connect),
   connection: ({ connect }) => connectionChanges(connect),
   compile(spec, build) {
@@ -84,7 +83,7 @@ export const emit: StepKind = {
 
 /** Each virtual user has its own copy of the step, which the functions can change; so it is compiled after them. */
 function compileHooked(names: string[], step: object, build: Build): Step {
-  const hooks = names.map((name) => compileCall(name, build.engine));
+  const hooks = names.map((name) => compileCall(name, build.shared));
   return async (user) => {
     const own = structuredClone(step);
     for (const hook of hooks) await hook([own, user.context, user.events]);
@@ -96,7 +95,7 @@ function compileHooked(names: string[], step: object, build: Build): Step {
 
 /** Passes the event with the `open` command, which sends it as soon as the namespace is open; on every connection. */
 function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
-  const { meter } = build.engine;
+  const { meter } = build.shared;
   const emission = compileEmission(spec, build);
   return async (user) => {
     let sent = await connect(user, emission(user));
@@ -114,7 +113,7 @@ function compileEmission({ emit: [event, ...args] }: z.output<typeof schema>, bu
 }
 
 function compileSend(spec: z.output<typeof schema>, build: Build): Step {
-  const { config, meter } = build.engine;
+  const { config, meter } = build.shared;
   const namespaceOf = build.template(spec.namespace);
   const emission = compileEmission(spec, build);
   const timeoutMs = spec.timeout ?? config.timeoutMs;

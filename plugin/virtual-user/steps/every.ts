@@ -34,7 +34,6 @@ export const every = defineStep({
   schema: z
     .strictObject({ every: everySchema, namespace: namespaceSchema.default('') })
     .refine((step) => !isTemplate(step), { path: ['every'], error: STATIC }),
-  staySeconds: () => 0,
   repeated: ({ every: { emit, seconds, count, events = 1, acknowledge }, namespace }) => ({
     ...(namespace !== '' && { namespace }),
     event: String(emit[0]),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { EngineContext } from '../context.ts';
 import { FlowError, slug } from '../flow-error.ts';
+import type { Shared } from '../shared.ts';
 import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
@@ -11,26 +11,25 @@ type Processor = (...args: unknown[]) => unknown;
 export const fn = defineStep({
   schema: z.strictObject({ function: z.string() }),
   functionKeys: ['function'],
-  staySeconds: () => 0,
-  compile: (spec, build) => compileFunction(spec.function, build.engine),
+  compile: (spec, build) => compileFunction(spec.function, build.shared),
 });
 
-export function compileFunction(name: string, engine: EngineContext): Step {
-  const call = compileCall(name, engine);
+export function compileFunction(name: string, shared: Shared): Step {
+  const call = compileCall(name, shared);
   return ({ context, events }) => call([context, events]);
 }
 
 /** @returns calls the function with these arguments, and `next` after them */
-export function compileCall(name: string, engine: EngineContext): (args: unknown[]) => Promise<void> {
+export function compileCall(name: string, shared: Shared): (args: unknown[]) => Promise<void> {
   const code: FailureCode = `function_${slug(name)}`;
   let hasWarned = false;
   return async (args) => {
     try {
-      await call(engine.processor[name] as Processor, args);
+      await call(shared.processor[name] as Processor, args);
     } catch (error) {
       const { stack, message } = error instanceof Error ? error : { stack: undefined, message: String(error) };
       // Thousands of virtual users can fail in the same way: only the first failure is logged.
-      if (!hasWarned) engine.warn(`processor function ${name} failed: ${stack ?? message}`);
+      if (!hasWarned) shared.warn(`processor function ${name} failed: ${stack ?? message}`);
       hasWarned = true;
       throw new FlowError(code, message, { cause: error });
     }

@@ -9,8 +9,8 @@ export const hold = defineStep({
   schema: z.strictObject({ hold: z.literal(true, { error: 'write hold: true' }) }),
   staySeconds: () => Number.POSITIVE_INFINITY,
   holds: true,
-  compile(_spec, { engine }) {
-    const { tally, signals } = engine;
+  compile(_spec, { shared }) {
+    const { tally, signals } = shared;
     const leave = () => void tally.holding--;
     return async (user) => {
       tally.holding++;

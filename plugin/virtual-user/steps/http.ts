@@ -17,7 +17,6 @@ const requestSchema = z
 function httpStep(method: string): StepKind {
   return defineStep({
     schema: z.strictObject({ [method]: requestSchema }),
-    staySeconds: () => 0,
     compile: (spec, build) => compileRequests(spec, method.toUpperCase(), build),
   });
 }
@@ -37,7 +36,6 @@ export const parallel = defineStep({
     limit: z.int().positive().optional(),
   }),
   childrenKey: 'parallel',
-  staySeconds: () => 0,
   compile: (spec, build) => compileRequests(spec, 'parallel', build),
 });
 
@@ -45,7 +43,7 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Bui
   return (user) =>
     new Promise((resolve, reject) => {
       const seen = new Statuses(user.events);
-      const run = build.engine.http?.step(spec, seen, build.requestHooks);
+      const run = build.shared.http?.step(spec, seen, build.requestHooks);
       run?.(user.context as UserContext, (error) => (error ? reject(failureOf(error, what, seen)) : resolve()));
     });
 }

@@ -4,7 +4,6 @@ import { defineStep } from './step.ts';
 /** `log: "{{ name }} is in"` writes a line to the console. */
 export const log = defineStep({
   schema: z.strictObject({ log: z.union([z.string(), z.number(), z.boolean()]) }),
-  staySeconds: () => 0,
   compile({ log: spec }, build) {
     const text = build.template(spec);
     return (user) => console.log(text(user.context));

@@ -31,7 +31,7 @@ export const loop = defineStep({
   compile(spec, build) {
     const steps = build.steps(spec.loop);
     const countOf = build.template(spec.count ?? -1);
-    const { processor } = build.engine;
+    const { processor } = build.shared;
 
     return async (user) => {
       const { vars } = user.context;

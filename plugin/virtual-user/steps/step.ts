@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import type { StepDeclaration } from '../../script/load/flow.ts';
 import type { ConnectionChanges } from '../connection-changes.ts';
-import type { EngineContext } from '../context.ts';
 import type { RequestHooks } from '../http-engine.ts';
 import type { AwaitedEvent } from '../mailbox.ts';
+import type { Shared } from '../shared.ts';
 import type { Template } from '../template.ts';
 import type { Step } from '../virtual-user.ts';
 
 /** What a step can use while it is compiled, once per scenario. */
 export interface Build {
-  engine: EngineContext;
+  shared: Shared;
   template(value: unknown): Template;
   /** Compiles the steps inside a step. */
   steps(specs: unknown[]): Step[];

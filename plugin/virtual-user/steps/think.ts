@@ -19,7 +19,7 @@ export const think = defineStep({
   staySeconds: ({ think: time }) => (durationMs(time) ?? Number.POSITIVE_INFINITY) / 1000,
   compile({ think: spec, jitter }, build) {
     const timeOf = build.template(spec);
-    const jitterOf = build.template(jitter ?? build.engine.config.thinkJitter);
+    const jitterOf = build.template(jitter ?? build.shared.config.thinkJitter);
     return (user) => {
       const ms = durationMs(timeOf(user.context));
       if (ms === undefined) throw new FlowError('invalid_think', `think: ${timeOf(user.context)} is not a duration`);

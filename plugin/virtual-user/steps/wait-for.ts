@@ -24,7 +24,7 @@ export const waitFor = defineStep({
   }),
   staySeconds: () => Number.POSITIVE_INFINITY,
   compile({ waitFor: spec }, build) {
-    const { config, meter } = build.engine;
+    const { config, meter } = build.shared;
     const timeoutMs = spec.timeout ?? config.timeoutMs;
     const checks = compileChecks(spec, build);
     const namespaceOf = build.template(spec.namespace);

@@ -62,7 +62,7 @@ describe('artillery run', { concurrency: 2 }, () => {
     const { server, target } = await startServer(t);
     const { exitCode, output } = await runArtillery(script(target, [{ emti: ['x'] }, { hold: 5 }], { timeot: 1 }));
     assert.equal(exitCode, 1, output);
-    assert.match(output, /SCRIPT: the script has mistakes/);
+    assert.match(output, /CONFIG_INVALID: the settings have mistakes/);
     assert.match(output, /config\.engines\.socketio-capacity\.timeot: unknown option, did you mean "timeout"\?/);
     assert.match(output, /scenarios\[0\]\.flow\[0\]: unknown step "emti", did you mean "emit"\?/);
     assert.match(output, /scenarios\[0\]\.flow\[1\]\.hold: write hold: true/);

@@ -6,10 +6,12 @@ import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import CapacityEngine from '../../../plugin/engine/engine.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
+import { handOver } from '../../../plugin/script/handed-over.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { CuttableLink } from '../../helpers/cuttable-link.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 import { newAgent, startHub } from '../../helpers/hosts.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
 
@@ -22,6 +24,7 @@ const HOSTS = [
 ];
 
 it('hosts begin at one time', async (t) => {
+  handOver(hookConfig());
   const { hub, join } = await startHub(t, HOSTS.length);
   const link = new EngineLink(hub, { hosts: HOSTS.length });
   const joined = hub.joined(5000, NEVER);

@@ -8,8 +8,8 @@ import { type Starter, starterScenario } from '../../../plugin/cli/init/starter-
 import { readScenario } from '../../../plugin/cli/runs/scenario.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
-import { validateScript } from '../../../plugin/script/validate.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { mistakesIn } from '../../helpers/mistakes.ts';
 
 const TOKEN = '0123456789abcdef';
 const INSTRUMENTED: Starter = {
@@ -38,7 +38,7 @@ async function checked(t: TestContext, text: string) {
   process.env.CAPACITY_TOKEN = TOKEN;
   t.after(() => delete process.env.CAPACITY_TOKEN);
   const script = await readScenario(path, undefined);
-  assert.deepEqual(validateScript(script, STEPS), []);
+  assert.deepEqual(mistakesIn(script), []);
   const config: Settings = readSettings(script, STEPS, process.env);
   return { script, config, flow: script.scenarios?.[0]?.flow };
 }

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
+import { setEnvironmentData } from 'node:worker_threads';
 import CapacityEngine from '../../../plugin/engine/engine.ts';
 import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
+import { handOver } from '../../../plugin/script/handed-over.ts';
 import type { Script } from '../../../plugin/script/script.ts';
+import { readSettings } from '../../../plugin/script/settings.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
 
+const RAMP = { duration: 2, arrivalRate: 6, rampTo: 6 };
 const HELD = [{ connect: true }, { hold: true }];
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 let runs = 0;
@@ -35,6 +41,8 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     },
     scenarios: [{ engine: name, flow }],
   };
+  // What the main thread's plugin read; the worker's script can have become another one since.
+  if (hook) handOver(readSettings({ ...full, scenarios: [{ engine: name, flow: HELD }] }, STEPS, {}));
   const engine = new CapacityEngine(full, events, helpers, {
     startFleet: async (settings, processes) => {
       started.push({ settings, processes });
@@ -146,7 +154,7 @@ describe('without the plugin', () => {
     assert.equal(settled, 'waiting');
     assert.equal(started.length, 0);
     assert.equal(aborted.length, 1);
-    assert.match(aborted[0] ?? '', /timeot: unknown option.*flow\[0\]: unknown step "emti".*fix: /s);
+    assert.match(aborted[0] ?? '', /flow\[0\]: unknown step "emti".*timeot: unknown option.*fix: /s);
   });
 });
 
@@ -266,10 +274,34 @@ describe('with the plugin', () => {
     const { engine, arrived, aborted } = start({ hook: true, flow: [{ nonsense: 1 }] });
     void engine.init();
     const [failed] = await once(arrived, 'failed');
-    assert.equal(failed.code, 'SCRIPT');
+    assert.equal(failed.code, 'CONFIG_INVALID');
     assert.match(failed.message, /unknown step "nonsense"/);
     assert.deepEqual(aborted, []);
   });
+});
+
+it('takes the settings of the plugin as they are, for itself and its fleet', async () => {
+  const options = { timeout: 3, disconnectRate: 60 };
+  const { engine, arrived, started } = start({ hook: true, options });
+  const share = { hosts: 3, index: 1 };
+  const plugins = { 'socketio-capacity': { broadcasts: { count: 5, byConnections: 2 }, rooms: { count: 4 } } };
+  const engines = { 'socketio-capacity': { ...options, client: 'official' } };
+  handOver(hookConfig({}, { plugins, engines, phases: [RAMP] }, {}, {}, share));
+  const ready = once(arrived, 'ready');
+  void engine.init();
+  await ready;
+  const { client, broadcasts, rooms, host, disconnectRatePerSec } = started[0]?.settings ?? {};
+  assert.deepEqual([client, broadcasts, rooms?.count], ['official', { count: 11, bytes: 1000 }, 4]);
+  assert.deepEqual([host, disconnectRatePerSec], [{ index: 1, of: 3 }, 20]);
+});
+
+it('refuses to run with a plugin of another build', async () => {
+  const { engine, arrived } = start({ hook: true });
+  setEnvironmentData('socketio-capacity', { release: '0.0.9+other', settings: {} });
+  void engine.init();
+  const [failed] = await once(arrived, 'failed');
+  assert.equal(failed.code, 'VERSIONS_DIFFER');
+  assert.match(failed.message, /plugin-socketio-capacity is 0\.0\.9\+other, and artillery-engine-\S+ is 0\./);
 });
 
 it('refuses virtual users where it was not started, and still calls back once', async () => {

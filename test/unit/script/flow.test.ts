@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { flowOf, ONE_CONNECTION, type StepTable, verbOf } from '../../../plugin/script/load/flow.ts';
+import { type Flow, ONE_CONNECTION, type StepTable, verbOf } from '../../../plugin/script/load/flow.ts';
+import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
 /** What all steps that do not wait are taken to need together. */
 const OTHERS = 10;
+
+function flowOf(flow: unknown[], steps: StepTable): Flow {
+  return readScenarios({ config: {}, scenarios: [{ flow }] }, steps).flows[0] as Flow;
+}
 
 describe('how long a virtual user stays', () => {
   const cases: [string, unknown[], number][] = [

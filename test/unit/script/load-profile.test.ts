@@ -85,3 +85,13 @@ describe('the same load at another rate', () => {
     assert.equal(configuredRatePerSec([{ duration: 1, arrivalCount: 4 }], perUser), 4000 / 4.75);
   });
 });
+
+it('a phase without any length is told so, and other mistakes what a length looks like', () => {
+  const messageOf = (phase: object) =>
+    phasesSchema.safeParse([{ duration: 2, arrivalRate: 5 }, phase]).error?.issues[0]?.message;
+  for (const zero of [0, '0', '0m']) assert.equal(messageOf({ pause: zero }), 'must be longer than 0');
+  for (const wrong of ['two minutes', -1, null]) {
+    assert.equal(messageOf({ pause: wrong }), 'expected seconds, or a duration such as "2m"');
+  }
+  assert.equal(messageOf({ pause: '1m' }), undefined);
+});

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { validateScript } from '../../../plugin/script/validate.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { mistakesIn } from '../../helpers/mistakes.ts';
 
 function problems(flow: unknown[], config: Record<string, unknown> = {}, options: unknown = {}): string[] {
   const script = {
     config: { target: 'http://127.0.0.1:1', engines: { 'socketio-capacity': options }, ...config },
     scenarios: [{ engine: 'socketio-capacity', flow }],
   };
-  return validateScript(script, STEPS).map(({ path, message }) => `${path}: ${message}`);
+  return mistakesIn(script).map(({ path, message }) => `${path}: ${message}`);
 }
 
 describe('steps', () => {
@@ -118,14 +117,14 @@ describe('steps', () => {
       config: { target: 'x' },
       scenarios: [{ engine: 'socketio-v3', flow: [{ nonsense: 1 }] }, { flow: [] }],
     };
-    assert.deepEqual(validateScript(script, STEPS), []);
+    assert.deepEqual(mistakesIn(script), []);
   });
 
   it('refuses hooks, and a scenario without a flow', () => {
     const hook = { engine: 'socketio-capacity', flow: [] };
     const script = { config: { target: 'http://x' }, before: hook, scenarios: [{ engine: 'socketio-capacity' }] };
     assert.deepEqual(
-      validateScript(script, STEPS).map(({ path }) => path),
+      mistakesIn(script).map(({ path }) => path),
       ['before.engine', 'scenarios[0].flow'],
     );
   });

@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { expectedConnections } from '../../../plugin/engine/engine.ts';
 import { ConnectionGroup } from '../../../plugin/virtual-user/connection-group.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
-
-it('plans for all of them', () => {
-  const script = {
-    config: { phases: [{ duration: 2, arrivalCount: 5 }] },
-    scenarios: [{ engine: 'socketio-capacity', flow: [{ connect: { count: 100 } }, { hold: true }] }],
-  };
-  assert.equal(expectedConnections(script), 500);
-});
 
 it('opens all of them, and all run the steps of the flow', async () => {
   const bench = new Bench();

@@ -1,4 +1,4 @@
-/** What an engine gives to the sessions and steps of its virtual users. */
+/** What virtual users need of whoever plays them: an engine in one of Artillery's workers. */
 import type { Fleet } from '../fleet/fleet.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
 import type { HttpEngine } from './http-engine.ts';
@@ -7,16 +7,10 @@ import type { Signals } from './signals.ts';
 import type { Tally } from './tally.ts';
 import type { Helpers } from './types.ts';
 
-/** What the engine needs of a fleet. */
-export type FleetLike = Pick<
-  Fleet,
-  'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'sight' | 'messages' | 'fault' | 'close'
->;
-
-/** Shared by all virtual users of one engine. */
-export interface EngineContext {
+export interface Shared {
   config: EngineOptions;
-  fleet: FleetLike;
+  /** Makes their connections. */
+  fleet: Pick<Fleet, 'connection'>;
   helpers: Helpers;
   /** Undefined if no flow has HTTP steps. */
   http: HttpEngine | undefined;

@@ -1,0 +1,34 @@
+/** The engine is a package of its own, which Artillery finds by itself: it has to be of the plugin's build. */
+import { realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { CapacityError } from '../../protocol/errors.ts';
+import { ownRelease, releaseOf } from '../../protocol/release.ts';
+import { ENGINE_PACKAGE, PLUGIN_PACKAGE, versionsDiffer } from '../script/versions-differ.ts';
+import { artilleryFolder } from '../virtual-user/http-engine.ts';
+
+/** Where Artillery looks for engines from. */
+const LOADER = 'dist/lib/core/runner.js';
+
+/**
+ * Before anything is started: whether the engine speaks as the plugin does.
+ * @throws CapacityError ENGINE_MISSING, VERSIONS_DIFFER
+ */
+export function requireSameEngine(artillery = artilleryFolder()): void {
+  const { resolve } = createRequire(join(artillery, LOADER));
+  let manifest: string;
+  try {
+    manifest = realpathSync(resolve(`${ENGINE_PACKAGE}/package.json`));
+  } catch (cause) {
+    const message = `Artillery in ${artillery} finds no ${ENGINE_PACKAGE}`;
+    const fix = `install it there: npm install ${PLUGIN_PACKAGE} brings the engine that it needs`;
+    throw new CapacityError('ENGINE_MISSING', message, fix, { cause });
+  }
+  const folder = dirname(manifest);
+  // As its index.js decides it.
+  const root = join(folder, folder.includes('/node_modules/') ? 'dist' : '../..');
+  const { version } = createRequire(manifest)(manifest);
+  const release = releaseOf(root, version);
+  if (release === ownRelease()) return;
+  throw versionsDiffer({ name: `the engine in ${folder}`, release }, { name: PLUGIN_PACKAGE, release: ownRelease() });
+}

@@ -1,0 +1,138 @@
+/** Reads the scenarios of a script, in one pass: what they ask of a run, and all of their mistakes. */
+import { z } from 'zod';
+import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
+import { fixedChanges, scenarioOptionsSchema } from './options/connect-options.ts';
+import { optionProblems } from './options/engine-options.ts';
+import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
+
+const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
+/** Allowance for all steps that do not wait. */
+const STEPS_SECONDS = 10;
+const MAX_SHOWN_LENGTH = 60;
+
+export interface Scenarios {
+  /** Of the scenarios on our engine, or of all if a third-party engine drives the load. */
+  flows: Flow[];
+  /** Of the scenarios on our engine. */
+  problems: Problem[];
+}
+
+/**
+ * @param script as Artillery hands it over, in the main thread or in a worker: only a worker has the processor's functions,
+ *   the main thread has only its path
+ * @param steps by verb
+ */
+export function readScenarios(script: Script, steps: StepTable): Scenarios {
+  const scenarios = script.scenarios ?? [];
+  const reader = new ScenarioReader(steps, script.config.processor);
+  const ours = scenarios.flatMap((scenario, index) =>
+    usesOurEngine(scenario, script) ? [reader.read(scenario, ['scenarios', index])] : [],
+  );
+  const problems = [...hookProblems(script), ...reader.problems];
+  if (ours.length > 0) return { flows: ours, problems };
+  const others = new ScenarioReader(steps, undefined);
+  return { flows: scenarios.map((scenario) => others.read(scenario, [])), problems };
+}
+
+function hookProblems(script: Script): Problem[] {
+  return (['before', 'after'] as const)
+    .filter((hook) => usesOurEngine(script[hook], script))
+    .map((hook) => ({
+      path: formatPath([hook, 'engine']),
+      message: `${ENGINE} cannot run in hooks, which Artillery runs in its main thread; use engine: http there`,
+    }));
+}
+
+class ScenarioReader {
+  readonly problems: Problem[] = [];
+  readonly #steps: StepTable;
+  readonly #processor: Script['config']['processor'];
+  /** Names of all options of steps, to suggest one for an unknown name. */
+  readonly #names: string[];
+
+  constructor(steps: StepTable, processor: Script['config']['processor']) {
+    this.#steps = steps;
+    this.#processor = processor;
+    this.#names = [...new Set(Object.values(steps).flatMap(({ schema }) => optionNames(schema)))];
+  }
+
+  read(scenario: Scenario, at: Path): Flow {
+    for (const hook of FUNCTION_HOOKS) this.#checkFunctions(scenario[hook], [...at, hook]);
+    const options = scenarioOptionsSchema.optional().safeParse(scenario.socketio);
+    if (!options.success) this.problems.push(...optionProblems(options.error, [...at, 'socketio']));
+    if (!Array.isArray(scenario.flow)) this.#say([...at, 'flow'], 'expected a list of steps');
+    const flow = this.#readSteps(scenario.flow, [...at, 'flow'], true);
+    return {
+      ...flow,
+      staySeconds: flow.staySeconds + STEPS_SECONDS,
+      connection: { ...fixedChanges(options.data ?? {}), ...flow.connection },
+    };
+  }
+
+  /** @param flattens lists among the steps, which YAML references bring in; Artillery flattens one level of them */
+  #readSteps(steps: unknown, at: Path, flattens: boolean): Flow {
+    if (!Array.isArray(steps)) return addFlows([]);
+    const read = steps.map((step, index) =>
+      flattens && Array.isArray(step)
+        ? this.#readSteps(step, [...at, index], false)
+        : this.#readStep(step, [...at, index]),
+    );
+    return addFlows(read);
+  }
+
+  #readStep(step: unknown, at: Path): Flow {
+    const kind = this.#steps[verbOf(step, this.#steps) ?? ''];
+    if (!kind) {
+      this.#say(at, this.#unknownStep(step));
+      return addFlows([]);
+    }
+    const fields = step as Record<string, unknown>;
+    const parsed = kind.schema.safeParse(step);
+    if (!parsed.success) this.problems.push(...problemsOf(parsed.error, at, this.#names));
+    const { childrenKey = '', functionKeys = [] } = kind;
+    const inside = this.#readSteps(fields[childrenKey], [...at, childrenKey], false);
+    for (const key of functionKeys) this.#checkFunctions(fields[key], [...at, key]);
+    return parsed.success ? flowOfStep(kind, parsed.data, inside) : addFlows([]);
+  }
+
+  #unknownStep(step: unknown): string {
+    const example = 'expected a step such as {think: 1}, not';
+    if (typeof step !== 'object' || step === null || Array.isArray(step)) {
+      return `${example} ${JSON.stringify(step)?.slice(0, MAX_SHOWN_LENGTH)}`;
+    }
+    const keys = Object.keys(step);
+    const verbs = keys.filter((key) => Object.hasOwn(this.#steps, key));
+    if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
+    const [key] = keys;
+    if (key === undefined) return `${example} {}`;
+    return `unknown step "${key}"${didYouMean(key, Object.keys(this.#steps))}`;
+  }
+
+  #checkFunctions(names: unknown, at: Path): void {
+    const processor = this.#processor;
+    for (const name of [names ?? []].flat()) {
+      if (typeof name !== 'string') continue;
+      if (processor === undefined) this.#say(at, `function "${name}" needs a config.processor`);
+      else if (typeof processor === 'object' && typeof processor[name] !== 'function') {
+        const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
+        this.#say(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
+      }
+    }
+  }
+
+  #say(at: Path, message: string): void {
+    this.problems.push({ path: formatPath(at), message });
+  }
+}
+
+/** @returns the keys that the schema accepts, at all depths */
+function optionNames(schema: z.ZodType): string[] {
+  const { shape, innerType, element, in: input, options, items } = schema.def as unknown as Record<string, unknown>;
+  const inside = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
+  const keys = Object.entries((shape ?? {}) as Record<string, z.ZodType>);
+  return [
+    ...keys.flatMap(([key, value]) => [key, ...optionNames(value)]),
+    ...inside.flatMap((one) => (one instanceof z.ZodType ? optionNames(one) : [])),
+  ];
+}
