@@ -29,7 +29,7 @@ const STEADY_MS = 20_000;
 const JOIN_TIMEOUT_MS = 120_000;
 const AGENTS_PER_PROCESS = 25;
 const SEEDS = [0, 1, 2, 3];
-const UNUSED = { version: 'bench', scriptHash: 'bench' };
+const UNUSED = { version: 'bench', inputs: {} };
 
 /** A second's worth of latencies that differ from each other, as those of so many receivers do. */
 const histograms = SEEDS.map((seed) =>

@@ -9,10 +9,10 @@ import { thisHost } from '../../protocol/machine/host.ts';
 import { ownRelease } from '../../protocol/release.ts';
 import { Agent } from '../conduct/hosts/agent.ts';
 import { parseJoinLine } from '../conduct/hosts/join-line.ts';
-import { scriptHash } from '../conduct/hosts/script-hash.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { handOver } from '../script/handed-over.ts';
+import { inputsOf } from '../script/inputs.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { Share } from '../script/load/shares.ts';
 import { ENGINE, type Script } from '../script/script.ts';
@@ -42,8 +42,7 @@ export class HostRun {
     requireOpenFiles();
     const join = parseJoinLine(conductor);
     if (!join) throw noJoinLine();
-    const env = { CAPACITY_TOKEN: NO_TOKEN, ...process.env };
-    const config = readSettings(script, STEPS, env, share);
+    const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     if (config.engine !== ENGINE) throw otherEngine(config.engine);
     replacePhases(config.phases);
     handOver(config);
@@ -59,7 +58,7 @@ export class HostRun {
         version: ownRelease(),
         hosts: share.hosts,
         index: share.index,
-        scriptHash: scriptHash(readSettings(script, STEPS, env), script),
+        inputs: inputsOf(script, process.env),
         arrivals: config.phases.map(arrivalsOf),
         cores: availableParallelism(),
       },

@@ -35,7 +35,7 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
     onMachine: (host) => told.push(`row of ${host}`),
     onSkipped: (users) => users > 0 && told.push(`${users} skipped`),
   };
-  const expected = { hosts, version: '1', scriptHash: 'same', arrivals: [10 * hosts, 0] };
+  const expected = { hosts, version: '1', inputs: { scenarios: 'same' }, arrivals: [10 * hosts, 0] };
   const hub = new Hub(listener, expected, events, lostAfterMs);
   const closers = agentsOf.get(t) ?? [];
   agentsOf.set(t, closers);
@@ -82,7 +82,7 @@ export function newAgent(
     join,
     hello: {
       ...{ host: 'a', instance: randomUUID(), kernel: 'another', version: '1', hosts: 1 },
-      ...{ scriptHash: 'same', arrivals: [10, 0], cores: 2 },
+      ...{ inputs: { scenarios: 'same' }, arrivals: [10, 0], cores: 2 },
       ...hello,
     },
     carrier: openThreadCarrier(runId),

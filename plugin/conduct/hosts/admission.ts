@@ -1,11 +1,17 @@
 /** Which hosts a run takes: as many as it was told, of one version and scenario, whose shares add up to the whole load. */
 import { CapacityError } from '../../../protocol/errors.ts';
+import { printable } from '../../../protocol/printable.ts';
+import { differences, type Inputs } from '../../script/inputs.ts';
 import type { Hello, Refusal } from './messages.ts';
+
+/** Of what differs. */
+const MAX_NAMED = 5;
+const MAX_NAMES_LENGTH = 300;
 
 export interface Expected {
   hosts: number;
   version: string;
-  scriptHash: string;
+  inputs: Inputs;
   /** Of the whole scenario, phase by phase. */
   arrivals: number[];
 }
@@ -32,10 +38,13 @@ export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[]
     const message = `it has version ${hello.version} of the plugin, the conductor has ${expected.version}`;
     return refused(message, 'install the same version on all hosts');
   }
-  if (hello.scriptHash !== expected.scriptHash) {
+  const different = differences(hello.inputs, expected.inputs);
+  if (different.length > 0) {
+    const more = different.length > MAX_NAMED ? ' and more' : '';
+    const names = printable(different.slice(0, MAX_NAMED).join(', '), MAX_NAMES_LENGTH) + more;
     return refused(
-      'it reads another scenario, or other options, than the conductor',
-      'give all hosts the same file, the same --environment, and the same variables (RATE, TARGET, …)',
+      `it does not read what the conductor reads: ${names}`,
+      'give all hosts the same files, the same --environment, and the same variables (RATE, TARGET, …)',
     );
   }
   if (hello.hosts !== expected.hosts) {

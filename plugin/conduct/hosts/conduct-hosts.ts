@@ -10,6 +10,7 @@ import { ownRelease } from '../../../protocol/release.ts';
 import { EngineLink } from '../../run/link.ts';
 import { within } from '../../run/wait.ts';
 import { hasThresholds } from '../../script/ensure.ts';
+import { inputsOf } from '../../script/inputs.ts';
 import { arrivalsOf } from '../../script/load/phases.ts';
 import { ENGINE, type Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -19,7 +20,6 @@ import { GeneratorHosts } from './generator-hosts.ts';
 import { Hub } from './hub.ts';
 import { Listener } from './listener.ts';
 import { SILENT_AFTER_MS } from './messages.ts';
-import { scriptHash } from './script-hash.ts';
 import { newSecret, readSecret } from './secret.ts';
 
 /** Containers of a cloud can take minutes to start. */
@@ -69,7 +69,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const arrivals = config.phases.map(arrivalsOf);
   const hub = new Hub(
     listener,
-    { hosts, version: ownRelease(), scriptHash: scriptHash(config, script), arrivals },
+    { hosts, version: ownRelease(), inputs: inputsOf(script, process.env), arrivals },
     {
       onNote: (text) => terminal.print(text),
       onRefused: (error) => run.end(error),

@@ -22,14 +22,14 @@ export const helloSchema = z.object({
   instance: z.string().min(1),
   /** As `Host.kernel`. */
   kernel: z.string(),
-  /** Of the packages. */
+  /** Of the packages, with their build. */
   version: z.string(),
   /** `CAPACITY_HOSTS`. */
   hosts: z.number().int().positive(),
   /** `CAPACITY_HOST`. */
   index: z.number().int().nonnegative().optional(),
-  /** Of the scenario and everything that sets its options. */
-  scriptHash: z.string(),
+  /** What the scenario reads. */
+  inputs: z.record(z.string().max(1000), z.string().max(100)),
   /** Of this host's share, phase by phase. */
   arrivals: z.array(z.number().int().nonnegative()),
   cores: z.number().int().positive(),

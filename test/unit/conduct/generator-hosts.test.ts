@@ -6,7 +6,7 @@ import type { HostEntry } from '../../../plugin/conduct/hosts/hub.ts';
 const BEGAN_US = 5_000_000;
 const HELLO = {
   ...{ host: 'a', instance: 'i', kernel: 'k', version: '1', hosts: 1 },
-  ...{ scriptHash: 'h', arrivals: [4, 0, 6], cores: 2 },
+  ...{ inputs: {}, arrivals: [4, 0, 6], cores: 2 },
 };
 const HOST: HostEntry = { name: 'a', hello: HELLO, beganAtUs: undefined, lost: undefined, clock: undefined };
 
