@@ -1,18 +1,18 @@
 /** `baseline save | check`: saves a result, and compares later ones with it, for CI. */
 import type { Command } from 'commander';
-import { CANNOT_TELL, EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { z } from 'zod';
+import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Answer, type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
 import { renderComparisonConsole } from '../../report/compare/console.ts';
 import { headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
+import { readRunSet } from '../series/run-sets.ts';
+import { untilStopped } from '../series/until-stopped.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
-import { addHelp, printJson, screen, withJson } from './command.ts';
-import { parseTimes } from './repeat.ts';
-import { repeat } from './runs/repeat-runs.ts';
-import { readRunSet } from './runs/run-sets.ts';
-import { STOPPED, untilStopped } from './runs/until-stopped.ts';
+import { addHelp, LINE, parseOptions, printJson, screen, withJson } from './command.ts';
+import { repeat, timesSchema } from './repeat.ts';
 
 interface Options {
   name: string;
@@ -21,7 +21,7 @@ interface Options {
 }
 
 interface SaveOptions extends Options {
-  repeat?: number;
+  repeat?: string;
 }
 
 const RESULT = 'a result.json, the folder of a run, or the folder of a `repeat`';
@@ -40,7 +40,7 @@ export function addBaseline(program: Command): void {
     );
   const saving = add('save')
     .description('Saves a result as a baseline for later ones, or runs a scenario several times for it.')
-    .option('--repeat <n>', 'first runs the scenario that is named in place of a result so many times', parseTimes)
+    .option('--repeat <n>', 'first runs the scenario that is named in place of a result so many times')
     .action(save);
   addHelp(saving, {
     examples: {
@@ -75,19 +75,18 @@ async function save(path: string, { name, file, json, repeat: times }: SaveOptio
     saveResults(readRunSet(path).results, path, { name, file, json });
     return;
   }
+  const count = parseOptions(z.object({ repeat: timesSchema }), { repeat: times }, 'baseline save').repeat;
   await untilStopped(async (signal) => {
-    const onRun = (index: number) => console.error(`\nRun ${index + 1} of ${times}`);
-    const [made] = await repeat({
-      scenarios: [path],
-      times,
-      results: 'results',
-      artilleryArgs: [],
-      stdout: 2,
-      signal,
-      onRun,
-    });
+    const options = { scenario: path, vary: {}, times: count, results: 'results', args: [] };
+    const { folder, runs } = await repeat(options, signal);
     if (signal.aborted) process.exitCode = STOPPED;
-    else if (made) saveResults(made.results, made.path, { name, file, json }, times);
+    else
+      saveResults(
+        runs.flatMap(({ result }) => result ?? []),
+        folder,
+        { name, file, json },
+        count,
+      );
   });
 }
 
@@ -109,7 +108,7 @@ function saveResults(results: Result[], path: string, { name, file, json }: Opti
   if (results.length === 1) {
     console.log('With a single run, a check sees missing connections and copies, and memory per connection that is');
     console.log('a tenth apart. It cannot tell about times, rates and CPU, and ends with exit code 5. Better:');
-    console.log('  npx socketio-capacity baseline save <scenario> --repeat 5');
+    console.log(`  ${LINE} baseline save <scenario> --repeat 5`);
   }
 }
 

@@ -11,6 +11,16 @@ interface HelpText {
   exitCodes: Record<number, string>;
 }
 
+/** Exit codes of a series: that of its worst run. */
+export const RUN_CODES = {
+  0: 'all runs are VALID',
+  1: 'a run missed a threshold',
+  2: 'refused, or one of the runs was',
+  3: 'a run is SUSPECT',
+  4: 'a run is INVALID',
+  11: 'Artillery crashed in one of the runs',
+};
+
 /** What people type before the name of a command. */
 export const LINE = 'npx socketio-capacity';
 

@@ -6,8 +6,8 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { compare } from '../../report/compare/compare.ts';
 import { renderComparisonConsole } from '../../report/compare/console.ts';
 import { headlineOf } from '../../report/compare/text.ts';
-import { addHelp, printJson, screen, withJson } from './command.ts';
-import { readRunSet } from './runs/run-sets.ts';
+import { readRunSets } from '../series/run-sets.ts';
+import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
 
 interface Options {
   json?: boolean;
@@ -18,8 +18,8 @@ export function addCompare(program: Command): void {
   const command = program
     .command('compare')
     .description('Compares runs with the first one, figure by figure, and reports only differences beyond the noise.')
-    .argument('<reference>', 'a result.json, the folder of a run, or the folder of a `repeat`')
-    .argument('<others...>', 'one or more runs to compare, in the same form')
+    .argument('<reference>', 'a result.json, the folder of a run, or a series')
+    .argument('[others...]', 'runs to compare with it, in the same form; by default the other sides of the series')
     .option('--html <file>', 'also writes the comparison as an HTML page')
     .action(show);
   addHelp(withJson(command), {
@@ -37,13 +37,15 @@ export function addCompare(program: Command): void {
 }
 
 async function show(reference: string, others: string[], { json, html }: Options): Promise<void> {
-  const comparison = compare([reference, ...others].map(readRunSet));
+  const sets = [reference, ...others].flatMap(readRunSets);
+  if (sets.length < 2) throw badOption(`name something to compare ${reference} with`, 'compare');
+  const comparison = compare(sets);
   if (html !== undefined) {
     // Loaded on demand, because it imports the charts, which load slowly.
     const { renderComparison } = await import('../../report/html/comparison.ts');
     writePage(html, renderComparison(comparison));
   }
-  if (others.some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
+  if (sets.slice(1).some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
     process.exitCode = CANNOT_TELL;
   }
   if (json) printJson(comparison);

@@ -3,14 +3,15 @@ import { createRequire } from 'node:module';
 import { networkInterfaces } from 'node:os';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { readSettings } from '../script/settings.ts';
+import { resolveArtillery } from '../series/artillery.ts';
+import { untilStopped } from '../series/until-stopped.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, parseOptions } from './command.ts';
-import { resolveArtillery } from './runs/artillery.ts';
-import { readScenario } from './runs/scenario.ts';
-import { STOPPED, untilStopped } from './runs/until-stopped.ts';
+import { readScenario } from './scenario.ts';
 
 const optionsSchema = z.object({
   hosts: z.coerce.number('expected a number').int().min(1),

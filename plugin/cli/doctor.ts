@@ -1,6 +1,6 @@
 /** `doctor`: whether this machine and stack can hold the connections of a scenario; with `--target`, whether the target can be measured. */
 import type { Command } from 'commander';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { diagnose } from '../doctor/diagnosis.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { printDiagnosis } from '../doctor/print.ts';
@@ -9,10 +9,10 @@ import { examineTarget } from '../doctor/target/examine.ts';
 import { printCheck } from '../doctor/target/print-check.ts';
 import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
 import { readSettings, type Settings } from '../script/settings.ts';
+import { untilStopped } from '../series/until-stopped.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
-import { readScenario } from './runs/scenario.ts';
-import { STOPPED, untilStopped } from './runs/until-stopped.ts';
+import { readScenario } from './scenario.ts';
 
 interface Options {
   target?: string;

@@ -6,8 +6,8 @@ import { OBSERVED_LAYERS } from '../../protocol/observation.ts';
 import { ObservedProcesses } from '../observer/observed-processes.ts';
 import { openObserver } from '../observer/observer.ts';
 import { environmentSchema } from '../script/options/plugin-options.ts';
+import { untilStopped } from '../series/until-stopped.ts';
 import { addHelp, badOption, parseOptions } from './command.ts';
-import { untilStopped } from './runs/until-stopped.ts';
 
 const optionsSchema = z
   .object({

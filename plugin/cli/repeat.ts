@@ -2,27 +2,43 @@
  * `repeat <scenario> --times n`: how much the figures of a scenario vary from run to run. `repeat A B`: whether those of two
  * differ, with runs that take turns.
  */
-import { type Command, InvalidArgumentError } from 'commander';
-import { CANNOT_TELL, worstExitCode } from '../../protocol/codes/exit-codes.ts';
-import { type Comparison, compare } from '../../report/compare/compare.ts';
+import { rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
+import type { Plan, Study } from '../../protocol/documents/study.ts';
 import { renderComparisonConsole, renderSpread } from '../../report/compare/console.ts';
-import { headlineOf, letter } from '../../report/compare/text.ts';
-import { addHelp, printJson, screen, withJson } from './command.ts';
-import { type MadeSeries, repeat } from './runs/repeat-runs.ts';
-import { STOPPED, untilStopped } from './runs/until-stopped.ts';
+import { headlineOf } from '../../report/compare/text.ts';
+import { type MeasuredRun, questionsOf } from '../../report/study/summarize.ts';
+import { runId, scenarioName } from '../run/measurements/run-id.ts';
+import { newSeriesFolder } from '../series/folder.ts';
+import { exitCodeOf, measuredRuns, plannedSeries } from '../series/planned.ts';
+import { artilleryScript } from '../series/run.ts';
+import { runSeries } from '../series/series.ts';
+import { untilStopped } from '../series/until-stopped.ts';
+import { addHelp, badOption, parseOptions, printJson, RUN_CODES, screen, withJson } from './command.ts';
+import { scenarioHash } from './scenario.ts';
 
-interface Options {
-  times: number;
-  results: string;
-  json?: boolean;
-  vary?: Variants;
-}
+export const timesSchema = z.coerce.number('expected a number').int().min(2, 'expected 2 or more');
 
-/** The same environment variable with another value for each side. */
-interface Variants {
-  name: string;
-  values: [string, string];
-}
+/** `NAME=a,b` */
+export const varySchema = z.string().transform((text, context): Plan['vary'] => {
+  const [, name, a, b] = /^(\w+)=([^,]*),([^,]*)$/.exec(text) ?? [];
+  if (name !== undefined && a !== undefined && b !== undefined && a !== b) return { [name]: [a, b] };
+  context.addIssue('expected an environment variable with two different values: NAME=a,b');
+  return z.NEVER;
+});
+
+const optionsSchema = z.object({
+  times: timesSchema,
+  vary: varySchema.optional(),
+  results: z.string(),
+  json: z.boolean().optional(),
+});
+
+/** Names the scenario where a series has several. */
+const SCENARIO = 'scenario';
 
 export function addRepeat(program: Command): void {
   const command = program
@@ -33,17 +49,9 @@ export function addRepeat(program: Command): void {
     .argument('<scenario>', 'an Artillery scenario, as YAML')
     .argument('[other]', 'another one: the runs take turns (A, B, B, A, …), and the comparison follows')
     .argument('[arguments...]', 'after `--`: passed to each `artillery run`')
-    .option('-n, --times <n>', 'how many runs of each, at least 2', parseTimes, 5)
-    .option(
-      '--vary <NAME=a,b>',
-      'the runs of one scenario take turns with two values of an environment variable',
-      parseVariants,
-    )
-    .option(
-      '--results <folder>',
-      'where to create the folder of each series, with repeat.json and a folder for each run',
-      'results',
-    )
+    .option('-n, --times <n>', 'how many runs of each, at least 2', '5')
+    .option('--vary <NAME=a,b>', 'the runs of one scenario take turns with two values of an environment variable')
+    .option('--results <folder>', 'where to create the folder of the series', 'results')
     .action(run);
   addHelp(withJson(command), {
     examples: {
@@ -53,84 +61,77 @@ export function addRepeat(program: Command): void {
       'repeat scenarios/1k.yml --vary COMPRESSION=off,on': 'one scenario, with and without',
     },
     exitCodes: {
-      0: 'all runs are VALID; of two scenarios, whatever is better or worse',
-      1: 'a run missed a threshold',
-      2: 'a run was refused, and no further one was started',
-      3: 'a run is SUSPECT',
-      4: 'a run is INVALID',
+      ...RUN_CODES,
       5: 'of two scenarios: inconclusive, too few runs',
-      11: 'Artillery crashed, and no further run was started',
       130: 'stopped by Ctrl-C; repeat.json has the runs until then',
     },
   });
 }
 
-async function run(
-  scenario: string,
-  other: string | undefined,
-  rest: string[],
-  { times, results, json, vary }: Options,
-): Promise<void> {
+async function run(scenario: string, other: string | undefined, rest: string[], given: object): Promise<void> {
+  const { times, results, json, vary } = parseOptions(optionsSchema, given, 'repeat');
   // Artillery's only argument without a dash is the scenario, so the one after `--` is an option.
   const isOther = other !== undefined && !other.startsWith('-');
-  const artilleryArgs = [...(other !== undefined && !isOther ? [other] : []), ...rest];
-  const scenarios = isOther ? [scenario, other] : vary ? [scenario, scenario] : [scenario];
-  const variants = vary && scenarios.map((_, of) => ({ [vary.name]: vary.values[of] as string }));
+  const args = [...(other !== undefined && !isOther ? [other] : []), ...rest];
+  if (isOther && vary) throw badOption('--vary: give it or another scenario, not both', 'repeat');
+  const varied = isOther ? { [SCENARIO]: [scenario, other] } : (vary ?? {});
   await untilStopped(async (signal) => {
-    const all = await repeat({
-      scenarios,
-      ...(variants && { variants }),
-      times,
-      results,
-      artilleryArgs,
-      stdout: json ? 2 : 1,
-      signal,
-      onRun: (index, of) => {
-        const which = scenarios.length > 1 ? `: ${letter(of)}` : '';
-        console.error(`\nRun ${index + 1} of ${times * scenarios.length}${which}`);
-      },
-    });
-    const codes = all.flatMap(({ series }) => series.runs.map(({ exitCode }) => exitCode));
-    process.exitCode = signal.aborted ? STOPPED : worstExitCode(codes);
-    if (scenarios.length > 1) showComparison(all, vary, json ?? false);
-    else showSpread(all[0] as MadeSeries, json ?? false);
+    const { folder, study, runs } = await repeat({ scenario, vary: varied, times, results, args }, signal);
+    const [question] = questionsOf(study.plan, runs);
+    const comparison = question?.contexts[0]?.comparison;
+    process.exitCode = signal.aborted ? STOPPED : exitCodeOf(study.runs);
+    if (process.exitCode === 0 && comparison && headlineOf(comparison, 1).answer === 'cannot-tell') {
+      process.exitCode = CANNOT_TELL;
+    }
+    if (json) return printJson(study);
+    if (runs.every(({ result }) => result === undefined)) return;
+    console.log(`\n${comparison ? renderComparisonConsole(comparison, screen()) : renderSpread(study, screen())}`);
+    console.log(`\nSeries: ${join(folder, 'repeat.json')}`);
   });
 }
 
-function showSpread({ path, series, results }: MadeSeries, json: boolean): void {
-  if (json) printJson(series);
-  else if (results.length > 0) console.log(`\n${renderSpread(series, screen())}\n\nSeries: ${path}`);
+export interface RepeatOptions {
+  /** Path of the scenario; of the first one, if `vary` has several. */
+  scenario: string;
+  /** Environment variables, or scenarios. */
+  vary: Plan['vary'];
+  /** Of each combination. */
+  times: number;
+  /** Where to create the folder of the series. */
+  results: string;
+  /** Further arguments of `artillery run`. */
+  args: string[];
 }
 
-function showComparison(all: MadeSeries[], vary: Variants | undefined, json: boolean): void {
-  const comparison: Comparison = compare(
-    all.map(({ series, results }, of) => ({
-      name: vary ? `${series.scenario}, ${vary.name}=${vary.values[of]}` : series.scenario,
-      results,
-    })),
-  );
-  if (process.exitCode === 0 && headlineOf(comparison, 1).answer === 'cannot-tell') process.exitCode = CANNOT_TELL;
-  if (json) {
-    printJson({ series: all.map(({ series }) => series), comparison });
-    return;
-  }
-  if (all.every(({ results }) => results.length === 0)) return;
-  const paths = all.map(({ path, results }, of) => (results.length > 0 ? `\nSeries ${letter(of)}: ${path}` : ''));
-  console.log(`\n${renderComparisonConsole(comparison, screen())}\n${paths.join('')}`);
-}
-
-/** @throws InvalidArgumentError for commander */
-export function parseTimes(text: string): number {
-  const times = Number(text);
-  if (!Number.isInteger(times) || times < 2) throw new InvalidArgumentError('Expected a whole number of at least 2.');
-  return times;
-}
-
-/** @throws InvalidArgumentError for commander */
-export function parseVariants(text: string): Variants {
-  const [, name, a, b] = /^(\w+)=([^,]*),([^,]*)$/.exec(text) ?? [];
-  if (name === undefined || a === undefined || b === undefined || a === b) {
-    throw new InvalidArgumentError('Expected an environment variable with two different values: NAME=a,b');
-  }
-  return { name, values: [a, b] };
+/**
+ * The first run that does not come to its end is the last one. A series whose runs were all refused leaves no folder.
+ * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE, RESULTS_UNWRITABLE
+ */
+export async function repeat(
+  { scenario, vary, times, results, args }: RepeatOptions,
+  signal: AbortSignal,
+): Promise<{ folder: string; study: Study; runs: MeasuredRun[] }> {
+  const artillery = artilleryScript();
+  const plan = { scenario, vary, servers: {}, except: [], repeat: times, seed: 1 };
+  const hash = scenarioHash(scenario);
+  const name = (vary[SCENARIO] ?? [scenario]).map((path) => scenarioName(String(path))).join('-');
+  const folder = newSeriesFolder(results, `${runId(new Date(), name)}-x${times}`);
+  const series = plannedSeries({
+    kind: 'repeat',
+    folder,
+    name: basename(folder),
+    title: '',
+    plan,
+    scenarioHash: hash,
+    endsWithFailure: true,
+    commandOf: ({ [SCENARIO]: path = scenario, ...variables }) => {
+      const env = Object.fromEntries(Object.entries(variables).map(([key, value]) => [key, String(value)]));
+      return { scenario: String(path), args, overrides: {}, env };
+    },
+    changesSince: () => [],
+    pagesOf: () => ({}),
+  });
+  const { document: study, runs } = await runSeries(series, { artillery, signal, say: console.error });
+  if (study.runs.every(({ exitCode }) => exitCode === EXIT_CODES.refused)) rmSync(folder, { recursive: true });
+  return { folder, study, runs: measuredRuns(runs) };
 }

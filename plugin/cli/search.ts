@@ -1,10 +1,12 @@
 /** `search <scenario>`: the highest level that a deployment holds. */
 import type { Command } from 'commander';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import type { Search, SearchEnd } from '../../protocol/documents/search.ts';
+import { questionOf } from '../../report/search/text.ts';
+import { artilleryScript } from '../series/run.ts';
+import { runSeries } from '../series/series.ts';
+import { untilStopped } from '../series/until-stopped.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
-import { artilleryScript } from './runs/child-run.ts';
-import { STOPPED, untilStopped } from './runs/until-stopped.ts';
 import type { SearchOptions } from './search/plan.ts';
 
 interface Options extends SearchOptions {
@@ -61,28 +63,21 @@ export function addSearch(program: Command): void {
 
 async function run(path: string, { results, json, ...options }: Options): Promise<void> {
   // Loaded on demand, because they import the charts and the engine's steps, which load slowly.
-  const [{ readTask }, { runSearch }, progress, { diagnose }, { readSituation }] = await Promise.all([
+  const [{ readTask }, { searchSeries }, { endingOf }, { diagnose }, { readSituation }] = await Promise.all([
     import('./search/plan.ts'),
-    import('./search/run-search.ts'),
-    import('./search/progress.ts'),
+    import('./search/series.ts'),
+    import('./search/text.ts'),
     import('../doctor/diagnosis.ts'),
     import('../doctor/situation.ts'),
   ]);
   const task = await readTask(path, options);
+  const series = searchSeries(task, results, async (settings) => diagnose(await readSituation(settings)));
+  console.error(questionOf(task.plan));
   await untilStopped(async (signal) => {
-    const { search, folder } = await runSearch({
-      artillery: artilleryScript(),
-      task,
-      results,
-      signal,
-      diagnose: async (settings) => diagnose(await readSituation(settings)),
-      onStart: (begun) => console.error(progress.begun(begun)),
-      onRun: (number, planned, before) => console.error(progress.running(number, planned, before)),
-      onEnd: (ended) => console.error(progress.ended(ended)),
-    });
-    process.exitCode = exitCodeOf(search);
-    if (json) printJson(search);
-    else console.log(progress.outcome(search, folder, screen().width));
+    const { document } = await runSeries(series, { artillery: artilleryScript(), signal, say: console.error });
+    process.exitCode = exitCodeOf(document);
+    if (json) printJson(document);
+    else console.log(endingOf(document, series.folder, screen().width));
   });
 }
 

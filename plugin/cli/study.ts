@@ -1,9 +1,11 @@
 /** `study <file>`: what changes when a setting changes. */
 import type { Command } from 'commander';
-import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
-import { addHelp, printJson, withJson } from './command.ts';
-import { artilleryScript } from './runs/child-run.ts';
-import { STOPPED, untilStopped } from './runs/until-stopped.ts';
+import { STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOf, measuredRuns } from '../series/planned.ts';
+import { artilleryScript } from '../series/run.ts';
+import { runSeries } from '../series/series.ts';
+import { untilStopped } from '../series/until-stopped.ts';
+import { addHelp, printJson, RUN_CODES, withJson } from './command.ts';
 
 interface Options {
   list?: boolean;
@@ -29,15 +31,7 @@ export function addStudy(program: Command): void {
       'study --list': 'the studies of the pack, and what each one asks',
       'study scenarios/studies/tls.yml': 'starts the study, or resumes it after a stop',
     },
-    exitCodes: {
-      0: 'all runs are VALID',
-      1: 'a run missed a threshold',
-      2: 'the study was refused, or one of its runs, which is a hole in it',
-      3: 'a run is SUSPECT',
-      4: 'a run is INVALID',
-      11: 'Artillery crashed in one of the runs',
-      130: 'stopped by Ctrl-C; the same command resumes the study',
-    },
+    exitCodes: { ...RUN_CODES, 130: 'stopped by Ctrl-C; the same command resumes the study' },
   });
 }
 
@@ -50,24 +44,20 @@ async function list({ json }: Options): Promise<void> {
 
 async function run(path: string, { results, json }: Options): Promise<void> {
   // Loaded on demand, because they import the charts and the server's settings, which load slowly.
-  const [{ readStudyFile }, { runStudy }, progress] = await Promise.all([
+  const [{ readStudyFile }, { unmetNeeds }, { studySeries }, { beginningOf, endingOf }] = await Promise.all([
     import('./study/study-file.ts'),
-    import('./study/run-study.ts'),
-    import('./study/progress.ts'),
+    import('./study/needs.ts'),
+    import('./study/series.ts'),
+    import('./study/text.ts'),
   ]);
   const file = await readStudyFile(path);
+  const unmet = await unmetNeeds(file.plan);
+  const series = studySeries(file, results, unmet);
+  console.error(beginningOf(file, unmet));
   await untilStopped(async (signal) => {
-    const { study, folder, runs } = await runStudy({
-      artillery: artilleryScript(),
-      file,
-      results,
-      signal,
-      onStart: (begun, unmet) => console.error(progress.begun(begun, unmet)),
-      onRun: (planned, before) => console.error(progress.running(planned, before)),
-      onEnd: (ended) => console.error(progress.ended(ended)),
-    });
-    process.exitCode = signal.aborted ? STOPPED : worstExitCode(study.runs.map(({ exitCode }) => exitCode));
-    if (json) printJson(study);
-    else console.log(progress.outcome(study, runs, folder));
+    const { document, runs } = await runSeries(series, { artillery: artilleryScript(), signal, say: console.error });
+    process.exitCode = signal.aborted ? STOPPED : exitCodeOf(document.runs);
+    if (json) printJson(document);
+    else console.log(endingOf(document, measuredRuns(runs), series.folder));
   });
 }

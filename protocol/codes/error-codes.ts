@@ -96,43 +96,27 @@ const CODES = {
     meaning: 'the file cannot be written',
     remedy: 'choose another file with `--file`',
   },
-  REPEAT_UNREADABLE: {
-    meaning: 'the `repeat.json` is damaged, or none of its runs has a result',
-    remedy: 'name a folder written by `npx socketio-capacity repeat`',
-  },
   STUDY_INVALID: {
     meaning: "the study's file is missing or has mistakes; all are listed",
     remedy: 'correct the lines named',
-  },
-  STUDY_CHANGED: {
-    meaning:
-      'the study, or its scenario, is not the one that the earlier runs in its folder belong to; the message lists what changed',
-    remedy: 'undo the change, or give the new study a folder of its own: `--results`',
-  },
-  STUDY_RUNNING: {
-    meaning: 'another process is working on the study in that folder; the message names it',
-    remedy: 'wait until it ends, or choose another folder: `--results`',
   },
   STUDY_SERVER_FAILED: {
     meaning: "the study's command for a server ended, or did not answer in time; the message has the end of its log",
     remedy: 'correct what the log says, or `command` and `ready`',
   },
-  STUDY_UNREADABLE: {
-    meaning: 'the `study.json` of a study to be resumed is damaged',
-    remedy: 'restore it, or start anew in another folder: `--results`',
-  },
-  SEARCH_INVALID: {
-    meaning: 'an option of `search` is wrong, or what it names cannot vary in the scenario; all mistakes are listed',
-    remedy: 'correct the lines named',
-  },
-  SEARCH_CHANGED: {
+  SERIES_UNREADABLE: {
     meaning:
-      'the scenario, its environment or its target is not what the earlier runs in the folder of the search belong to',
-    remedy: 'undo the change, or give the new search a folder of its own: `--results`',
-  },
-  SEARCH_UNREADABLE: {
-    meaning: 'the `search.json` of a search to be resumed is damaged',
+      'the `repeat.json`, `study.json` or `search.json` is damaged, is of another version, or none of its runs has a result',
     remedy: 'restore it, or start anew in another folder: `--results`',
+  },
+  SERIES_CHANGED: {
+    meaning:
+      'the earlier runs in the folder of a study or search are of another one: its file, scenario, environment or target is different; the message lists what changed',
+    remedy: 'undo the change, or choose another folder: `--results`',
+  },
+  SERIES_RUNNING: {
+    meaning: 'another process is making runs in that folder; the message names it',
+    remedy: 'wait until it ends, or choose another folder: `--results`',
   },
   SHARE_IMPOSSIBLE: {
     meaning:

@@ -1,4 +1,4 @@
-/** Exit codes of a run, and of `npx socketio-capacity`. Artillery's own: 11 a worker crashed, 130 Ctrl-C. */
+/** Exit codes of a run, and of `npx socketio-capacity`. Artillery's own: 11 a worker crashed. */
 export const EXIT_CODES = {
   /** Something is worse than allowed: a threshold of Artillery's `ensure`, or of a baseline. */
   worse: 1,
@@ -9,6 +9,9 @@ export const EXIT_CODES = {
   /** The figures cannot be trusted. */
   invalid: 4,
 } as const;
+
+/** Stopped by Ctrl-C. */
+export const STOPPED = 130;
 
 /** `stack status`. */
 export const NOT_UP = 3;

@@ -1,6 +1,6 @@
 /** `results/search-<scenario>-<what varies>/search.json`: runs at rising levels, and the highest level that held. */
 import { z } from 'zod';
-import { statusSchema } from './repeat.ts';
+import { seriesRunSchema } from './series.ts';
 
 const count = z.number().int().nonnegative();
 const positive = z.number().positive();
@@ -49,18 +49,9 @@ const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 /** Whose limit it is: `machine` is shared by deployment and generator. */
 export const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
 
-const runSchema = z.strictObject({
-  /** From 1, in the order in which they were made. */
-  number: count,
+const runSchema = seriesRunSchema.extend({
   level: positive,
   purpose: z.enum(['step', 'bisect', 'confirm']),
-  startedAt: z.string(),
-  /** Of `artillery run`. */
-  exitCode: z.number().int(),
-  seconds: z.number().nonnegative(),
-  /** Path of its result.json, relative to the folder of this file; null if the run left none. */
-  result: z.string().nullable(),
-  status: statusSchema.nullable(),
   outcome: outcomeSchema,
   /** Whose limit the run met; null if the level held. */
   blame: blameSchema.nullable(),
@@ -114,7 +105,7 @@ const sizingSchema = z.strictObject({
 });
 
 export const searchSchema = z.strictObject({
-  schemaVersion: z.literal(1),
+  schemaVersion: z.literal(2),
   plan: planSchema,
   startedAt: z.string(),
   runs: z.array(runSchema),

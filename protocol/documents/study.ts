@@ -1,6 +1,7 @@
-/** A study, which runs every combination of levels several times: its file, and `study.json` with what came of it. */
+/** Every combination of levels several times: the file of a study, and what came of it: study.json, and repeat.json. */
 import { z } from 'zod';
-import { spreadSchema, statusSchema } from './repeat.ts';
+import { spreadSchema } from './repeat.ts';
+import { seriesRunSchema } from './series.ts';
 
 const count = z.number().int().nonnegative();
 const levelSchema = z.union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' });
@@ -28,11 +29,9 @@ export const planSchema = z.strictObject({
   scenario: z.string().min(1),
   /**
    * Levels by name: in capitals an environment variable, after `engine.` an option of the engine, `server` one of the
-   * servers below; otherwise an option of the plugin, with dots.
+   * servers below; otherwise an option of the plugin, with dots. Of `repeat`: environment variables, or `scenario`.
    */
-  vary: z
-    .record(z.string(), levelsSchema)
-    .refine((vary) => Object.values(vary).some((levels) => levels.length > 1), 'nothing has two levels to compare'),
+  vary: z.record(z.string(), levelsSchema),
   /** Servers of the user's own by name, which the study starts for its runs. */
   servers: z.record(z.string(), serverSchema).default({}),
   /** Levels that do not go together: the combinations that have all levels of an entry are left out. */
@@ -43,21 +42,10 @@ export const planSchema = z.strictObject({
   seed: z.number().int().default(1),
 });
 
-const runSchema = z.strictObject({
-  /** From 1, in the order of the study. */
-  number: count,
-  /** From 1; each block has every combination once. */
+const runSchema = seriesRunSchema.extend({
+  /** From 1; each block has every combination once. A run that did not come to its end can be followed by another of its place. */
   block: count,
   levels: combinationSchema,
-  startedAt: z.string(),
-  /** Of `artillery run`. */
-  exitCode: z.number().int(),
-  seconds: z.number().nonnegative(),
-  /** Path of its result.json, relative to the folder of this file; null if the run left none. */
-  result: z.string().nullable(),
-  status: statusSchema.nullable(),
-  /** Why it contributes no figures; null if it does. */
-  problem: z.string().nullable(),
 });
 
 const differenceSchema = z.strictObject({
@@ -71,9 +59,9 @@ const differenceSchema = z.strictObject({
 });
 
 export const studySchema = z.strictObject({
-  schemaVersion: z.literal(1),
+  schemaVersion: z.literal(2),
   name: z.string(),
-  /** The first comment line of the study's file. */
+  /** The first comment line of the study's file; empty for `repeat`. */
   title: z.string(),
   plan: planSchema,
   /** SHA-256 of the scenario's text. */
@@ -107,5 +95,4 @@ export type Level = z.infer<typeof levelSchema>;
 export type Levels = z.infer<typeof combinationSchema>;
 export type StudyServer = z.infer<typeof serverSchema>;
 export type Plan = z.infer<typeof planSchema>;
-export type StudyRun = z.infer<typeof runSchema>;
 export type Study = z.infer<typeof studySchema>;

@@ -1,6 +1,6 @@
 /** A comparison, and the spread of repeats, as text for a terminal. */
 import { styleText } from 'node:util';
-import type { Repeat } from '../../protocol/documents/repeat.ts';
+import type { Study } from '../../protocol/documents/study.ts';
 import type { ConsoleOptions } from '../console/console.ts';
 import { FIGURES, formatFigure } from '../figures/figures.ts';
 import { wrap } from '../text/format.ts';
@@ -55,8 +55,9 @@ function answerText(figure: ComparedFigure, index: number, color: boolean): stri
   return styled(label, (figure.differences[index - 1] as Difference).answer, color) + note;
 }
 
-/** @returns a table of a series' figures and their spread */
-export function renderSpread({ runs, figures }: Repeat, { width }: ConsoleOptions): string {
+/** @returns a table of the figures of a series with one combination, and their spread */
+export function renderSpread({ runs, combinations }: Study, { width }: ConsoleOptions): string {
+  const { figures = {} } = combinations[0] ?? {};
   const rows = FIGURES.flatMap((figure) => {
     const spread = figures[figure.path];
     if (!spread) return [];

@@ -4,7 +4,7 @@ import { conditionText } from '../conditions/conditions.ts';
 import { counted, decimals, durationText, integer, megabytes } from '../text/format.ts';
 import { amountText, levelText } from './answer.ts';
 
-const OUTCOMES: Record<SearchRun['outcome'], string> = {
+export const OUTCOMES: Record<SearchRun['outcome'], string> = {
   holds: 'held',
   breaks: 'broke',
   cannotTell: 'cannot tell',

@@ -50,7 +50,8 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
         name: labelOf({ [name]: level }),
         results: resultsAt(runs, { ...others, [name]: level }),
       }));
-      return [{ others, levels, comparison: compare(sets, noise) }];
+      // Two combinations have no more noise than they tell themselves.
+      return [{ others, levels, comparison: compare(sets, planned.length > 2 ? noise : undefined) }];
     });
     return { name, levels: all, contexts };
   });

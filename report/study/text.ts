@@ -1,5 +1,5 @@
 /** The text of a study, shared by the terminal, the page and Markdown. */
-import type { Study, StudyRun } from '../../protocol/documents/study.ts';
+import type { Study } from '../../protocol/documents/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
 import { ASPECTS, headlineOf, notes } from '../compare/text.ts';
 import { counted } from '../text/format.ts';
@@ -17,7 +17,8 @@ export function titleOfQuestion({ name }: Question): string {
 
 /** @returns `8 of 12 runs are done` */
 export function progressText({ runs, planned }: Study): string {
-  return `${runs.length} of ${counted(planned, 'run')} ${planned === 1 ? 'is' : 'are'} done`;
+  const done = new Set(runs.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
+  return `${done} of ${counted(planned, 'run')} ${planned === 1 ? 'is' : 'are'} done`;
 }
 
 /** @returns one line for each level after the first: `on against off, with workers=2: worse in Connect time p99` */
@@ -52,9 +53,9 @@ export function holesOf({ combinations, runs, plan }: Study): string[] {
     .map(({ levels, usable }) => {
       const label = labelOf(levels);
       const own = runs.filter((run) => labelOf(run.levels) === label);
-      const missing = plan.repeat - own.length;
+      const missing = plan.repeat - new Set(own.map(({ block }) => block)).size;
       const reasons = [
-        ...own.flatMap(({ number, problem }: StudyRun) => (problem === null ? [] : [`run ${number}: ${problem}`])),
+        ...own.flatMap(({ number, problem }) => (problem === null ? [] : [`run ${number}: ${problem}`])),
         ...(missing > 0 ? [`${counted(missing, 'run')} not made yet`] : []),
       ];
       return `${label}: figures from ${usable} of ${counted(plan.repeat, 'run')}; ${reasons.join('; ')}`;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
-import type { Repeat } from '../../protocol/documents/repeat.ts';
+import type { Levels, Study } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { cli } from '../helpers/cli.ts';
@@ -24,24 +24,26 @@ function writeRun(parent: string, name: string, change: (result: Result) => void
   writeFileSync(join(parent, name, 'result.json'), JSON.stringify(result));
 }
 
-/** Repeats whose one-way p50 is what is given. */
-function writeSeries(parent: string, name: string, p50s: number[], change: (result: Result) => void = () => {}): void {
-  const series: Repeat = {
-    schemaVersion: 1,
-    id: name,
-    scenario: '5k',
-    startedAt: '',
-    endedAt: '',
-    times: p50s.length,
-    runs: p50s.map((_, index) => ({ exitCode: 0, result: `run-${index}/result.json`, status: 'VALID' })),
-    figures: {},
+/** Repeats whose one-way p50 is what is given; those of several settings take turns. */
+function writeSeries(parent: string, name: string, p50s: number[], vary: Study['plan']['vary'] = {}): void {
+  const [[key = '', values = []] = []] = Object.entries(vary);
+  const sides = Math.max(1, values.length);
+  const levelsOf = (index: number): Levels => (key === '' ? {} : { [key]: values[index % sides] as string });
+  const series: Study = {
+    ...{ schemaVersion: 2, name, title: '', scenarioHash: '', startedAt: '', planned: p50s.length },
+    plan: { scenario: '5k.yml', vary, servers: {}, except: [], repeat: p50s.length / sides, seed: 1 },
+    runs: p50s.map((_, index) => ({
+      ...{ number: index + 1, startedAt: '', seconds: 1, exitCode: 0, status: 'VALID', problem: null },
+      ...{ result: `run-${index}/result.json`, block: Math.floor(index / sides) + 1, levels: levelsOf(index) },
+    })),
+    combinations: [],
+    differences: [],
   };
   mkdirSync(join(parent, name));
   writeFileSync(join(parent, name, 'repeat.json'), JSON.stringify(series));
   for (const [index, p50] of p50s.entries()) {
     writeRun(join(parent, name), `run-${index}`, (result) => {
       Object.assign(result.latency.oneWayMs ?? {}, { p50 });
-      change(result);
     });
   }
 }
@@ -116,6 +118,27 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.equal(words.stdout.includes('\u001b'), false);
     const { figures } = JSON.parse((await cli(cwd, 'compare', 'before', 'after', '--json')).stdout) as Comparison;
     assert.equal(figures.find(({ path }) => path === 'latency.oneWayMs.p50')?.differences[0]?.answer, 'worse');
+  });
+
+  it('compare and baseline: a series of two settings is two sides, of which one can be named', async (t) => {
+    const cwd = folder(t);
+    writeSeries(cwd, 'both', [50, 90, 51, 91, 49, 89], { TLS: ['off', 'on'] });
+    writeSeries(cwd, 'third', [50, 51, 49]);
+    const both = await cli(cwd, 'compare', 'both');
+    assert.equal(both.code, 0, both.stderr);
+    assert.match(
+      both.stdout,
+      /^B against A: worse in One way p50\n\nA {2}both:A \(TLS=off\) .*\nB {2}both:B \(TLS=on\) /,
+    );
+    const one = await cli(cwd, 'compare', 'third', 'both:A');
+    assert.match(one.stdout, /^B against A: no difference seen\n/, one.stderr);
+    const unclear = await cli(cwd, 'baseline', 'save', 'both');
+    assert.equal(unclear.code, 2);
+    assert.match(unclear.stderr, /^BAD_OPTION: both has runs of several settings\n.*\n +both:A .*\n +both:B /);
+    assert.equal((await cli(cwd, 'baseline', 'save', 'both:B')).code, 0);
+    assert.equal((await cli(cwd, 'baseline', 'check', 'both:A')).code, 0);
+    assert.match((await cli(cwd, 'compare', 'third', 'both:C')).stderr, /^BAD_OPTION: both has no side C/);
+    assert.match((await cli(cwd, 'compare', 'third')).stderr, /^BAD_OPTION: /);
   });
 
   it('compare: single runs, and what else differs', async (t) => {
@@ -215,6 +238,6 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(damaged.stderr, /^BASELINE_UNREADABLE: capacity-baseline\.json .*\n {2}baselines\.main\.savedAt: /);
     mkdirSync(join(cwd, 'series'));
     writeFileSync(join(cwd, 'series/repeat.json'), '{');
-    assert.match((await cli(cwd, 'compare', 'run', 'series')).stderr, /^REPEAT_UNREADABLE: series\/repeat\.json/);
+    assert.match((await cli(cwd, 'compare', 'run', 'series')).stderr, /^SERIES_UNREADABLE: series\/repeat\.json/);
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { type Repeat, repeatSchema } from '../../protocol/documents/repeat.ts';
+import { type Study, studySchema } from '../../protocol/documents/study.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { cli } from '../helpers/cli.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -37,8 +37,8 @@ function startRepeat(t: TestContext, options: object, args: string[]) {
   return { cwd, child };
 }
 
-function readSeries(path: string): Repeat {
-  return repeatSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+function readSeries(path: string): Study {
+  return studySchema.parse(JSON.parse(readFileSync(path, 'utf8')));
 }
 
 function listing(folder: string): string[] {
@@ -51,13 +51,13 @@ describe('npx socketio-capacity repeat', () => {
     const { exitCode, all = '', stdout } = await child;
     const path = join(cwd, /Series: (.*)$/m.exec(stdout)?.[1] ?? 'none');
     assert.match(path, /\/kept\/[\dT-]+-quick-x2\/repeat\.json$/);
-    const { runs, figures, times } = readSeries(path);
+    const { runs, combinations, plan } = readSeries(path);
     assert.equal(runs.length, 2, all);
     // A machine that other tests keep busy makes a run suspect, which is no fault of the series.
     for (const run of runs) assert.equal(run.exitCode, run.status === 'VALID' ? 0 : EXIT_CODES.suspect, all);
     assert.equal(exitCode, Math.max(...runs.map((run) => run.exitCode)), all);
-    assert.equal(times, 2);
-    assert.deepEqual(figures['connections.peak'], {
+    assert.equal(plan.repeat, 2);
+    assert.deepEqual(combinations[0]?.figures['connections.peak'], {
       runs: 2,
       mean: 10,
       min: 10,
@@ -77,7 +77,7 @@ describe('npx socketio-capacity repeat', () => {
   it('ends with the current run on Ctrl-C', async (t) => {
     const { cwd, child } = startRepeat(t, { hold: 20 }, ['--times', '5']);
     const folder = join(cwd, 'results');
-    const latest = () => join(folder, listing(folder)[0] ?? 'none', 'latest/result.json');
+    const latest = () => join(folder, listing(folder)[0] ?? 'none', 'runs/latest/result.json');
     const holds = () => existsSync(latest()) && /\(stage: hold\)"/.test(readFileSync(latest(), 'utf8'));
     await eventually('the hold of the first run', holds, 40_000);
     process.kill(-(child.pid as number), 'SIGINT');
@@ -88,17 +88,21 @@ describe('npx socketio-capacity repeat', () => {
       series.runs.map(({ exitCode: code, status }) => [code, status]),
       [[130, 'INVALID']],
     );
-    assert.deepEqual(series.figures, {});
+    assert.deepEqual(series.combinations, [{ levels: {}, usable: 0, figures: {} }]);
   });
 
   it('does not repeat what is refused, and shares no folder with a series of the same second', async (t) => {
     const { cwd, child } = startRepeat(t, { no: 'such option' }, ['--json']);
     const other = startRepeat(t, { no: 'such option' }, ['--json', '--results', join(cwd, 'results')]);
     const [{ exitCode, stdout, stderr }, { stdout: otherStdout }] = await Promise.all([child, other.child]);
-    assert.notEqual((JSON.parse(stdout) as Repeat).id, (JSON.parse(otherStdout) as Repeat).id);
+    const [study, otherStudy] = [stdout, otherStdout].map((text) => JSON.parse(text) as Study);
+    assert.notEqual(study?.name, otherStudy?.name);
     assert.equal(exitCode, 2);
-    assert.match(stderr, /CONFIG_INVALID/);
-    assert.deepEqual((JSON.parse(stdout) as Repeat).runs, [{ exitCode: 2, result: null, status: null }]);
+    assert.match(stderr, /CONFIG_INVALID: [\s\S]*no: unknown option[\s\S]*fix: /);
+    assert.deepEqual(
+      study?.runs.map(({ exitCode: code, result, status }) => [code, result, status]),
+      [[2, null, null]],
+    );
     assert.deepEqual(listing(join(cwd, 'results')), []);
   });
 });

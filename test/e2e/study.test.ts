@@ -60,10 +60,10 @@ it('stops on Ctrl-C, resumes with what is missing, names what was refused, and r
   const { exitCode, all = '' } = await start(0);
   // That of the refused run.
   assert.equal(exitCode, 2, all);
-  assert.match(all, /Run \d of 2 \(block 1 of 1\): TLS=off/);
+  assert.match(all, /^Run \d: TLS=off, round 1 of 1; /m);
   assert.match(all, /TLS=on: figures from 0 of 1 run; run \d: CONFIG_INVALID: .* \(exit code 2\)/);
   const study = read();
-  const off = study.runs.find(({ levels }) => levels.TLS === 'off');
+  const off = study.runs.findLast(({ levels }) => levels.TLS === 'off');
   // A machine that other tests keep busy makes a run suspect, which is no fault of the study.
   assert.match(`${off?.exitCode} ${off?.status}`, /^(0 VALID|3 SUSPECT)$/, all);
   assert.equal(study.combinations.find(({ levels }) => levels.TLS === 'off')?.figures['connections.peak']?.mean, 10);
@@ -78,7 +78,7 @@ it('stops on Ctrl-C, resumes with what is missing, names what was refused, and r
   write({ ...STUDY, repeat: 2 });
   const changed = await start(0);
   assert.equal(changed.exitCode, 2);
-  assert.match(changed.all ?? '', /STUDY_CHANGED: .*\n {2}repeat: was 1, is 2\n/);
+  assert.match(changed.all ?? '', /SERIES_CHANGED: .*\n {2}repeat: was 1, is 2\n/);
 });
 
 const SERVER = `

@@ -25,6 +25,7 @@ export const MAY_IMPORT: Record<string, string[]> = {
     'server',
     'server/stack',
   ],
+  'plugin/series': ['protocol', 'report', 'plugin/script', 'plugin/run', 'server/stack'],
   'plugin/cli': [
     'protocol',
     'report',
@@ -35,6 +36,7 @@ export const MAY_IMPORT: Record<string, string[]> = {
     'plugin/doctor',
     'plugin/conduct',
     'plugin/observer',
+    'plugin/series',
     'server',
     'server/stack',
   ],

@@ -15,7 +15,7 @@ export function measuredStudy(
 ): MeasuredStudy {
   const whole: Plan = { servers: {}, except: [], repeat: 1, seed: 1, ...plan };
   const study = studySchema.parse({
-    schemaVersion: 1,
+    schemaVersion: 2,
     name,
     title: 'What does it cost?',
     plan: whole,

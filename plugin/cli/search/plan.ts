@@ -1,16 +1,13 @@
 /** What a search is asked for: its options, and the scenario with what varies in it. */
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type SearchPlan, VARIED } from '../../../protocol/documents/search.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import type { Script } from '../../script/script.ts';
 import { readSettings, type Settings } from '../../script/settings.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
+import { badOption, parseOptions } from '../command.ts';
 import { parseConditions } from '../conditions.ts';
-import { readScenario } from '../runs/scenario.ts';
+import { readScenario, scenarioHash } from '../scenario.ts';
 import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
 
@@ -40,29 +37,20 @@ const optionsSchema = z.strictObject({
 /** As typed. */
 export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
 
-/** @throws CapacityError SEARCH_INVALID, and what readScenario and readSettings throw */
+/** @throws CapacityError BAD_OPTION, and what readScenario and readSettings throw */
 export async function readTask(path: string, { until = [], ...given }: SearchOptions): Promise<SearchTask> {
-  const { data, error } = optionsSchema.safeParse(given);
   const { conditions, problems } = parseConditions(until, '--until ');
-  if (error)
-    problems.push(...problemsOf(error, [], []).map(({ path: name, message }) => ({ path: `--${name}`, message })));
-  if (data?.to !== undefined && data.from !== undefined && data.to < data.from) {
-    problems.push({ path: '--to', message: 'is below --from' });
-  }
-  if (!data || problems.length > 0) throw invalid(problems);
-  const { vary, environment, from, to, ...rules } = data;
+  const { vary, environment, from, to, ...rules } = parseOptions(optionsSchema, given, 'search', problems);
   const script = await readScenario(path, environment);
   const settings = readSettings(script, STEPS, process.env);
   const scale = scaleOf(settings, vary);
   const first = scale.snap(from ?? Math.min(scale.own, to ?? NO_CEILING));
-  if (to !== undefined && first > to) {
-    throw invalid([{ path: '--to', message: `the lowest level in this scenario is ${first}` }]);
-  }
+  if (to !== undefined && first > to) throw badOption(`--to: the first level in this scenario is ${first}`, 'search');
   return {
     name: `search-${scenarioName(path)}-${vary}`,
     plan: {
       scenario: path,
-      scenarioHash: createHash('sha256').update(readFileSync(path)).digest('hex'),
+      scenarioHash: scenarioHash(path),
       environment: environment ?? null,
       target: settings.target,
       vary,
@@ -86,12 +74,4 @@ function merged(into: unknown, from: unknown): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function invalid(problems: Problem[]): CapacityError {
-  return new CapacityError(
-    'SEARCH_INVALID',
-    `the options have mistakes\n${formatProblems(problems)}`,
-    'correct the lines above',
-  );
 }

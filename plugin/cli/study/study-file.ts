@@ -1,5 +1,4 @@
 /** Reads a study's file. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { levelsSchema, type Plan, planSchema } from '../../../protocol/documents/study.ts';
@@ -7,7 +6,7 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
-import { parseYaml } from '../runs/scenario.ts';
+import { parseYaml, scenarioHash } from '../scenario.ts';
 import { levelProblems, SERVER } from './levels.ts';
 
 export interface StudyFile {
@@ -43,7 +42,7 @@ export async function readStudyFile(path: string): Promise<StudyFile> {
     plan,
     folder: dirname(path),
     scenario,
-    scenarioHash: createHash('sha256').update(scenarioText).digest('hex'),
+    scenarioHash: scenarioHash(scenario),
   };
 }
 
@@ -74,7 +73,9 @@ export function parsePlan(
     const after = data && combinationsOf({ ...data, except: [levels] }).length;
     if (before === after) problems.push({ path: `except[${index}]`, message: 'no combination of levels has these' });
   }
-  if (data && combinationsOf(data).length < 2) {
+  if (data && combinationsOf({ ...data, except: [] }).length < 2) {
+    problems.push({ path: 'vary', message: 'nothing has two levels to compare' });
+  } else if (data && combinationsOf(data).length < 2) {
     problems.push({ path: 'except', message: 'leaves no two combinations to compare' });
   }
   return { data: problems.length === 0 ? data : undefined, problems };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
-import { readScenario } from '../../../plugin/cli/runs/scenario.ts';
+import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { startChat } from '../../helpers/chat-server.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Starter, starterScenario } from '../../../plugin/cli/init/starter-scenario.ts';
-import { readScenario } from '../../../plugin/cli/runs/scenario.ts';
+import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';

@@ -41,6 +41,7 @@ function runs(...tried: [number, SearchRun['outcome'], string?][]): SearchedRun[
       seconds: 60,
       result: `runs/${index + 1}/result.json`,
       status: 'VALID',
+      problem: null,
       outcome,
       blame: null,
       because: because === undefined ? [] : [because],
@@ -86,7 +87,7 @@ it('is the answer, for every end', () => {
 it('says what held by luck, and escapes what others wrote', () => {
   const tried = runs([1000, 'holds'], [2000, 'holds'], [2000, 'breaks', '<img src=x> |failed|']);
   const search: Search = {
-    schemaVersion: 1,
+    schemaVersion: 2,
     plan: PLAN,
     startedAt: '2026-01-02T03:04:05.000Z',
     runs: tried.map(({ run }) => run),

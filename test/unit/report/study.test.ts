@@ -40,7 +40,7 @@ function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
   assert.ok(last);
   last.verdict.status = 'INVALID';
   const study: Study = {
-    schemaVersion: 1,
+    schemaVersion: 2,
     name: 'tls',
     title: 'What does <TLS> cost?',
     plan: PLAN,
@@ -49,7 +49,7 @@ function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
     planned: 12,
     runs: runs.map(({ levels, result }, index) => ({
       number: index + 1,
-      block: 1,
+      block: (index % 3) + 1,
       levels,
       startedAt: '2026-01-02T03:04:05.000Z',
       exitCode: result ? 0 : 2,

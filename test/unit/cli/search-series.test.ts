@@ -1,91 +1,73 @@
 /** The runs of a search, with a program in place of Artillery that breaks at a number of connections. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { readTask, type SearchOptions } from '../../../plugin/cli/search/plan.ts';
-import { runSearch } from '../../../plugin/cli/search/run-search.ts';
+import { searchSeries } from '../../../plugin/cli/search/series.ts';
 import type { Diagnosis } from '../../../plugin/doctor/diagnosis.ts';
-import { type SearchRun, searchSchema } from '../../../protocol/documents/search.ts';
-import { eventually } from '../../helpers/poll.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { runSeries } from '../../../plugin/series/series.ts';
+import { searchSchema } from '../../../protocol/documents/search.ts';
+import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { quickScript } from '../../helpers/run.ts';
 
-/** Reads how it shall behave from a file beside it. */
-const ARTILLERY = `
-const { mkdirSync, readFileSync, writeFileSync } = require('node:fs');
-const { join } = require('node:path');
-const read = (name) => JSON.parse(readFileSync(join(__dirname, name), 'utf8'));
-const { phases } = JSON.parse(process.argv[process.argv.indexOf('--overrides') + 1]).config;
+const BREAKS = `
+const { phases } = overrides.config;
 const ramps = phases.filter(({ pause }) => pause === undefined);
 const arrivals = ({ duration, arrivalRate, rampTo }, second) =>
   Math.round(arrivalRate + ((rampTo - arrivalRate) / (duration - 1)) * second);
 const seconds = ramps.flatMap((ramp) => Array.from({ length: ramp.duration }, (_, second) => arrivals(ramp, second)));
 const connections = seconds.reduce((sum, one) => sum + one, 0);
-const { limit, lagsAbove = Infinity, refusedAbove = Infinity, waitsAbove = Infinity } = read('behaviour.json');
-console.log('arguments', ...process.argv.slice(2), 'RATE=' + process.env.RATE);
+const { limit, lagsAbove = Infinity, refusedAbove = Infinity } = read('behaviour.json');
 if (connections > refusedAbove) {
   console.error('\\n  PORT_TAKEN: by another\\n  fix: end it');
   process.exit(2);
 }
-const result = read('result.json');
 const failed = Math.max(0, connections - limit);
-Object.assign(result.connections, { target: connections, held: connections - failed, failed, failures: failed ? { http_503: failed } : {} });
 const reasons = [
   ...(failed ? [{ code: 'CONNECTIONS_FAILED', message: failed + ' failed' }] : []),
   ...(connections > lagsAbove ? [{ code: 'GENERATOR_LAGS', message: 'it was late' }] : []),
 ];
-result.verdict = { status: reasons.length ? 'SUSPECT' : 'VALID', reasons };
-const folder = join(process.env.CAPACITY_RESULTS, 'run-' + process.pid);
-mkdirSync(folder);
-writeFileSync(join(folder, 'result.json'), JSON.stringify(result));
-if (connections > waitsAbove) {
-  process.once('SIGINT', () => process.exit(130));
-  setInterval(() => {}, 1000);
-  console.error('waiting');
-} else process.exit(reasons.length ? 3 : 0);
+leave((result) => {
+  const failures = failed ? { http_503: failed } : {};
+  Object.assign(result.connections, { target: connections, held: connections - failed, failed, failures });
+  result.verdict = { status: reasons.length ? 'SUSPECT' : 'VALID', reasons };
+});
+process.exit(reasons.length ? 3 : 0);
 `;
 
 interface Behaviour {
   limit: number;
   lagsAbove?: number;
   refusedAbove?: number;
-  waitsAbove?: number;
 }
 
 function begin(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'search-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const write = (name: string, content: unknown) => writeFileSync(join(folder, name), content as string);
-  write('artillery.cjs', ARTILLERY);
-  write('result.json', JSON.stringify(perfectResult()));
-  write('tiny.yml', JSON.stringify(quickScript()));
+  const { folder, artillery, write } = fakeArtillery(t, BREAKS);
+  write('tiny.yml', quickScript());
   const run = async (
     behaviour: Behaviour,
     options: Partial<SearchOptions> = {},
-    { highest = null as number | null, signal = new AbortController().signal } = {},
+    { highest = null as number | null } = {},
   ) => {
-    write('behaviour.json', JSON.stringify(behaviour));
-    const made: SearchRun[] = [];
+    write('behaviour.json', behaviour);
     const diagnosis = (connections: number) =>
       ({
         fits: highest === null || connections <= highest,
         highest,
         limits: [{ name: 'generatorFiles', max: highest, raise: 'ulimit -n 65536' }],
       }) as Diagnosis;
-    const found = await runSearch({
-      artillery: join(folder, 'artillery.cjs'),
-      task: await readTask(join(folder, 'tiny.yml'), { vary: 'connections', ...options }),
-      results: folder,
-      signal,
-      diagnose: async ({ load }) => diagnosis(load.connectionsAtOnce),
-      onStart: () => {},
-      onRun: () => {},
-      onEnd: (one) => made.push(one),
-    });
-    const read = (name: string) => readFileSync(join(found.folder, name), 'utf8');
-    return { ...found, made, read };
+    const task = await readTask(join(folder, 'tiny.yml'), { vary: 'connections', ...options });
+    const series = searchSeries(task, folder, async ({ load }) => diagnosis(load.connectionsAtOnce));
+    let earlier = 0;
+    const next: typeof series.next = (runs, before) => {
+      earlier = before;
+      return series.next(runs, before);
+    };
+    const { signal } = new AbortController();
+    const { document } = await runSeries({ ...series, next }, { artillery, signal, say: () => {} });
+    const read = (name: string) => readFileSync(join(series.folder, name), 'utf8');
+    return { search: document, made: document.runs.slice(earlier), read };
   };
   return { folder, write, run };
 }
@@ -115,35 +97,15 @@ it('answers in one sentence, with the runs, the evidence and the machines, in al
     assert.ok(read(document).includes(`This deployment held ${held} connections; at ${broke}`), document);
     assert.match(read(document), /1,000,000/);
   }
-  assert.match(read('logs/1.log'), /--overrides {.*"phases":.*} .*tiny\.yml RATE=$/m);
+  assert.match(read('logs/1.log'), /--overrides {.*"phases":.*} .*tiny\.yml$/m);
 });
 
-it('ends the run under way when it is stopped, and resumes with the level that it had not measured', async (t) => {
-  const { folder, run } = begin(t);
-  const abort = new AbortController();
-  const log = join(folder, 'search-tiny-connections/logs/4.log');
-  const waits = () => {
-    try {
-      return readFileSync(log, 'utf8').includes('waiting');
-    } catch {
-      return false;
-    }
-  };
-  const stopping = eventually('the run at 80', waits).then(() => abort.abort());
-  const [stopped] = await Promise.all([run({ limit: 61, waitsAbove: 79 }, {}, { signal: abort.signal }), stopping]);
-  assert.deepEqual([stopped.search.answer.end, stopped.search.answer.held], [null, 40]);
-  assert.deepEqual(stopped.made.at(-1)?.because, ['stopped']);
-  assert.match(
-    stopped.search.answer.sentence,
-    /^This deployment held 40 connections so far\. The search is not finished\.$/,
-  );
-
-  const resumed = await run({ limit: 61 });
-  assert.deepEqual([resumed.made[0]?.number, resumed.made[0]?.level], [5, 80]);
-  assert.equal(resumed.search.answer.end, 'found');
-  assert.equal(resumed.search.startedAt, stopped.search.startedAt);
+it('resumes by the same runs, whatever the rules are now', async (t) => {
+  const { run } = begin(t);
+  const first = await run({ limit: 61 });
+  assert.equal(first.search.answer.end, 'found');
   assert.deepEqual((await run({ limit: 61 })).made, [], 'it is finished');
-  // The same runs answer to other rules; those that are missing are made.
+  // Those that are missing are made.
   const finer = await run({ limit: 61 }, { tolerance: '1', repeat: '0' });
   assert.deepEqual([finer.search.answer.held, finer.search.answer.broke], [61, 62]);
   const failures = await run({ limit: 61 }, { until: ['connections.failed > 1000'], to: '80', repeat: '0' });
@@ -178,9 +140,9 @@ it('ends where the generator, the machine or an error ends it, says so, and trie
 it('refuses another scenario in the same folder, and options that are wrong, all together', async (t) => {
   const { write, run } = begin(t);
   await run({ limit: 30 }, { to: '10', repeat: '0' });
-  write('tiny.yml', JSON.stringify(quickScript({ target: 'http://127.0.0.1:2' })));
+  write('tiny.yml', quickScript({ target: 'http://127.0.0.1:2' }));
   await assert.rejects(run({ limit: 30 }), {
-    code: 'SEARCH_CHANGED',
+    code: 'SERIES_CHANGED',
     message: /the text of .* has changed\n {2}target: was/,
   });
   await assert.rejects(

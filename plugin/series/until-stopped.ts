@@ -1,6 +1,3 @@
-/** Exit code of a command that Ctrl-C has stopped. */
-export const STOPPED = 130;
-
 /** Runs with a signal that aborts on Ctrl-C or SIGTERM, instead of ending this process. */
 export async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();

@@ -1,8 +1,10 @@
 /** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CapacityError } from '../../../protocol/errors.ts';
-import type { Script } from '../../script/script.ts';
-import { resolveArtillery } from './artillery.ts';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { Script } from '../script/script.ts';
+import { resolveArtillery } from '../series/artillery.ts';
 
 /** Artillery's `artillery/util`, which has no types. */
 interface ArtilleryUtil {
@@ -34,10 +36,25 @@ export async function readScenario(path: string, environment: string | undefined
     const merged = await util.checkConfig(script, path, flags);
     return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
   } catch (cause) {
-    throw new CapacityError('SCENARIO_UNREADABLE', `${path} cannot be read`, 'name an Artillery scenario, as YAML', {
-      cause,
-    });
+    throw unreadable(path, cause);
   }
+}
+
+/**
+ * @returns SHA-256 of the scenario's text
+ * @throws CapacityError SCENARIO_UNREADABLE
+ */
+export function scenarioHash(path: string): string {
+  try {
+    return createHash('sha256').update(readFileSync(path)).digest('hex');
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+function unreadable(path: string, cause: unknown): CapacityError {
+  const fix = 'name an Artillery scenario, as YAML';
+  return new CapacityError('SCENARIO_UNREADABLE', `${path} cannot be read`, fix, { cause });
 }
 
 async function artilleryUtil(): Promise<ArtilleryUtil> {

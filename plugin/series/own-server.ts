@@ -1,11 +1,16 @@
-/** A server of the user's own that a study starts for a run, and stops after it. */
+/** A server of the user's own that is started for a run, and stopped after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
-import type { StudyServer } from '../../../protocol/documents/study.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { logTail } from '../../../server/stack/logs.ts';
-import { listens } from '../../../server/stack/ports.ts';
-import { childrenOf, processRef, terminate } from '../../../server/stack/state/processes.ts';
+import type { StudyServer } from '../../protocol/documents/study.ts';
+import { CapacityError } from '../../protocol/errors.ts';
+import { logTail } from '../../server/stack/logs.ts';
+import { listens } from '../../server/stack/ports.ts';
+import { childrenOf, processRef, terminate } from '../../server/stack/state/processes.ts';
+
+export interface ServerCommand extends StudyServer {
+  /** Where it is started. */
+  cwd: string;
+}
 
 export interface OwnServer {
   pid: number;
@@ -18,7 +23,6 @@ export interface OwnServer {
 interface StartOptions {
   /** Besides this process's own. */
   env: Record<string, string>;
-  cwd: string;
   /** Receives its output. */
   log: string;
   signal: AbortSignal;
@@ -32,11 +36,12 @@ const GRACE_MS = 10_000;
  * Resolves when it answers.
  * @throws CapacityError PORT_TAKEN, STUDY_SERVER_FAILED, or the signal's reason; nothing of it runs by then
  */
-export async function startOwnServer(server: StudyServer, options: StartOptions): Promise<OwnServer> {
-  const { command, ready } = server;
-  const { env, cwd, log, signal } = options;
+export async function startOwnServer(
+  { command, ready, cwd }: ServerCommand,
+  { env, log, signal }: StartOptions,
+): Promise<OwnServer> {
   if (await answers(ready)) {
-    const message = `something answers at ${ready} already, before the study has started its server`;
+    const message = `something answers at ${ready} already, before its server was started`;
     throw new CapacityError('PORT_TAKEN', message, 'stop it, or choose another address for the server');
   }
   const [program = '', ...args] = command;

@@ -1,6 +1,6 @@
 /** Finds Artillery's files, for the commands that run or read a scenario. The others do not need Artillery. */
 import { createRequire } from 'node:module';
-import { CapacityError } from '../../../protocol/errors.ts';
+import { CapacityError } from '../../protocol/errors.ts';
 
 /**
  * @param specifier `artillery/…`

@@ -1,0 +1,98 @@
+/** The folder of a series: `runs/`, `logs/`, and the documents about all runs, which one process at a time works on. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { CapacityError } from '../../protocol/errors.ts';
+import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
+import { newFolder } from '../run/record/new-folder.ts';
+import { replace } from '../run/record/replace.ts';
+
+const LOCK = 'lock.json';
+
+/**
+ * @returns the path of a folder that nobody else has
+ * @throws CapacityError RESULTS_UNWRITABLE
+ */
+export function newSeriesFolder(results: string, name: string): string {
+  try {
+    return newFolder(results, name);
+  } catch (cause) {
+    throw unwritable(join(results, name), cause);
+  }
+}
+
+/**
+ * Makes the folder where there is none, and locks it: two processes would take each other's runs for their own.
+ * @returns a function that gives it free
+ * @throws CapacityError RESULTS_UNWRITABLE, SERIES_RUNNING
+ */
+export function openFolder(folder: string): () => void {
+  const path = join(folder, LOCK);
+  try {
+    for (const inner of ['runs', 'logs']) mkdirSync(join(folder, inner), { recursive: true });
+    // At most one retry for each process that has left its lock behind.
+    while (!lock(path)) {
+      const owner = ownerOf(path);
+      if (owner && isAlive(owner)) throw running(owner, folder);
+      rmSync(path, { force: true });
+    }
+  } catch (cause) {
+    throw cause instanceof CapacityError ? cause : unwritable(folder, cause);
+  }
+  return () => rmSync(path, { force: true });
+}
+
+/**
+ * @returns the document in the folder, if there is one
+ * @throws CapacityError SERIES_UNREADABLE
+ */
+export function readDocument<T>(folder: string, name: string, schema: z.ZodType<T>): T | undefined {
+  const path = join(folder, name);
+  if (!existsSync(path)) return undefined;
+  try {
+    return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (cause) {
+    const fix = 'restore the file, or start anew in another folder: --results <folder>';
+    throw new CapacityError('SERIES_UNREADABLE', `${path} is damaged, or of another version`, fix, { cause });
+  }
+}
+
+/** @param texts by file name; each is replaced as a whole */
+export function writeDocuments(folder: string, texts: Record<string, string>): void {
+  for (const [name, text] of Object.entries(texts)) {
+    replace(join(folder, name), (temporary) => writeFileSync(temporary, text));
+  }
+}
+
+/** @returns false if there is a lock */
+function lock(path: string): boolean {
+  try {
+    writeFileSync(path, JSON.stringify(processRef(process.pid)), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** @returns undefined if it was not written completely, or is gone by now */
+function ownerOf(path: string): ProcessRef | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function unwritable(folder: string, cause: unknown): CapacityError {
+  const fix = 'choose a folder that you can write to: --results <folder>';
+  return new CapacityError('RESULTS_UNWRITABLE', `cannot write to ${folder}`, fix, { cause });
+}
+
+function running({ pid }: ProcessRef, folder: string): CapacityError {
+  return new CapacityError(
+    'SERIES_RUNNING',
+    `process ${pid} is making runs in ${folder}`,
+    'wait until it ends, or choose another folder: --results <folder>',
+  );
+}

@@ -1,0 +1,59 @@
+/** Reads the runs named on the command line: a result.json, the folder of a run, or a series. */
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { endingOf } from '../../protocol/documents/series.ts';
+import { studySchema } from '../../protocol/documents/study.ts';
+import { CapacityError } from '../../protocol/errors.ts';
+import type { RunSet } from '../../report/compare/compare.ts';
+import { letter } from '../../report/compare/text.ts';
+import { readResult } from '../../report/read.ts';
+import { combinationsOf, labelOf } from '../../report/study/summarize.ts';
+import { readDocument } from './folder.ts';
+
+const DOCUMENTS = ['repeat.json', 'study.json'];
+
+/**
+ * @param path also of one side of a series: `results/x:B`
+ * @returns a set for each combination of levels of a series; otherwise one with a single run
+ * @throws CapacityError SERIES_UNREADABLE, BAD_OPTION where a series has no such side, and those of `readResult`
+ */
+export function readRunSets(path: string): RunSet[] {
+  const [, whole = path, side] = /^(.+):([A-Z])$/.exec(path) ?? [];
+  const file = [whole, ...DOCUMENTS.map((name) => join(whole, name))].find(
+    (found) => DOCUMENTS.includes(basename(found)) && existsSync(found),
+  );
+  if (file === undefined) return [{ name: path, results: [readResult(path)] }];
+  const sets = setsIn(dirname(file), basename(file));
+  if (side === undefined) return sets;
+  const set = sets[side.charCodeAt(0) - 'A'.charCodeAt(0)];
+  if (!set) throw new CapacityError('BAD_OPTION', `${whole} has no side ${side}`, `name one of\n${listed(sets)}`);
+  return [set];
+}
+
+/** @throws CapacityError BAD_OPTION if it has several sides, and those of `readRunSets` */
+export function readRunSet(path: string): RunSet {
+  const [set, ...others] = readRunSets(path);
+  if (set && others.length === 0) return set;
+  const fix = `name one of\n${listed([...(set ? [set] : []), ...others])}`;
+  throw new CapacityError('BAD_OPTION', `${path} has runs of several settings`, fix);
+}
+
+function setsIn(folder: string, name: string): RunSet[] {
+  const document = readDocument(folder, name, studySchema);
+  const { runs = [], plan } = document ?? {};
+  const combinations = plan ? combinationsOf(plan) : [];
+  const sets = combinations.map((levels, index) => ({
+    name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
+    results: runs.flatMap(({ levels: own, exitCode, result }) => {
+      if (result === null || endingOf(exitCode) !== 'measured' || labelOf(own) !== labelOf(levels)) return [];
+      return [readResult(join(folder, result))];
+    }),
+  }));
+  if (sets.some(({ results }) => results.length > 0)) return sets;
+  const fix = 'repeat it; the output of each run is in logs/ beside it';
+  throw new CapacityError('SERIES_UNREADABLE', `none of the runs in ${folder} has a result`, fix);
+}
+
+function listed(sets: RunSet[]): string {
+  return sets.map(({ name }) => `    ${name}`).join('\n');
+}

@@ -1,0 +1,156 @@
+/** One run of a series: `artillery run` as a child process, its output in a log, and a server of its own where it needs one. */
+import { appendFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
+import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
+import { readResult } from '../../report/read.ts';
+import { PLUGIN } from '../script/script.ts';
+import { resolveArtillery } from './artillery.ts';
+import { type ServerCommand, startOwnServer } from './own-server.ts';
+
+export interface RunCommand {
+  /** Path of the scenario. */
+  scenario: string;
+  /** Further arguments of `artillery run`. */
+  args: string[];
+  /** What Artillery's `--overrides` merges into the scenario. */
+  overrides: { config?: { plugins?: Record<string, object> } };
+  /** Environment variables besides those of this process. */
+  env: Record<string, string>;
+  /** Started before the run, measured by it, and stopped after it. */
+  server?: ServerCommand;
+}
+
+export interface Surroundings {
+  /** As of `artilleryScript`. */
+  artillery: string;
+  /** Of the series: runs go to `runs/` in it, their output to `logs/`. No other run may write there meanwhile. */
+  folder: string;
+  /** Ends the run as Ctrl-C would. */
+  signal: AbortSignal;
+}
+
+/** @throws CapacityError ARTILLERY_MISSING */
+export function artilleryScript(): string {
+  return join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
+}
+
+/**
+ * @param number of the run, which names its logs
+ * @param commandOf what it throws as a CapacityError becomes the reason why the run was refused
+ * @returns how it went, whatever came of it
+ */
+export async function makeRun(
+  number: number,
+  commandOf: () => RunCommand,
+  surroundings: Surroundings,
+): Promise<{ run: SeriesRun; result: Result | undefined }> {
+  const { folder, signal } = surroundings;
+  const log = join(folder, 'logs', `${number}.log`);
+  writeFileSync(log, '');
+  const startedAt = new Date().toISOString();
+  const startedMs = performance.now();
+  let [exitCode, path]: [number, string | undefined] = [STOPPED, undefined];
+  try {
+    [exitCode, path] = await start(commandOf(), number, log, surroundings);
+  } catch (error) {
+    if (!signal.aborted) {
+      if (!(error instanceof CapacityError)) throw error;
+      appendFileSync(log, `\n${describeError(error)}\n`);
+      exitCode = EXIT_CODES.refused;
+    }
+  }
+  const result = path === undefined ? undefined : readResult(join(folder, path));
+  const seconds = (performance.now() - startedMs) / 1000;
+  const status = result?.verdict.status ?? null;
+  const problem = problemOf(exitCode, result, log);
+  return { run: { number, startedAt, seconds, exitCode, result: path ?? null, status, problem }, result };
+}
+
+/** @returns the lines about the error in the log of a run, if there is one that has a code */
+export function errorIn(log: string): string[] {
+  const lines = readFileSync(log, 'utf8').trimEnd().split('\n');
+  const first = lines.findIndex((line) => Object.hasOwn(ERROR_CODES, /^\s*([A-Z_]+): /.exec(line)?.[1] ?? ''));
+  return first < 0 ? [] : lines.slice(first, first + MAX_ERROR_LINES);
+}
+
+const MAX_ERROR_LINES = 20;
+
+function problemOf(exitCode: number, result: Result | undefined, log: string): string | null {
+  const ending = endingOf(exitCode);
+  if (ending === 'stopped') return 'stopped';
+  if (ending === 'measured' && result) {
+    return isUsable(result) ? null : `INVALID: ${result.verdict.reasons.map(({ code }) => code).join(', ')}`;
+  }
+  return `${errorIn(log)[0]?.trim() ?? 'no result'} (exit code ${exitCode})`;
+}
+
+/**
+ * @returns the exit code, and the path of the run's result.json in the folder if it left one
+ * @throws CapacityError of the server, also if it has ended during the run: what was measured then is not its figures
+ */
+async function start(
+  command: RunCommand,
+  number: number,
+  log: string,
+  surroundings: Surroundings,
+): Promise<[number, string | undefined]> {
+  const { server: description, overrides } = command;
+  if (!description) return runArtillery(command, log, surroundings);
+  const { folder, signal } = surroundings;
+  const serverLog = join(folder, 'logs', `${number}.server.log`);
+  const server = await startOwnServer(description, { env: command.env, log: serverLog, signal });
+  try {
+    const measured = { ...command, overrides: withPids(overrides, [server.pid]) };
+    const made = await runArtillery(measured, log, surroundings);
+    if (!server.hasEnded()) return made;
+    throw new CapacityError(
+      'STUDY_SERVER_FAILED',
+      `${description.command.join(' ')} has ended during the run`,
+      `read its log: ${serverLog}`,
+    );
+  } finally {
+    await server.close();
+  }
+}
+
+/** Which processes' memory and CPU are measured. */
+function withPids({ config }: RunCommand['overrides'], pids: number[]): RunCommand['overrides'] {
+  const plugin = { ...config?.plugins?.[PLUGIN], workers: { pids } };
+  return { config: { ...config, plugins: { ...config?.plugins, [PLUGIN]: plugin } } };
+}
+
+async function runArtillery(
+  { scenario, args, overrides, env }: RunCommand,
+  log: string,
+  { artillery, folder, signal }: Surroundings,
+): Promise<[number, string | undefined]> {
+  signal.throwIfAborted();
+  const before = resultsIn(folder);
+  const overriding = Object.keys(overrides).length === 0 ? [] : ['--overrides', JSON.stringify(overrides)];
+  const output = { file: log, append: true } as const;
+  const child = execa(process.execPath, [artillery, 'run', ...args, ...overriding, scenario], {
+    stdio: ['ignore', output, output],
+    env: { ...env, CAPACITY_RESULTS: join(folder, 'runs') },
+    reject: false,
+  });
+  // On Ctrl-C, the terminal sends the signal to Artillery as well, which acts on the first one only.
+  const stop = () => child.kill('SIGINT');
+  signal.addEventListener('abort', stop);
+  const { exitCode = KILLED } = await child;
+  signal.removeEventListener('abort', stop);
+  return [exitCode, resultsIn(folder).find((path) => !before.includes(path))];
+}
+
+/** In place of the exit code of a child that a signal killed. */
+const KILLED = 128;
+
+/** `latest` is a link to one of them. A refused run removes its folder. */
+function resultsIn(folder: string): string[] {
+  return globSync('runs/*/result.json', { cwd: folder }).filter((path) => !path.startsWith(join('runs', 'latest')));
+}

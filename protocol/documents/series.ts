@@ -1,0 +1,30 @@
+/** A series of runs, one after the other: what repeat.json, study.json and search.json share. */
+import { z } from 'zod';
+import { EXIT_CODES, STOPPED } from '../codes/exit-codes.ts';
+import { statusSchema } from './repeat.ts';
+
+/** Every run that was started, whatever came of it. */
+export const seriesRunSchema = z.strictObject({
+  /** From 1, in the order in which they were made. */
+  number: z.number().int().positive(),
+  startedAt: z.string(),
+  seconds: z.number().nonnegative(),
+  /** Of `artillery run`; `endingOf` tells what it means. */
+  exitCode: z.number().int(),
+  /** Path of its result.json, relative to the folder of this file; null if the run left none. */
+  result: z.string().nullable(),
+  status: statusSchema.nullable(),
+  /** Why it contributes no figures; null if it does. */
+  problem: z.string().nullable(),
+});
+
+export type SeriesRun = z.infer<typeof seriesRunSchema>;
+
+export type Ending = 'measured' | 'refused' | 'stopped' | 'crashed';
+
+/** @returns how a run ended, by its exit code: `measured` if it came to its end, whatever the verdict */
+export function endingOf(exitCode: number): Ending {
+  const { worse, refused, suspect, invalid } = EXIT_CODES;
+  if ([0, worse, suspect, invalid].includes(exitCode)) return 'measured';
+  return exitCode === refused ? 'refused' : exitCode === STOPPED ? 'stopped' : 'crashed';
+}

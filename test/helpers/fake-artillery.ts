@@ -1,0 +1,42 @@
+/** A program in place of Artillery, for series of runs that take no time. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { perfectResult } from './results.ts';
+
+const PRELUDE = `
+const { existsSync, mkdirSync, readFileSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const position = process.argv.indexOf('--overrides');
+const overrides = position < 0 ? {} : JSON.parse(process.argv[position + 1]);
+const read = (name) => JSON.parse(readFileSync(join(__dirname, name), 'utf8'));
+/** Leaves a result, after a change. */
+function leave(change = () => {}) {
+  const result = read('result.json');
+  change(result);
+  const folder = join(process.env.CAPACITY_RESULTS, 'run-' + process.pid);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'result.json'), JSON.stringify(result));
+}
+/** As a run that Ctrl-C stops; nothing else ends it. */
+function wait() {
+  process.once('SIGINT', () => process.exit(130));
+  setInterval(() => {}, 1000);
+  console.error('waiting');
+}
+console.log('arguments', ...process.argv.slice(2));
+`;
+
+/**
+ * @param body JavaScript that can use `overrides`, `leave`, `wait` and `read`, which reads JSON beside it
+ * @returns a folder, with the program as `artillery`; `write` changes what the program reads
+ */
+export function fakeArtillery(t: TestContext, body: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'series-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const write = (name: string, content: unknown) => writeFileSync(join(folder, name), JSON.stringify(content));
+  writeFileSync(join(folder, 'artillery.cjs'), PRELUDE + body);
+  write('result.json', perfectResult());
+  return { folder, artillery: join(folder, 'artillery.cjs'), write };
+}

@@ -1,0 +1,46 @@
+/** A server of the user's own that a series starts for a run. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { startOwnServer } from '../../../plugin/series/own-server.ts';
+import { freePorts } from '../../../server/stack/ports.ts';
+import { processRef } from '../../../server/stack/state/processes.ts';
+
+const SERVER = `
+const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+console.log('child', child.pid, process.env.GREETING);
+require('node:http').createServer((_, response) => response.end()).listen(process.env.PORT, '127.0.0.1');
+`;
+
+async function beginServer(t: TestContext, code = SERVER) {
+  const cwd = mkdtempSync(join(tmpdir(), 'server-'));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  writeFileSync(join(cwd, 'server.cjs'), code);
+  const [port = 0] = await freePorts(1);
+  const log = join(cwd, 'server.log');
+  const start = (ready: number | string = port) =>
+    startOwnServer(
+      { command: [process.execPath, 'server.cjs'], ready, cwd },
+      { env: { PORT: `${port}`, GREETING: 'hello' }, log, signal: AbortSignal.timeout(30_000) },
+    );
+  return { start, port, log };
+}
+
+it('answers before the run, and is gone after it with everything that it has started', async (t) => {
+  const { start, port, log } = await beginServer(t);
+  const server = await start(`http://127.0.0.1:${port}/`);
+  const [, child] = /^child (\d+) hello$/m.exec(readFileSync(log, 'utf8')) ?? [];
+  assert.ok(processRef(server.pid) && processRef(Number(child)));
+  await assert.rejects(start(), { code: 'PORT_TAKEN' });
+  await Promise.all([server.close(), server.close()]);
+  assert.equal(processRef(server.pid) ?? processRef(Number(child)), undefined);
+  assert.ok(server.hasEnded());
+});
+
+it('is reported with the end of its log if it does not start', async (t) => {
+  const { start } = await beginServer(t, 'throw new Error("no configuration")');
+  const message = /has ended: .*exit code 1.*no configuration/s;
+  await assert.rejects(start(), { code: 'STUDY_SERVER_FAILED', message });
+});

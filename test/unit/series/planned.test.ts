@@ -1,0 +1,113 @@
+/** Series whose runs are known before the first: those of studies and repeats. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { exitCodeOf, orderOf, type PlannedOptions, plannedSeries } from '../../../plugin/series/planned.ts';
+import { runSeries } from '../../../plugin/series/series.ts';
+import type { Levels, Plan } from '../../../protocol/documents/study.ts';
+import { labelOf } from '../../../report/study/summarize.ts';
+import { fakeArtillery } from '../../helpers/fake-artillery.ts';
+
+const PLAN: Plan = {
+  scenario: '1k.yml',
+  vary: { TLS: ['off', 'on'], workers: [1, 2, 4] },
+  servers: {},
+  except: [],
+  repeat: 20,
+  seed: 1,
+};
+
+describe('the order of runs', () => {
+  const order = orderOf(PLAN);
+  const blocks = [...Map.groupBy(order, ({ block }) => block).values()].map((runs) =>
+    runs.map(({ levels }) => labelOf(levels)),
+  );
+
+  it('has every combination once in each block', () => {
+    assert.deepEqual([...new Set(order.map(({ block }) => block))].length, 20);
+    for (const block of blocks) {
+      assert.deepEqual(block.toSorted(), blocks[0]?.toSorted());
+      assert.equal(new Set(block).size, 6);
+    }
+  });
+
+  it('lets what drifts over time fall on all alike: each second block turns round the one before it', () => {
+    for (let index = 0; index < 20; index += 2) assert.deepEqual(blocks[index + 1], blocks[index]?.toReversed());
+    assert.equal(new Set(blocks.map(([first]) => first)).size, 6);
+    assert.ok(new Set(blocks.map((block) => block.join())).size > 15);
+  });
+
+  it('follows from the plan, and changes with the seed', () => {
+    assert.deepEqual(orderOf(PLAN), order);
+    assert.notDeepEqual(orderOf({ ...PLAN, seed: 2 }), order);
+  });
+});
+
+describe('the runs of a plan', () => {
+  const plan = { ...PLAN, vary: { RATE: [10, 20, 30], hold: [1] }, repeat: 2 };
+
+  /** At 30/s, runs are refused as long as `refuses` says so. */
+  function begin(t: TestContext, endsWithFailure: boolean) {
+    const { folder, artillery, write } = fakeArtillery(
+      t,
+      `if (process.env.RATE === '30' && read('refuses.json')) process.exit(2); else leave();`,
+    );
+    write('refuses.json', true);
+    const options: PlannedOptions = {
+      kind: 'study',
+      ...{ folder: `${folder}/rates`, name: 'rates', title: '', plan, scenarioHash: 'abc', endsWithFailure },
+      commandOf: ({ RATE }: Levels) => ({ scenario: '1k.yml', args: [], overrides: {}, env: { RATE: `${RATE}` } }),
+      changesSince: () => [],
+      pagesOf: () => ({}),
+    };
+    const run = async () => {
+      const { signal } = new AbortController();
+      const { document } = await runSeries(plannedSeries(options), { artillery, signal, say: () => {} });
+      return document;
+    };
+    return { run, write };
+  }
+
+  it('are all made, and what is refused leaves a hole', async (t) => {
+    const { run, write } = begin(t, false);
+    const study = await run();
+    assert.deepEqual(
+      study.runs.map(({ block, exitCode, levels }) => [block, exitCode === 2, levels.RATE === 30]),
+      orderOf(plan).map(({ block, levels }) => [block, levels.RATE === 30, levels.RATE === 30]),
+    );
+    const usable = () => study.combinations.map(({ levels, usable }) => [levels.RATE, usable]);
+    assert.deepEqual(usable(), [
+      [10, 2],
+      [20, 2],
+      [30, 0],
+    ]);
+    assert.equal(exitCodeOf(study.runs), 2);
+
+    // The next start makes only these once more, and what they leave now is what counts.
+    write('refuses.json', false);
+    const resumed = await run();
+    const later = resumed.runs.slice(6);
+    assert.deepEqual(
+      later.map(({ number, levels, exitCode }) => [number, levels.RATE, exitCode]),
+      [
+        [7, 30, 0],
+        [8, 30, 0],
+      ],
+    );
+    assert.deepEqual(
+      resumed.combinations.map(({ usable: count }) => count),
+      [2, 2, 2],
+    );
+    assert.equal(exitCodeOf(resumed.runs), 0);
+    assert.equal((await run()).runs.length, 8);
+  });
+
+  it('end with the first that is refused, where the series is no use without it', async (t) => {
+    const { run } = begin(t, true);
+    const { runs } = await run();
+    assert.deepEqual(
+      runs.map(({ exitCode }) => exitCode),
+      [...Array(runs.length - 1).fill(0), 2],
+    );
+    assert.ok(runs.length <= 3);
+  });
+});

@@ -1,0 +1,197 @@
+/** The runner of many runs, with a program in place of Artillery, and a series of one's own. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { z } from 'zod';
+import { type MadeRun, type Next, runSeries, type Series } from '../../../plugin/series/series.ts';
+import { seriesRunSchema } from '../../../protocol/documents/series.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { processRef } from '../../../server/stack/state/processes.ts';
+import { fakeArtillery } from '../../helpers/fake-artillery.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+/** What a run is told by its environment: how it shall end. */
+const ENDINGS = `
+const { END } = process.env;
+if (END === 'refused') {
+  console.error('\\n  PORT_TAKEN: by another\\n  fix: end it');
+  process.exit(2);
+}
+if (END === 'crashed') process.exit(11);
+leave((result) => { if (END === 'INVALID') result.verdict = { status: END, reasons: [{ code: 'LATE_RECEIPTS', message: 'late' }] }; });
+if (END === 'waits') wait();
+`;
+
+interface Key {
+  end: string;
+}
+
+const schema = z.strictObject({
+  startedAt: z.string(),
+  end: z.string().nullable(),
+  runs: z.array(seriesRunSchema.extend({ end: z.string() })),
+});
+type Document = z.infer<typeof schema>;
+type OwnSeries = Series<Key, string, Document>;
+type Runs = MadeRun<Key>[];
+
+function begin(t: TestContext) {
+  const { folder: root, artillery } = fakeArtillery(t, ENDINGS);
+  const folder = join(root, 'own');
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const run = async (
+    next: (runs: Runs, earlier: number) => Next<Key, string>,
+    { signal = new AbortController().signal, ...others }: Partial<OwnSeries> & { signal?: AbortSignal } = {},
+  ) => {
+    const said: string[] = [];
+    const series: OwnSeries = {
+      kind: 'own',
+      folder,
+      schema,
+      changesSince: () => [],
+      next,
+      commandOf: ({ end }) => ({ scenario: 'a.yml', args: ['--quiet'], overrides: {}, env: { END: end } }),
+      outcomeOf: ({ run: { problem, status } }) => [problem ?? status ?? ''],
+      documentOf: (startedAt, runs, end) => ({ startedAt, end: end ?? null, runs: runs.map((made) => made.run) }),
+      pagesOf: (_, runs) => ({ 'own.md': `${runs.length} runs` }),
+      ...others,
+    };
+    const made = await runSeries(series, { artillery, signal, say: (text) => said.push(text) });
+    return { ...made, said: said.join('\n') };
+  };
+  return { folder, read, run };
+}
+
+/** One run for each of these, in their order. */
+function list(...ends: string[]) {
+  return (runs: Runs): Next<Key, string> => {
+    const end = ends[runs.length];
+    return end === undefined ? { end: 'done' } : { key: { end }, label: end, left: ends.length - runs.length };
+  };
+}
+
+it('records every run that was started, with how it ended, in a document that it rewrites after each', async (t) => {
+  const { folder, read, run } = begin(t);
+  const seen: string[] = [];
+  const next = (runs: Runs) => {
+    if (runs.length > 0) seen.push(`${JSON.parse(read('own.json')).runs.length}: ${read('own.md')}`);
+    return list('VALID', 'refused', 'crashed', 'INVALID')(runs);
+  };
+  const { document, runs, said } = await run(next);
+  assert.deepEqual(seen, ['1: 1 runs', '2: 2 runs', '3: 3 runs', '4: 4 runs']);
+  assert.deepEqual(
+    document.runs.map(({ number, exitCode, status, problem }) => [number, exitCode, status, problem]),
+    [
+      [1, 0, 'VALID', null],
+      [2, 2, null, 'PORT_TAKEN: by another (exit code 2)'],
+      [3, 11, null, 'no result (exit code 11)'],
+      [4, 0, 'INVALID', 'INVALID: LATE_RECEIPTS'],
+    ],
+  );
+  assert.equal(document.end, 'done');
+  assert.deepEqual(
+    runs.map(({ result }) => result !== undefined),
+    [true, false, false, true],
+  );
+  assert.ok(existsSync(join(folder, document.runs[0]?.result ?? '')));
+  assert.match(read('logs/1.log'), /^arguments run --quiet a\.yml$/m);
+  // Whoever looks on sees at once how to help a run that was refused.
+  for (const line of [
+    /^Run 2: refused; 3 runs left, about /m,
+    /^ {2}refused after .*\n.*PORT_TAKEN.*\n.*fix: end it$/m,
+  ])
+    assert.match(said, line);
+});
+
+it('lets the command decide by the results, and rests where it says so', async (t) => {
+  const { run } = begin(t);
+  const next = (runs: Runs): Next<Key, string> => {
+    const last = runs.at(-1)?.result?.verdict.status;
+    if (last === 'VALID') return { end: 'a VALID run' };
+    const key = { end: last === 'INVALID' ? 'VALID' : 'INVALID' };
+    return { key, label: key.end, left: undefined, restSeconds: last ? 0.05 : 0 };
+  };
+  const { document, said } = await run(next);
+  assert.deepEqual(
+    document.runs.map(({ status }) => status),
+    ['INVALID', 'VALID'],
+  );
+  const [first, second] = document.runs.map(({ startedAt }) => Date.parse(startedAt));
+  assert.ok((second ?? 0) - (first ?? 0) >= 50);
+  assert.match(said, /^Rests for .*\nRun 2: VALID$/m);
+});
+
+it('records what keeps a run from being started as its end', async (t) => {
+  const { read, run } = begin(t);
+  const commandOf = () => {
+    throw new CapacityError('PACKAGE_MISSING', 'no eiows', 'npm install eiows');
+  };
+  const { document } = await run(list('VALID'), { commandOf });
+  assert.deepEqual(
+    [document.runs[0]?.exitCode, document.runs[0]?.problem],
+    [2, 'PACKAGE_MISSING: no eiows (exit code 2)'],
+  );
+  assert.match(read('logs/1.log'), /fix: npm install eiows/);
+});
+
+it('ends the run under way when it is stopped, and resumes after it', async (t) => {
+  const { folder, read, run } = begin(t);
+  const abort = new AbortController();
+  const waits = () => existsSync(join(folder, 'logs/2.log')) && read('logs/2.log').includes('waiting');
+  const stopping = eventually('the second run', waits).then(() => abort.abort());
+  const [stopped] = await Promise.all([run(list('VALID', 'waits', 'VALID'), { signal: abort.signal }), stopping]);
+  assert.deepEqual([stopped.document.end, stopped.document.runs.at(-1)?.exitCode], [null, 130]);
+
+  const begun: number[] = [];
+  const resumed = await run((runs, earlier) => {
+    begun.push(earlier);
+    return list('VALID', 'waits', 'VALID')(runs);
+  });
+  assert.deepEqual(begun, [2, 2]);
+  assert.equal(resumed.document.startedAt, stopped.document.startedAt);
+  assert.deepEqual(
+    resumed.document.runs.map(({ number, exitCode }) => [number, exitCode]),
+    [
+      [1, 0],
+      [2, 130],
+      [3, 0],
+    ],
+  );
+  // A run whose result is gone does not count, and its number is not given again.
+  rmSync(join(folder, resumed.document.runs[0]?.result ?? ''));
+  const again = await run(list('a', 'b', 'VALID'));
+  assert.deepEqual(
+    again.document.runs.map(({ number }) => number),
+    [2, 3, 4],
+  );
+});
+
+it('does not rest, or start a run, once it is stopped', async (t) => {
+  const { run } = begin(t);
+  const abort = new AbortController();
+  const next = (): Next<Key, string> => {
+    abort.abort();
+    return { key: { end: 'VALID' }, label: '', left: 1, restSeconds: 3600 };
+  };
+  assert.deepEqual((await run(next, { signal: abort.signal })).document.runs, []);
+});
+
+it('is refused while another process works on it, if it is another one, and if its document is damaged', async (t) => {
+  const { folder, run } = begin(t);
+  const lock = join(folder, 'lock.json');
+  await run(list('VALID'));
+  assert.equal(existsSync(lock), false);
+  writeFileSync(lock, JSON.stringify(processRef(process.pid)));
+  await assert.rejects(run(list()), { code: 'SERIES_RUNNING', message: new RegExp(`^process ${process.pid} `) });
+  writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime: 'of an earlier process' }));
+  await assert.rejects(run(list(), { changesSince: () => ['repeat: was 1, is 2'] }), {
+    code: 'SERIES_CHANGED',
+    message: /another own:\n {2}repeat: was 1, is 2$/,
+  });
+  assert.equal(existsSync(lock), false);
+  writeFileSync(join(folder, 'own.json'), '{');
+  await assert.rejects(run(list()), { code: 'SERIES_UNREADABLE' });
+  writeFileSync(join(folder, '..', 'file'), '');
+  await assert.rejects(run(list(), { folder: join(folder, '../file/own') }), { code: 'RESULTS_UNWRITABLE' });
+});
