@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { readScenario } from '../../../plugin/cli/runs/scenario.ts';
+import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { differences, inputsOf } from '../../../plugin/script/inputs.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 
