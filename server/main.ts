@@ -12,13 +12,12 @@ try {
   const app = config.plain ? createPlainApp(config) : await createApp(config);
 
   let stopping = false;
-  const stop = async () => {
+  const stop = () => {
     // A second signal means: at once.
     if (stopping) process.exit(1);
     stopping = true;
     setTimeout(() => process.exit(1), config.drainMs + SHUTDOWN_GRACE_MS).unref();
-    await app.close();
-    process.exit(0);
+    app.close().then(() => process.exit(0), fail);
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
@@ -29,6 +28,10 @@ try {
   // For PM2's wait_ready.
   process.send?.('ready');
 } catch (error) {
+  fail(error);
+}
+
+function fail(error: unknown): never {
   console.error(describeError(error));
   process.exit(1);
 }

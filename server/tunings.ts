@@ -8,6 +8,12 @@ import type { Tuned } from './control/describe-server.ts';
 import { sharePingTimer } from './heartbeat.ts';
 import type { WebSocketsName } from './websockets/index.ts';
 
+/** The parts of an Engine.IO connection that have no public names. */
+interface EngineConnection {
+  request: unknown;
+  transport: EventEmitter & { name: string; socket?: EventEmitter };
+}
+
 interface Tuning {
   /** Environment variable, `on` or `off`. */
   variable: string;
@@ -18,8 +24,11 @@ interface Tuning {
   options?: (on: boolean) => Partial<ServerOptions>;
   /** The WebSocket servers whose internals it relies on; it is off with all others. Default: it applies to all. */
   appliesTo?: WebSocketsName[];
-  /** Changes the server when the switch is on, before the first connection. Can return a function that stops it. */
-  apply?: (io: Server) => (() => void) | undefined;
+  /** Changes each connection, when the switch is on: one of Engine.IO, and one of the main namespace after its middlewares. */
+  connection?: (connection: EngineConnection) => void;
+  socket?: (socket: Socket) => void;
+  /** Changes the server when the switch is on, before the first connection. Returns a function that stops it. */
+  server?: (io: Server) => () => void;
 }
 
 /** Engine.IO's own default: smaller messages are not worth compressing. */
@@ -34,7 +43,7 @@ const TUNINGS = {
     variable: 'CAPACITY_DROP_REQUEST',
     byDefault: true,
     inSocketIo: false,
-    apply: (io) => void io.engine.on('connection', dropRequest),
+    connection: dropRequest,
   },
   /**
    * Drop the data that the client sent when it connected, once all middlewares have read it. The price: event handlers
@@ -44,7 +53,7 @@ const TUNINGS = {
     variable: 'CAPACITY_DROP_HANDSHAKE',
     byDefault: true,
     inSocketIo: false,
-    apply: (io) => void io.on('connection', dropHandshake),
+    socket: dropHandshake,
   },
   /**
    * Leave the room that Socket.IO creates for each socket. The price: `io.to(socket.id)` reaches nobody, and
@@ -54,7 +63,7 @@ const TUNINGS = {
     variable: 'CAPACITY_LEAVE_OWN_ROOM',
     byDefault: false,
     inSocketIo: false,
-    apply: (io) => void io.on('connection', leaveOwnRoom),
+    socket: leaveOwnRoom,
   },
   /** Remove listeners that a connection which began as a WebSocket no longer needs. */
   dropListeners: {
@@ -62,7 +71,7 @@ const TUNINGS = {
     byDefault: true,
     inSocketIo: false,
     appliesTo: ['ws'],
-    apply: (io) => void io.engine.on('connection', dropListeners),
+    connection: dropListeners,
   },
   /**
    * Ping all connections from one timer, those due within the same tenth of a second together, instead of a timer per
@@ -72,7 +81,7 @@ const TUNINGS = {
     variable: 'CAPACITY_SHARE_PING_TIMER',
     byDefault: true,
     inSocketIo: false,
-    apply: sharePingTimer,
+    server: sharePingTimer,
   },
   /** Compressed messages for clients that offer it: on `ws`, with a zlib context for each WebSocket. */
   perMessageDeflate: {
@@ -117,9 +126,15 @@ export function tuningOptions(on: Tunings): Partial<ServerOptions> {
 
 /** Applies the tunings that are on to a server without connections. @returns a function that stops what they started */
 export function applyTunings(io: Server, on: Tunings): () => void {
-  const stops = entries().map(([name, tuning]) => (on[name] ? tuning.apply?.(io) : undefined));
+  const stops: (() => void)[] = [];
+  for (const [name, { connection, socket, server }] of entries()) {
+    if (!on[name]) continue;
+    if (connection) io.engine.on('connection', connection);
+    if (socket) io.on('connection', socket);
+    if (server) stops.push(server(io));
+  }
   return () => {
-    for (const stop of stops) stop?.();
+    for (const stop of stops) stop();
   };
 }
 
@@ -127,7 +142,7 @@ export function entries(): [TuningName, Tuning][] {
   return Object.entries(TUNINGS) as [TuningName, Tuning][];
 }
 
-function dropRequest(connection: { request: unknown }): void {
+function dropRequest(connection: EngineConnection): void {
   connection.request = null;
 }
 
@@ -136,12 +151,8 @@ function dropHandshake(socket: Socket): void {
 }
 
 function leaveOwnRoom(socket: Socket): void {
-  void socket.leave(socket.id);
-}
-
-/** The parts of an Engine.IO connection that have no public names. */
-interface EngineConnection {
-  transport: EventEmitter & { name: string; socket?: EventEmitter };
+  // The adapter counts its errors.
+  (socket.leave(socket.id) as Promise<void> | undefined)?.catch(() => {});
 }
 
 function dropListeners({ transport }: EngineConnection): void {

@@ -8,7 +8,7 @@ import { startNginx } from '../../server/stack/nginx.ts';
 import { pingOf, proxyTimeoutSeconds } from '../../server/stack/ping.ts';
 import { planStack, readMachine } from '../../server/stack/plan.ts';
 import { freePorts } from '../../server/stack/ports.ts';
-import { type DetachedProcess, terminate } from '../../server/stack/state/processes.ts';
+import { type ProcessRef, terminate } from '../../server/stack/state/processes.ts';
 import { requireTool } from '../../server/stack/tools.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
@@ -17,9 +17,9 @@ export class TlsProxy {
   readonly url: string;
   /** The certificate to trust, as a PEM file. */
   readonly caFile: string;
-  readonly #master: DetachedProcess;
+  readonly #master: ProcessRef;
 
-  private constructor(url: string, caFile: string, master: DetachedProcess) {
+  private constructor(url: string, caFile: string, master: ProcessRef) {
     this.url = url;
     this.caFile = caFile;
     this.#master = master;

@@ -78,7 +78,11 @@ export class LiveView {
     }
     view.#port = (view.#server.address() as AddressInfo).port;
     await view.#tick();
-    view.#timer = setInterval(() => void view.#tick(), options.intervalMs ?? 1000);
+    // What cannot be read now is perhaps there the next time; the page shows the figures that it has.
+    const tick = () => {
+      view.#tick().catch(() => {});
+    };
+    view.#timer = setInterval(tick, options.intervalMs ?? 1000);
     return view;
   }
 
@@ -142,7 +146,7 @@ export class LiveView {
     if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
     if (request.method !== 'GET') return refuse(response, 405);
     const [path = '/'] = (request.url ?? '/').split('?');
-    const file = FILES[path];
+    const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
     if (file) {
       response.setHeader('Content-Security-Policy', PAGE_POLICY);
       return await sendFile(response, ...file);

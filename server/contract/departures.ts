@@ -1,5 +1,4 @@
 /** When broadcasts leave: each at its time, and none before one that was to leave earlier. */
-import { setImmediate, setTimeout } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 
 /** A request for a later time than this is due to a wrong clock. */
@@ -19,7 +18,7 @@ export class Departures {
       const place = this.#waiting.findLastIndex((other) => other.atUs <= atUs) + 1;
       this.#waiting.splice(place, 0, { atUs, leave });
     });
-    void until(atUs).then(() => this.#letGo(atUs));
+    whenDue(atUs, () => this.#letGo(atUs));
     await left;
   }
 
@@ -31,8 +30,9 @@ export class Departures {
 }
 
 /** Timers count whole milliseconds and fire late, so the last 2 ms are spent polling with setImmediate. */
-async function until(atUs: number): Promise<void> {
+function whenDue(atUs: number, leave: () => void): void {
   const aheadMs = (atUs - monotonicUs()) / 1000;
-  if (aheadMs > 2) await setTimeout(aheadMs - 2);
-  while (monotonicUs() < atUs) await setImmediate();
+  if (aheadMs > 2) setTimeout(() => whenDue(atUs, leave), aheadMs - 2);
+  else if (aheadMs > 0) setImmediate(() => whenDue(atUs, leave));
+  else leave();
 }

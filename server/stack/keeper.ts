@@ -6,7 +6,7 @@
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
 import { explainDiskError } from './state/state-dir.ts';
@@ -30,7 +30,15 @@ process.once('disconnect', leave);
 // Not `once`: execa's clean-up kills a process that no longer has its own handler.
 process.on('SIGTERM', leave);
 process.on('SIGINT', leave);
-process.once('message', (options) => keep(options as StackOptions));
+process.once('message', (options) => {
+  keep(options as StackOptions).then(
+    () => process.exit(),
+    (error) => {
+      console.error(describeError(error));
+      process.exit(1);
+    },
+  );
+});
 
 async function keep(options: StackOptions): Promise<void> {
   let claimed: StackState | undefined;
@@ -43,11 +51,10 @@ async function keep(options: StackOptions): Promise<void> {
     await answer({ state });
     if (!options.persistent) await aborted(leaving.signal);
   } catch (error) {
-    if (!leaving.signal.aborted) await answer({ error: describe(explainDiskError(error, options.stateDir)) });
+    if (!leaving.signal.aborted) await answer({ error: failureOf(explainDiskError(error, options.stateDir)) });
     process.exitCode = 1;
   } finally {
     if (claimed) await takeDown(options.stateDir, latest(options.stateDir, claimed));
-    process.exit();
   }
 }
 
@@ -79,7 +86,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function describe(error: unknown): Failure {
+function failureOf(error: unknown): Failure {
   if (error instanceof CapacityError) {
     const { code, message, fix, cause } = error;
     return { code, message, fix, ...(cause instanceof Error && { cause: cause.message }) };

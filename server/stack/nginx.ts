@@ -8,7 +8,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import { logTail } from './logs.ts';
 import type { Plan } from './plan.ts';
-import { type DetachedProcess, spawnDetached, terminate } from './state/processes.ts';
+import { isAlive, type ProcessRef, spawnDetached, terminate } from './state/processes.ts';
 
 /** The configuration of the proxy, with names in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
@@ -113,7 +113,7 @@ function server(port: number): string {
  * Renders, checks (`nginx -t`) and starts; resolves when nginx answers.
  * @throws CapacityError `NGINX_FAILED`
  */
-export async function startNginx(options: NginxOptions): Promise<DetachedProcess> {
+export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
   const configFile = join(options.dir, 'nginx.conf');
   const certificate = options.tls ? await makeCertificate(options.dir) : undefined;
@@ -126,12 +126,8 @@ export async function startNginx(options: NginxOptions): Promise<DetachedProcess
 
   const logFile = join(options.logDir, 'nginx.log');
   const master = await spawnDetached(options.nginx, args, logFile);
-  let ended = false;
-  master.exited.then(() => {
-    ended = true;
-  });
   const deadline = performance.now() + START_TIMEOUT_MS;
-  while (!ended && performance.now() < deadline) {
+  while (isAlive(master) && performance.now() < deadline) {
     if (await answers(statusUrl(options.statusPort))) return master;
     await sleep(25);
   }

@@ -65,7 +65,7 @@ function ask(
     socket.destroy();
     resolve({ response, body: undefined });
   });
-  asking.once('response', async (response) => {
+  asking.once('response', (response) => {
     let body = '';
     response.setEncoding('utf8').on('data', (text: string) => {
       if (body.length < MAX_BODY_LENGTH) body += text;

@@ -189,7 +189,12 @@ class OfficialClient implements Client {
   #watchEngineIo({ engine }: Manager): void {
     this.#webSocket = webSocketOf(engine.transport);
     // Without a listener, `ws` reports the status only, and nothing else of the answer.
-    this.#webSocket?.once('unexpected-response', async (_request, response) => this.#fail(await refusalOf(response)));
+    this.#webSocket?.once('unexpected-response', (_request, response) => {
+      refusalOf(response).then(
+        (failure) => this.#fail(failure),
+        (error) => this.#fail(failureOf(error)),
+      );
+    });
     this.#unsent = new Unsent(engine);
     engine.on('upgrading', (transport: object) => {
       this.#webSocket = webSocketOf(transport);

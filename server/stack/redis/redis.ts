@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { logTail } from '../logs.ts';
-import { type DetachedProcess, spawnDetached, terminate } from '../state/processes.ts';
+import { isAlive, type ProcessRef, spawnDetached, terminate } from '../state/processes.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
@@ -34,8 +34,8 @@ export function newRedisUrl(port: number): string {
 export async function startRedis(
   redisServer: string,
   { url, dir, logFile, busPort }: RedisToStart,
-  onStart: (redis: DetachedProcess) => void = () => {},
-): Promise<DetachedProcess> {
+  onStart: (redis: ProcessRef) => void = () => {},
+): Promise<ProcessRef> {
   const { port, password } = new URL(url);
   // In a file, as every user can read command lines; with a password, as every user of this machine can connect.
   const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no', daemonize: 'no' };
@@ -49,12 +49,8 @@ export async function startRedis(
 
   const redis = await spawnDetached(redisServer, [configFile], logFile);
   onStart(redis);
-  let ended = false;
-  redis.exited.then(() => {
-    ended = true;
-  });
   const deadline = performance.now() + START_TIMEOUT_MS;
-  while (!ended && performance.now() < deadline) {
+  while (isAlive(redis) && performance.now() < deadline) {
     if ((await pingRedis(url)) === undefined) return redis;
     await sleep(25);
   }

@@ -12,11 +12,6 @@ export interface ProcessRef {
   startTime: string;
 }
 
-export interface DetachedProcess extends ProcessRef {
-  /** Resolves when it ends while this process still runs. */
-  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-}
-
 const POLL_INTERVAL_MS = 25;
 
 /** @returns the start time of a running process of this user; undefined if there is none, or only a zombie */
@@ -77,20 +72,17 @@ export function childrenOf(pid: number): number[] {
  * @param logFile receives its stdout and stderr
  * @throws when it cannot be started
  */
-export async function spawnDetached(command: string, args: string[], logFile: string): Promise<DetachedProcess> {
+export async function spawnDetached(command: string, args: string[], logFile: string): Promise<ProcessRef> {
   const log = openSync(logFile, 'a', 0o600);
   const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
-  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
-  });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
   });
   child.unref();
   const pid = child.pid as number;
-  return { pid, startTime: startTimeOf(pid) ?? 'ended', exited };
+  return { pid, startTime: startTimeOf(pid) ?? 'ended' };
 }
 
 /** Waits until all have ended. @returns those that still run after `timeoutMs` */

@@ -10,6 +10,7 @@ import { after, describe, it, type TestContext } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
 import type { LiveFigures } from '../../../plugin/live/figures.ts';
 import { LiveView } from '../../../plugin/live/server.ts';
+import { HOSTILE_REQUESTS, sendRequests } from '../../helpers/hostile.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -66,6 +67,19 @@ describe('the live server', () => {
     for (const path of ['report.html', '../server.ts', '%2e%2e/server.ts', 'page/page.js', '__proto__']) {
       assert.equal((await fetchAs(view.url + path)).status, 404, path);
     }
+  });
+
+  it('survives every request, and a second in which nothing can be read', async (t) => {
+    const { reader, view } = await openView(t);
+    reader.read = async () => {
+      throw new Error('the run is just closing');
+    };
+    const answers = await sendRequests(Number(new URL(view.url).port), HOSTILE_REQUESTS);
+    assert.deepEqual(
+      answers.filter((line) => line.includes(' 5')),
+      [],
+    );
+    assert.equal((await fetchAs(`${view.url}metrics`)).status, 200);
   });
 
   it('says which port is taken', async (t) => {

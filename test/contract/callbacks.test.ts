@@ -1,0 +1,74 @@
+/**
+ * A promise that nobody waits for ends the process when it is rejected. Biome finds those that a statement drops; here are those
+ * that a callback returns to an emitter or a timer, which drop them.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { parseSync, Visitor } from 'oxc-parser';
+import { ROOT } from '../helpers/pages.ts';
+import { SOURCE_FOLDERS } from '../helpers/rooms.ts';
+
+/** They call what they are given, and ignore what it returns. */
+const METHODS = /^(on|once|onAny|use|addListener|prependListener|addEventListener|nextTick)$/;
+const FUNCTIONS = /^(createServer|createTlsServer|setTimeout|setInterval|setImmediate|queueMicrotask)$/;
+
+type Node = { type: string; start: number } & Record<string, unknown>;
+
+/** @returns `line: text` of each call with a callback whose promise nobody would look at */
+function droppedPromises(path: string, text: string): string[] {
+  const { program, errors } = parseSync(path, text);
+  if (errors[0]) throw new Error(`${path}: ${errors[0].message}`);
+  const asyncNames = new Set<unknown>();
+  const calls: Node[] = [];
+  const note = (id: unknown, value: unknown) => (value as Node | null)?.async && asyncNames.add(nameOf(id));
+  new Visitor({
+    FunctionDeclaration: (node) => note(node.id, node),
+    VariableDeclarator: (node) => note(node.id, node.init),
+    MethodDefinition: (node) => note(node.key, node.value),
+    PropertyDefinition: (node) => note(node.key, node.value),
+    CallExpression: (node) => void calls.push(node as unknown as Node),
+  }).visit(program);
+  const dropsPromise = (callback: Node): boolean => {
+    if (callback.async || asyncNames.has(nameOf(callback))) return true;
+    const body = callback.body as Node | undefined;
+    return callback.expression === true && body?.type === 'CallExpression' && asyncNames.has(nameOf(body.callee));
+  };
+  const isCaller = (callee: unknown) =>
+    ((callee as Node).type === 'MemberExpression' ? METHODS : FUNCTIONS).test(nameOf(callee) ?? '');
+  return calls
+    .filter((call) => isCaller(call.callee) && (call.arguments as Node[]).some(dropsPromise))
+    .map(({ start }) => `${path}:${text.slice(0, start).split('\n').length}`);
+}
+
+/** @returns the last name of `a`, `a.b` and `this.#b` */
+function nameOf(node: unknown): string | undefined {
+  const { type, name, property } = node as { type: string; name?: string; property?: unknown };
+  if (type === 'MemberExpression') return nameOf(property);
+  return type === 'PrivateIdentifier' ? `#${name}` : name;
+}
+
+it('no emitter and no timer is given a function whose promise could be rejected', () => {
+  const paths = globSync(`{${SOURCE_FOLDERS.join()}}/**/*.{ts,js}`, {
+    cwd: ROOT,
+    exclude: (name) => name.includes('node_modules') || name.endsWith('/dist'),
+  });
+  assert.deepEqual(
+    paths.flatMap((path) => droppedPromises(path, readFileSync(join(ROOT, path), 'utf8'))),
+    [],
+  );
+});
+
+it('finds them however they are written', () => {
+  const text = `
+    emitter.on('a', async () => {});
+    async function named() {}
+    emitter.once('a', named);
+    setInterval(() => named(), 1);
+    class Timer { async #tick() {} start() { setTimeout(() => this.#tick(), 1); } }
+    emitter.on('a', () => named().catch(report));
+    emitter.on('a', () => { named().catch(report); });
+    emitter.other('a', named);`;
+  assert.deepEqual(droppedPromises('test.ts', text), ['test.ts:2', 'test.ts:4', 'test.ts:5', 'test.ts:6']);
+});

@@ -1,0 +1,189 @@
+/** What a client that means harm can put on the wire, as text: JSON has more than `JSON.stringify` writes, such as 1e400. */
+import { type EventEmitter, once } from 'node:events';
+import { connect } from 'node:net';
+import { WebSocket } from 'ws';
+
+const deep = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
+
+/** Values in place of any argument or field. */
+const VALUES = [
+  ...['1e400', '-1e400', '-0', '0', '-1', '1.5', '9007199254740993', '1e308', '5e-324', '10000000'],
+  ...['null', 'true', 'false', '""', '"NaN"', '"Infinity"', '"__proto__"', '"\\u0000\\ud800"'],
+  ...['[]', '{}', '[[]]', '{"__proto__":{"polluted":1}}', '{"toString":1,"valueOf":1}', '{"length":1e9}'],
+  ...[JSON.stringify('x'.repeat(40_000)), `[${'7,'.repeat(20_000)}7]`, deep('[', ']', 10_000)],
+  `{${Array.from({ length: 4000 }, (_, key) => `"k${key}":1`).join()}}`,
+];
+
+/** As far as a server reads from the network that has no token. */
+const LARGE_VALUES = [
+  JSON.stringify('x'.repeat(900_000)),
+  `{"clientKey":"capacity:${'x'.repeat(900_000)}"}`,
+  `[${'7,'.repeat(1e5)}7]`,
+  deep('[', ']', 200_000),
+  deep('{"data":', '}', 50_000).replace('{"data":}', '{"data":1}'),
+];
+
+/** @returns lists of arguments: each value alone, in each field of `shape`, missing, and too many */
+export function hostileArguments(shape: Record<string, string>, large = false): string[][] {
+  const values = large ? [...VALUES, ...LARGE_VALUES] : VALUES;
+  const object = (changes: Record<string, string>) =>
+    `{${Object.entries({ ...shape, ...changes })
+      .map(([key, value]) => `${JSON.stringify(key)}:${value}`)
+      .join()}}`;
+  const inFields = Object.keys(shape).flatMap((key) => values.map((value) => [object({ [key]: value })]));
+  return [[], ...values.map((value) => [value]), ...inFields, [object({}), 'null', '{}'], Array(500).fill(object({}))];
+}
+
+/** @returns packets of Socket.IO: each list without and with an acknowledgement, and with attachments that come or do not */
+export function hostilePackets(event: string, lists: string[][], namespace = ''): (string | Buffer)[] {
+  const body = (args: string[]) => `[${[JSON.stringify(event), ...args].join()}]`;
+  const attached = '{"_placeholder":true,"num":0}';
+  return [
+    ...lists.flatMap((args) => [`42${namespace}${body(args)}`, `42${namespace}7${body(args)}`]),
+    ...[`451-${namespace}${body([attached])}`, Buffer.alloc(1000)],
+    ...[
+      `451-${namespace}9${body([`{"seq":${attached},"sentAtUs":${attached},"clientKey":${attached}}`])}`,
+      Buffer.alloc(9),
+    ],
+  ];
+}
+
+/** What ends a connection to any Socket.IO server, so each needs one of its own. */
+export const BROKEN_PACKETS: (string | Buffer)[] = [
+  ...['4', '42', '42[', '42[]', '42[1e400]', '42[null]', '42{"a":1}', '49[]', '4-1', '43', '43[]', '4399[1]'],
+  ...[
+    '42["disconnect"]',
+    '42["newListener"]',
+    '42["__proto__"]',
+    '451-["join_room"]',
+    '4599999-["a"]',
+    '45-["a"]',
+    '46',
+  ],
+  ...['40/nowhere', '40/', '41', '44{}', '4', '0', '1', '2', '3', '5', '6', '7', 'bx', '\u0000', ''],
+  Buffer.alloc(100_000),
+];
+
+/** Resets are no failure here. */
+function closed(emitter: EventEmitter): Promise<unknown> {
+  emitter.on('error', () => {});
+  return new Promise((resolve) => emitter.once('close', resolve));
+}
+
+/** A WebSocket that speaks Engine.IO by hand. */
+export class RawClient {
+  readonly #ws: WebSocket;
+  readonly #closed: Promise<unknown>;
+  /** Of all acknowledgements and answers, how many have come. */
+  answers = 0;
+
+  private constructor(ws: WebSocket) {
+    this.#ws = ws;
+    this.#closed = closed(ws);
+    ws.on('message', (data) => {
+      const text = String(data);
+      if (text === '2') ws.send('3');
+      else if (text.startsWith('43')) this.answers++;
+    });
+  }
+
+  /** @param connectPacket as Socket.IO's: the namespace, and what is given to it */
+  static async connect(port: number, connectPacket = '40'): Promise<RawClient> {
+    const ws = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`, {
+      perMessageDeflate: false,
+    });
+    const client = new RawClient(ws);
+    await once(ws, 'open');
+    const connected = new Promise<void>((resolve) => {
+      ws.on('message', (data) => /^4[04]/.test(String(data)) && resolve());
+      client.#closed.then(() => resolve());
+    });
+    ws.send(connectPacket);
+    await connected;
+    return client;
+  }
+
+  send(packets: (string | Buffer)[]): void {
+    for (const packet of packets) this.#ws.send(packet);
+  }
+
+  /** Resolves when all has gone to the network, or the server has closed the connection. */
+  async sent(): Promise<void> {
+    const flushed = new Promise<void>((resolve) => this.#ws.send('3', () => resolve()));
+    await Promise.race([flushed, this.#closed]);
+  }
+
+  /** Resolves when the server has read what was sent before, or has closed the connection. */
+  async read(): Promise<void> {
+    if (this.#ws.readyState !== WebSocket.OPEN) return;
+    this.#ws.ping();
+    await Promise.race([new Promise((resolve) => this.#ws.once('pong', resolve)), this.#closed]);
+  }
+
+  /** Reads nothing of what the server sends. */
+  deafen(): void {
+    this.#ws.pause();
+  }
+
+  async close(): Promise<void> {
+    if (this.#ws.isPaused) this.#ws.terminate();
+    this.#ws.close();
+    await this.#closed;
+  }
+}
+
+/** What is no request, or one that nobody expects; `HOST` stands for the address. */
+const REQUESTS = [
+  ...['GET //', 'GET ///x?', 'GET http://', 'GET http://[', 'GET %', 'GET /%ff%00?%', 'GET constructor', 'GET /..//'],
+  ...['OPTIONS *', 'GET *', 'POST /metrics', 'TRACE /', 'CONNECT HOST', 'CONNECT x', 'GET http://HOST/metrics'],
+  ...['GET /socket.io/?EIO=4&transport=websocket&sid=__proto__', 'POST /socket.io/?EIO=4&transport=polling&sid=x'],
+  ...[
+    'GET /socket.io/?EIO=3&transport=polling',
+    'GET /socket.io',
+    `GET /${'x'.repeat(15_000)}`,
+    'GET ?',
+    'GET /metrics',
+  ],
+].map((line) => `${line} HTTP/1.1\r\nHost: HOST\r\n`);
+const HEADERS = [
+  ...[
+    'Host: \r\nHost: \r\n',
+    'Host: [\r\n',
+    'Host: HOST\r\nContent-Length: -1\r\n',
+    'Host: HOST\r\nTransfer-Encoding: x\r\n',
+  ],
+  ...[
+    'Host: HOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n',
+    'Host: HOST\r\nConnection: Upgrade\r\nUpgrade: x\r\n',
+  ],
+  ...[
+    'Host: HOST\r\nExpect: 100-continue\r\n',
+    `Host: HOST\r\nX: ${'x'.repeat(70_000)}\r\n`,
+    'Host: HOST\r\nAuthorization: Bearer\r\n',
+  ],
+  ...[
+    `Host: HOST\r\nAuthorization: Bearer ${'x'.repeat(9000)}\r\n`,
+    'Host: HOST\r\nAuthorization: Basic \u00ff\r\n',
+    '\r\n',
+  ],
+].flatMap((headers) =>
+  ['/', '//', '/metrics', '/observation', '/socket.io/'].map((path) => `GET ${path} HTTP/1.1\r\n${headers}`),
+);
+
+export const HOSTILE_REQUESTS = [...REQUESTS, ...HEADERS, 'GET', '\u0000\u0001\u0016\u0003', 'GET / HTTP/9.9\r\n'];
+
+/** Sends each on a connection of its own. @returns the first line of each answer, or an empty text */
+export function sendRequests(port: number, requests: readonly string[]): Promise<string[]> {
+  const send = async (request: string) => {
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (data) => {
+      answer += data;
+      socket.end();
+    });
+    socket.end(`${request.replaceAll('HOST', `127.0.0.1:${port}`)}\r\n`);
+    await closed(socket);
+    return answer.split('\r\n')[0] ?? '';
+  };
+  return Promise.all(requests.map(send));
+}
