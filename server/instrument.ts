@@ -16,6 +16,7 @@ import { describeServer, type Tuned } from './control/describe-server.ts';
 import { countRooms, createMetrics } from './control/metrics.ts';
 import { versionsOf } from './control/versions.ts';
 import { CollectionCount, EventLoopWindow } from './control/worker-stats.ts';
+import { Guard } from './guard.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
 
@@ -93,19 +94,21 @@ export async function instrumentServer(
   const batches = new BatchWindow();
   const departures = new Departures();
   let accepted = 0;
-  const onAccepted = () => {
-    accepted++;
-  };
-  io.engine.on('connection', onAccepted);
   const counts = { connections: () => io.engine.clientsCount, accepted: () => accepted, rooms: () => countRooms(io) };
   const metrics = createMetrics(counts, worker, eventLoop);
-  const onHandshakeError = ({ message }: { message: string }) => metrics.handshakeErrors.inc({ reason: message });
+  const guard = new Guard(metrics.countMalformed);
+  const onAccepted = guard.wrap('connection', () => accepted++);
+  const onHandshakeError = guard.wrap('connection', ({ message }: { message: string }) =>
+    metrics.countHandshakeError(message),
+  );
+  io.engine.on('connection', onAccepted);
   io.engine.on('connection_error', onHandshakeError);
+  const measuredRooms = rooms === 'any' ? undefined : new MeasuredRooms(main, rooms, guard);
   const undo = [
-    serveContract(main, worker, metrics, rooms === 'any' ? undefined : new MeasuredRooms(main, rooms), batches),
-    answerMembers(main),
-    () => void io.engine.off('connection_error', onHandshakeError),
-    () => void io.engine.off('connection', onAccepted),
+    serveContract(main, worker, metrics, measuredRooms, batches, guard),
+    answerMembers(main, guard),
+    () => io.engine.off('connection_error', onHandshakeError),
+    () => io.engine.off('connection', onAccepted),
     () => eventLoop.close(),
     () => collections.close(),
     () => batches.close(),
@@ -125,6 +128,7 @@ export async function instrumentServer(
       members: async (room) => (await countMembers(main, room)).members,
       servers: () => main.adapter.serverCount(),
       batches,
+      guard,
       counts,
       describe: () => ({
         versions: versionsOf(io, webSocketEngine, own?.adapter),

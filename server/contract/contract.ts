@@ -4,7 +4,6 @@ import type { CapacityError } from '../../protocol/errors.ts';
 import {
   type BatchReceived,
   type Broadcast,
-  type BroadcastEcho,
   type BroadcastOrder,
   type BroadcastSent,
   type EchoTimed,
@@ -13,11 +12,13 @@ import {
   type Refusal,
 } from '../../protocol/events.ts';
 import type { Metrics } from '../control/metrics.ts';
+import type { Guard } from '../guard.ts';
 import type { AnyNamespace, AnySocket } from '../types.ts';
 import type { BatchWindow } from './batch-window.ts';
 import type { Departures } from './departures.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
+import { echoOf, roomOf, WANTED } from './messages.ts';
 import { binaryPayload, payload } from './payload.ts';
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
@@ -25,9 +26,12 @@ type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 /** Connections per worker that may send broadcasts back; a run has one. */
 export const MAX_PROBES = 100;
 
+/** Packets that wait for a client to read. */
+const MAX_UNREAD = 1000;
+
 /**
  * Adds the contract's handlers to every connection of the namespace. All connections share the same functions,
- * which receive the connection as `this`.
+ * which receive the connection as `this`. What clients send is anything: the guard keeps what that may cause from the server.
  * @param rooms which rooms they may join; undefined for any
  * @param batches is told of every batch of events that is handled here
  * @returns a function that removes them
@@ -38,20 +42,21 @@ export function serveContract(
   metrics: Metrics,
   rooms: MeasuredRooms | undefined,
   batches: Pick<BatchWindow, 'add' | 'leave'>,
+  guard: Guard,
 ): () => void {
   /** Session ids. */
   const probes = new Set<string>();
 
   async function onJoinRoom(this: AnySocket, ...args: unknown[]): Promise<void> {
     const room = roomOf(args[0]);
-    const ack = ackOf<Joined>(args);
+    const ack = ackOf<Joined>(this, args);
     try {
       if (this.listenerCount(EVENTS.joinRoom) > 1) {
         // The server's own handler decides. Once it has run, we acknowledge if it did not.
         await undefined;
         if (room === undefined || !this.rooms.has(room)) return;
       } else {
-        if (room === undefined) throw new Error('expected a room or {clientKey: room}');
+        if (room === undefined) throw new Error(WANTED.room);
         await (rooms ? rooms.join(this, room) : this.join(room));
       }
       metrics.joins.inc();
@@ -64,10 +69,10 @@ export function serveContract(
 
   function onBroadcastEcho(this: AnySocket, ...args: unknown[]): void {
     const nowUs = monotonicUs();
-    const echo = args[0] as Partial<BroadcastEcho> | null | undefined;
-    const ack = ackOf<EchoTimed>(args);
-    if (typeof echo?.seq !== 'number' || typeof echo.sentAtUs !== 'number') {
-      refuse(EVENTS.broadcastEcho, ack, { error: 'expected {seq, sentAtUs, data} as received' });
+    const echo = echoOf(args[0]);
+    const ack = ackOf<EchoTimed>(this, args);
+    if (echo === undefined) {
+      refuse(EVENTS.broadcastEcho, ack, { error: WANTED.echo });
     } else if (!probes.has(this.id) && probes.size >= MAX_PROBES) {
       refuse(EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
     } else {
@@ -90,28 +95,29 @@ export function serveContract(
     }
     const beganMs = performance.now();
     const events = Array.isArray(args[0]) ? args[0].length : 1;
-    ackOf<BatchReceived>(args)?.({ events });
+    ackOf<BatchReceived>(this, args)?.({ events });
     batches.add(events, performance.now() - beganMs);
   }
 
   function refuse(event: string, ack: Ack<never>, refusal: Refusal): void {
-    metrics.malformed.inc({ event });
+    guard.malformed(event);
     ack?.(refusal);
   }
 
-  function onConnection(socket: AnySocket): void {
-    socket.on(EVENTS.joinRoom, onJoinRoom);
-    socket.on(EVENTS.broadcastEcho, onBroadcastEcho);
-    socket.on(EVENTS.eventBatch, onEventBatch);
-  }
+  const handlers = [
+    [EVENTS.joinRoom, guard.wrap(EVENTS.joinRoom, onJoinRoom)],
+    [EVENTS.broadcastEcho, guard.wrap(EVENTS.broadcastEcho, onBroadcastEcho)],
+    [EVENTS.eventBatch, guard.wrap(EVENTS.eventBatch, onEventBatch)],
+  ] as const;
+  const onConnection = guard.wrap('connection', (socket: AnySocket) => {
+    for (const [event, handler] of handlers) socket.on(event, handler);
+  });
 
   namespace.on('connection', onConnection);
   return () => {
     namespace.off('connection', onConnection);
     for (const socket of namespace.sockets.values()) {
-      socket.off(EVENTS.joinRoom, onJoinRoom);
-      socket.off(EVENTS.broadcastEcho, onBroadcastEcho);
-      socket.off(EVENTS.eventBatch, onEventBatch);
+      for (const [event, handler] of handlers) socket.off(event, handler);
     }
     rooms?.close();
   };
@@ -139,14 +145,9 @@ export async function publish(
   return { seq, sentAtUs, worker, expected, ...(otherWorkers !== undefined && { otherWorkers }) };
 }
 
-/** @returns the room of a `join_room`; undefined if it names none */
-export function roomOf(payload: unknown): string | undefined {
-  const room = typeof payload === 'object' ? (payload as { clientKey?: unknown } | null)?.clientKey : payload;
-  return typeof room === 'string' && room !== '' ? room : undefined;
-}
-
-/** The acknowledgement is the last argument, even if the payload is missing. */
-function ackOf<T>(args: unknown[]): Ack<T> {
+/** The acknowledgement is the last argument, even if the payload is missing. A client that reads no answers gets no more. */
+function ackOf<T>(socket: AnySocket, args: unknown[]): Ack<T> {
   const last = args.at(-1);
-  return typeof last === 'function' ? (last as Ack<T>) : undefined;
+  const { writeBuffer = [] } = socket.conn as unknown as { writeBuffer?: unknown[] };
+  return typeof last === 'function' && writeBuffer.length < MAX_UNREAD ? (last as Ack<T>) : undefined;
 }

@@ -1,6 +1,8 @@
 /** How many members a room has, on this worker and on all of them. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
+import type { Guard } from '../guard.ts';
 import type { AnyNamespace } from '../types.ts';
 
 /** Server to server. The prefix keeps it clear of the instrumented server's own events. */
@@ -13,10 +15,14 @@ export function localMembers(namespace: AnyNamespace, room: string): number {
 }
 
 /** Answers the requests of other workers. @returns a function that stops it */
-export function answerMembers(namespace: AnyNamespace): () => void {
-  const listener = (room: string, answer: (members: number) => void) => answer(localMembers(namespace, room));
+export function answerMembers(namespace: AnyNamespace, guard: Guard): () => void {
+  const listener = guard.wrap('members', (room: string, answer: (members: number) => void) =>
+    answer(localMembers(namespace, room)),
+  );
   namespace.on(MEMBERS_EVENT, listener);
-  return () => void namespace.off(MEMBERS_EVENT, listener);
+  return () => {
+    namespace.off(MEMBERS_EVENT, listener);
+  };
 }
 
 export interface Members {
@@ -36,12 +42,13 @@ export async function countMembers(namespace: AnyNamespace, room: string): Promi
     // The in-memory adapter counts one server, itself, and does not support serverSideEmit.
     if ((await namespace.adapter.serverCount()) <= 1)
       return { members: localMembers(namespace, room), otherWorkers: 0 };
-    const others: number[] = await Promise.race([
+    const answers: unknown[] = await Promise.race([
       namespace.serverSideEmitWithAck(MEMBERS_EVENT, room),
       delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
         throw new Error(`no answer within ${TIMEOUT_MS} ms`);
       }),
     ]);
+    const others = z.array(z.number().int().nonnegative()).parse(answers);
     return {
       members: others.reduce((sum, members) => sum + members, localMembers(namespace, room)),
       otherWorkers: others.filter((members) => members > 0).length,

@@ -4,7 +4,9 @@
  */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .';
 /** Runs use one or two sizes. */
-const CACHED_SIZES = 16;
+const CACHED_SIZES = 4;
+/** Larger payloads are made each time, so that none of them stays. */
+const MAX_CACHED_BYTES = 2 ** 18;
 
 const texts = new Map<number, string>();
 const binaries = new Map<number, Buffer>();
@@ -24,9 +26,9 @@ export function binaryPayload(sizeBytes: number): Buffer {
 function cached<T>(cache: Map<number, T>, sizeBytes: number, make: () => T): T {
   const known = cache.get(sizeBytes);
   if (known !== undefined) return known;
-  if (cache.size === CACHED_SIZES) cache.clear();
   const made = make();
-  cache.set(sizeBytes, made);
+  if (cache.size === CACHED_SIZES) cache.clear();
+  if (sizeBytes <= MAX_CACHED_BYTES) cache.set(sizeBytes, made);
   return made;
 }
 

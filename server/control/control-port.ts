@@ -1,15 +1,13 @@
 /** The control port of a worker: the control namespace, `/metrics` and `/healthz`, whatever kind of server it has. */
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import { Server } from 'socket.io';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { VERSION } from '../../protocol/version.ts';
 import type { BatchWindow } from '../contract/batch-window.ts';
-import { listen } from '../listen.ts';
-import { watchSockets } from '../open-sockets.ts';
+import type { Guard } from '../guard.ts';
+import { openHttp } from '../http-listener.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
@@ -18,6 +16,11 @@ import { tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { readResources } from './worker-resources.ts';
 import { type CollectionCount, collectGarbage, type EventLoopWindow, processStats } from './worker-stats.ts';
+
+/** No request has more than a few lines. */
+const MAX_REQUEST_BYTES = 64 * 1024;
+/** For giving the token. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 interface ControlPortOptions {
   token: string;
@@ -30,6 +33,7 @@ interface ControlPortOptions {
   eventLoop: EventLoopWindow;
   collections: CollectionCount;
   batches: BatchWindow;
+  guard: Guard;
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
   /** Of a room, on all workers. */
   members(room: string): Promise<number>;
@@ -41,15 +45,30 @@ interface ControlPortOptions {
 
 /** @throws CapacityError PORT_TAKEN, LISTEN_FAILED */
 export async function openControlPort(options: ControlPortOptions): Promise<{ port: number; close(): Promise<void> }> {
-  const { token, controlPort, controlHost, tls, worker, metrics, eventLoop, collections, batches, counts } = options;
-  const http = tls ? createTlsServer(tls) : createServer();
-  const endSockets = watchSockets(http);
-  const port = await listen(http, controlPort, controlHost, 'control port');
+  const {
+    controlPort: port,
+    controlHost: host,
+    tls,
+    worker,
+    guard,
+    metrics,
+    eventLoop,
+    collections,
+    batches,
+  } = options;
+  const { counts } = options;
+  const isToken = tokenCheck(options.token);
+  const parts = { worker, registry: metrics.registry, isToken, guard };
+  const listener = await openHttp({ port, host, tls, purpose: 'control port' }, guard, (request, response) =>
+    serveHttp(request, response, parts),
+  );
   const instance = randomUUID();
-  const isToken = tokenCheck(token);
-  const parts = { worker, registry: metrics.registry, isToken };
-  http.on('request', (request, response) => void serveHttp(request, response, parts));
-  const controlIo = new Server(http, { serveClient: false, adapter: InMemoryAdapter });
+  const controlIo = new Server(listener.http, {
+    serveClient: false,
+    adapter: InMemoryAdapter,
+    maxHttpBufferSize: MAX_REQUEST_BYTES,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+  });
   const history = new EventLoopHistory();
   const requests: ControlRequests = {
     broadcast: async (order) => {
@@ -79,14 +98,12 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     eventLoop: (record) => ({ worker, ...history.next(record) }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
-  serveControl(controlIo, isToken, requests, (event) => metrics.malformed.inc({ event: `control ${event}` }));
+  serveControl(controlIo, isToken, requests, guard);
   return {
-    port,
+    port: listener.port,
     close: async () => {
       history.close();
-      const closed = controlIo.close();
-      endSockets();
-      await closed;
+      await Promise.all([controlIo.close(), listener.close()]);
     },
   };
 }

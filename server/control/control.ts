@@ -1,5 +1,5 @@
 /** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
-import type { Server } from 'socket.io';
+import type { Server, Socket } from 'socket.io';
 import { z } from 'zod';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -9,6 +9,7 @@ import {
   type ControlToServerEvents,
   MAX_BROADCAST_BYTES,
 } from '../../protocol/events.ts';
+import type { Guard } from '../guard.ts';
 
 /** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
 export type ControlRequests = {
@@ -43,25 +44,25 @@ export const REQUEST_ARGUMENTS = {
   time: z.tuple([]),
 } satisfies Record<keyof ControlRequests, z.ZodType>;
 
-/** Serves the requests in the control namespace of `controlIo`. Calls `onMalformed` if there is no reply function. */
+/** Serves the requests in the control namespace of `controlIo`. One without a reply function is malformed. */
 export function serveControl(
   controlIo: Server,
   isToken: (given: unknown) => boolean,
   requests: ControlRequests,
-  onMalformed: (event: string) => void,
+  guard: Guard,
 ): void {
   const namespace = controlIo.of(CONTROL_NAMESPACE);
-  namespace.use((socket, next) => {
+  const admit = (socket: Socket, next: (refusal?: Error) => void) =>
     next(isToken(socket.handshake.auth.token) ? undefined : badToken());
+  // Nobody else may stay connected in the main namespace, which Socket.IO opens by itself.
+  for (const each of [namespace, controlIo]) each.use(guard.wrap('control', admit));
+  const onRequest = guard.wrap('control', async (event: string, ...args: unknown[]) => {
+    const reply = args.pop();
+    if (typeof reply === 'function') reply(await answer(requests, event, args));
+    else guard.malformed(`control ${Object.hasOwn(REQUEST_ARGUMENTS, event) ? event : 'unknown'}`);
   });
-  namespace.on('connection', (socket) => {
-    // A catch-all, so that unknown requests are answered, too.
-    socket.onAny(async (event: string, ...args: unknown[]) => {
-      const reply = args.pop();
-      if (typeof reply !== 'function') return onMalformed(event);
-      reply(await answer(requests, event, args));
-    });
-  });
+  // A catch-all, so that unknown requests are answered, too.
+  namespace.on('connection', (socket) => socket.onAny(onRequest));
 }
 
 async function answer(requests: ControlRequests, event: string, args: unknown[]): Promise<ControlReply<unknown>> {

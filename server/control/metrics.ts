@@ -43,14 +43,24 @@ export const SERIES = {
   ),
 } satisfies Record<string, Series>;
 
+/** As Engine.IO words them. Labels are of a fixed number, whoever chooses the text. */
+const HANDSHAKE_ERRORS = new Set([
+  'Transport unknown',
+  'Session ID unknown',
+  'Bad handshake method',
+  'Bad request',
+  'Forbidden',
+  'Unsupported protocol version',
+]);
+
 export interface Metrics {
   registry: Registry;
   joins: Counter;
   broadcasts: Counter;
   echoRoundTripSeconds: Histogram;
-  /** Messages that were refused because they violate the contract. */
-  malformed: Counter<'event'>;
-  handshakeErrors: Counter<'reason'>;
+  /** For a `Guard`. */
+  countMalformed(event: string): void;
+  countHandshakeError(reason: string): void;
 }
 
 /** @param counts what the server has at the moment */
@@ -80,16 +90,21 @@ export function createMetrics(
   read(SERIES.eventLoopDelayP99, () => eventLoop.read().delayP99Ms / 1000);
   read(SERIES.eventLoopDelayMax, () => eventLoop.read().delayMaxMs / 1000);
 
+  const joins = new Counter(registered(SERIES.joins));
+  const broadcasts = new Counter(registered(SERIES.broadcasts));
+  const echoRoundTripSeconds = new Histogram({
+    ...registered(SERIES.echoRoundTrip),
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  const malformed = new Counter(registered(SERIES.malformed));
+  const handshakeErrors = new Counter(registered(SERIES.handshakeErrors));
   return {
     registry,
-    joins: new Counter(registered(SERIES.joins)),
-    broadcasts: new Counter(registered(SERIES.broadcasts)),
-    echoRoundTripSeconds: new Histogram({
-      ...registered(SERIES.echoRoundTrip),
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    }),
-    malformed: new Counter(registered(SERIES.malformed)),
-    handshakeErrors: new Counter(registered(SERIES.handshakeErrors)),
+    joins,
+    broadcasts,
+    echoRoundTripSeconds,
+    countMalformed: (event) => malformed.inc({ event }),
+    countHandshakeError: (reason) => handshakeErrors.inc({ reason: HANDSHAKE_ERRORS.has(reason) ? reason : 'other' }),
   };
 }
 

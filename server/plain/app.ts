@@ -15,6 +15,7 @@ import { nodeFlags } from '../control/describe-server.ts';
 import { createMetrics } from '../control/metrics.ts';
 import { bundled, bundledWs } from '../control/versions.ts';
 import { CollectionCount, EventLoopWindow } from '../control/worker-stats.ts';
+import { Guard } from '../guard.ts';
 import { listen } from '../listen.ts';
 import { tuningOptions } from '../tunings.ts';
 import { PlainContract } from './contract.ts';
@@ -84,6 +85,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
         eventLoop,
         collections,
         batches,
+        guard: new Guard(metrics.countMalformed),
         publish: (order) => contract.publish(order),
         members: async (room) => contract.members(room),
         servers: async () => 1,

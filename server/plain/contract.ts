@@ -2,15 +2,9 @@
 import type { Packet } from 'socket.io-parser';
 import type { WebSocket } from 'ws';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
-import {
-  type Broadcast,
-  type BroadcastEcho,
-  type BroadcastOrder,
-  type BroadcastSent,
-  EVENTS,
-} from '../../protocol/events.ts';
-import { roomOf } from '../contract/contract.ts';
+import { type Broadcast, type BroadcastOrder, type BroadcastSent, EVENTS } from '../../protocol/events.ts';
 import { Departures } from '../contract/departures.ts';
+import { echoOf, roomOf, WANTED } from '../contract/messages.ts';
 import { payload } from '../contract/payload.ts';
 import type { Metrics } from '../control/metrics.ts';
 import { bundled } from '../control/versions.ts';
@@ -23,40 +17,46 @@ const DISCONNECT = 1;
 const EVENT = 2;
 const ACK = 3;
 
+/** Of a client that reads no answers, which gets no more. */
+const MAX_UNREAD_BYTES = 2 ** 18;
+
+/** Events that it answers. */
+const KNOWN = new Set<unknown>([EVENTS.joinRoom, EVENTS.broadcastEcho]);
+
 export class PlainContract {
-  /** Members by name. A room that everybody has left stays. */
+  /** Members by name. */
   readonly rooms = new Map<string, Set<WebSocket>>();
   readonly #worker: string;
   readonly #metrics: Metrics;
   readonly #departures = new Departures();
-  // Both serve all connections: without binary data, a packet is a single text, so neither keeps anything between two.
-  readonly #decoder;
-  readonly #encoder;
-  /** Where the text that is being decoded came from. */
-  #from: WebSocket | undefined;
+  readonly #parser = bundled();
+  readonly #encoder = new this.#parser.Encoder();
 
   constructor(worker: string, metrics: Metrics) {
     this.#worker = worker;
     this.#metrics = metrics;
-    const { Encoder, Decoder } = bundled();
-    this.#encoder = new Encoder();
-    this.#decoder = new Decoder();
-    this.#decoder.on('decoded', (packet: Packet) => this.#handle(this.#from as WebSocket, packet));
   }
 
   /** @param text a packet of Socket.IO's. One that cannot be read ends the connection, as in Socket.IO. */
   receive(from: WebSocket, text: string): void {
-    this.#from = from;
+    // One for each packet: it would wait for attachments of this one, and take the next one, of any client, for a mistake.
+    const decoder = new this.#parser.Decoder();
+    let packet: Packet | undefined;
+    decoder.on('decoded', (decoded: Packet) => {
+      packet = decoded;
+    });
     try {
-      this.#decoder.add(text);
+      decoder.add(text);
+      if (packet === undefined) throw new Error('attachments are a part of Socket.IO, which this server does without');
+      this.#handle(from, packet);
     } catch {
-      this.#metrics.malformed.inc({ event: 'packet' });
+      this.#metrics.countMalformed('packet');
       from.close();
     }
   }
 
   forget(ws: WebSocket): void {
-    for (const members of this.rooms.values()) members.delete(ws);
+    for (const [room, members] of this.rooms) if (members.delete(ws) && members.size === 0) this.rooms.delete(room);
   }
 
   members(room: string): number {
@@ -85,27 +85,27 @@ export class PlainContract {
     } else if (packet.type === EVENT) {
       const [event, argument] = packet.data;
       const answer = this.#answer(from, event, argument);
-      if ('error' in answer) this.#metrics.malformed.inc({ event: String(event) });
-      if (packet.id !== undefined) from.send(this.#encode({ ...packet, type: ACK, data: [answer] }));
+      if ('error' in answer) this.#metrics.countMalformed(KNOWN.has(event) ? event : 'unknown');
+      if (packet.id !== undefined && from.bufferedAmount < MAX_UNREAD_BYTES)
+        from.send(this.#encode({ ...packet, type: ACK, data: [answer] }));
     }
   }
 
   #answer(from: WebSocket, event: unknown, argument: unknown): object {
     if (event === EVENTS.joinRoom) {
       const room = roomOf(argument);
-      if (room === undefined) return { error: 'expected a room or {clientKey: room}', code: 'JOIN_REFUSED' };
+      if (room === undefined) return { error: WANTED.room, code: 'JOIN_REFUSED' };
       const members = this.rooms.get(room) ?? new Set();
       this.rooms.set(room, members.add(from));
       this.#metrics.joins.inc();
       return { room, worker: this.#worker, members: members.size };
     }
-    const { seq, sentAtUs } = (argument ?? {}) as Partial<BroadcastEcho>;
-    if (event !== EVENTS.broadcastEcho || typeof seq !== 'number' || typeof sentAtUs !== 'number') {
-      return { error: 'expected join_room, or broadcast_echo with {seq, sentAtUs, data} as received' };
-    }
-    const roundTripUs = monotonicUs() - sentAtUs;
+    if (event !== EVENTS.broadcastEcho) return { error: `expected ${[...KNOWN].join(' or ')}` };
+    const echo = echoOf(argument);
+    if (echo === undefined) return { error: WANTED.echo };
+    const roundTripUs = monotonicUs() - echo.sentAtUs;
     this.#metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
-    return { seq, roundTripUs };
+    return { seq: echo.seq, roundTripUs };
   }
 
   #encode(packet: Packet): string {

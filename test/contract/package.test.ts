@@ -188,11 +188,12 @@ describe('instrument in a project', () => {
         it(`works in ${file}`, async (t) => {
           writeFileSync(join(home(), file), code);
           const server = execa(node(), [file], { cwd: home(), reject: false });
+          const ended = server.then(({ stderr }) => Promise.reject(new Error(stderr)));
           t.after(async () => {
             server.kill();
-            await server;
+            await ended.catch(() => {});
           });
-          const [line] = await once(createInterface(server.stdout), 'line');
+          const [line] = await Promise.race([once(createInterface(server.stdout), 'line'), ended]);
           const health = await fetch(`http://127.0.0.1:${line}/healthz`);
           assert.deepEqual(await health.json(), { status: 'ok', worker: 'w0' });
           const control = await connectControl(Number(line));

@@ -10,7 +10,9 @@ import { checkObservers } from '../../../plugin/doctor/target/observers.ts';
 import { ObservedProcesses } from '../../../plugin/observer/observed-processes.ts';
 import { openObserver } from '../../../plugin/observer/observer.ts';
 import { layersFor, ObserverClients, Sampler } from '../../../plugin/samplers/index.ts';
+import type { Observation } from '../../../protocol/observation.ts';
 import { TOKEN } from '../../helpers/app.ts';
+import { HOSTILE_REQUESTS, sendRequests } from '../../helpers/hostile.ts';
 import { lacks, startNginx } from '../../helpers/proxies.ts';
 
 const skip = process.platform === 'linux' ? lacks('nginx') : 'reads /proc';
@@ -105,6 +107,26 @@ test('another token, another layer, something else, and nobody', { skip }, async
     fix: /observe --layer nginx --host/,
   });
   assert.throws(() => new ObservedProcesses('nginx', 2 ** 22 + 1), { code: 'LAYER_NOT_FOUND' });
+});
+
+test('whatever is asked without the token, it is refused, and nothing is read', async (t) => {
+  let reads = 0;
+  const read = async () => ({ processes: ++reads }) as Observation;
+  const observer = await openObserver({ read }, { token: TOKEN, port: 0, host: '127.0.0.1', tls: undefined });
+  t.after(() => observer.close());
+  const answers = await sendRequests(observer.port, HOSTILE_REQUESTS);
+  assert.deepEqual(
+    answers.filter((line) => !/^(HTTP\/1\.1 (100|40[01]|431) .*)?$/.test(line)),
+    [],
+  );
+  assert.equal(reads, 0);
+  const get = async (path: string) => {
+    const { status } = await fetch(`http://127.0.0.1:${observer.port}${path}`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    return status;
+  };
+  assert.deepEqual([await get('//'), await get('/observation?pss=%'), reads], [404, 200, 1]);
 });
 
 test('the command says where it listens, and ends on SIGTERM', { skip }, async (t) => {

@@ -30,18 +30,18 @@ test('join_room takes a room or {clientKey}, and answers with the members', asyn
 test('messages that violate the contract are refused and counted, and affect no other client', async (t) => {
   const app = await setUp(t);
   const client = await connectClient(app.url);
-  for (const bad of [undefined, null, 7, '', {}, { clientKey: 7 }, ['room'], true]) {
+  for (const bad of [undefined, null, 7, '', 'x'.repeat(257), {}, { clientKey: 7 }, ['room'], true]) {
     const answer = await client.emitWithAck('join_room', ...(bad === undefined ? [] : [bad]));
     assert.match(answer.error, /expected a room/, JSON.stringify(bad));
   }
   client.emit('join_room', { without: 'an acknowledgement' });
-  for (const bad of [null, {}, { seq: 1 }, { seq: '1', sentAtUs: 1 }]) {
+  for (const bad of [null, {}, { seq: 1 }, { seq: '1', sentAtUs: 1 }, { seq: 1, sentAtUs: 2 ** 60 }]) {
     assert.equal(typeof (await client.emitWithAck('broadcast_echo', bad)).error, 'string', JSON.stringify(bad));
   }
   assert.equal((await client.emitWithAck('join_room', 'still here')).members, 1);
   const metrics = await (await fetch(`${app.controlUrl}/metrics`)).text();
-  assert.match(metrics, /capacity_malformed_total\{event="join_room",worker="w0"\} 9/);
-  assert.match(metrics, /capacity_malformed_total\{event="broadcast_echo",worker="w0"\} 4/);
+  assert.match(metrics, /capacity_malformed_total\{event="join_room",worker="w0"\} 10/);
+  assert.match(metrics, /capacity_malformed_total\{event="broadcast_echo",worker="w0"\} 5/);
 });
 
 test("an echo of another host's worker, whose clock is ahead, is timed like any other", async (t) => {

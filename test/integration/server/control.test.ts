@@ -16,11 +16,14 @@ test('a client without the right token is refused', async (t) => {
   const { app } = await setUp(t);
   const wrong = ['', 'token-of-the-test', 'token-of-the-tests-', 42, null];
   for (const auth of [{}, ...wrong.map((token) => ({ token }))]) {
-    await assert.rejects(connectClient(`${app.controlUrl}/capacity`, { auth }), (error: Error & { data?: unknown }) => {
-      assert.match(error.message, /^BAD_TOKEN/);
-      assert.deepEqual(error.data, { code: 'BAD_TOKEN' });
-      return true;
-    });
+    for (const namespace of ['/capacity', '/']) {
+      const refused = connectClient(`${app.controlUrl}${namespace}`, { auth });
+      await assert.rejects(refused, (error: Error & { data?: unknown }) => {
+        assert.match(error.message, /^BAD_TOKEN/);
+        assert.deepEqual(error.data, { code: 'BAD_TOKEN' });
+        return true;
+      });
+    }
   }
 });
 

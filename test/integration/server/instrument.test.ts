@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { Gauge } from 'prom-client';
 import { Server } from 'socket.io';
 import type { Broadcast, BroadcastSent, WorkerBatches, WorkerStats } from '../../../protocol/events.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
@@ -110,6 +111,20 @@ test('the collections that it orders are in its count, which is not theirs alone
   const before = await count();
   await ask(control, 'gc');
   assert.ok((await count()) > before);
+});
+
+test('a metric of the user’s own that fails is a 500 and a line in the log, and the rest goes on', async (t) => {
+  const { instrumentation, control } = await setUp(t);
+  const lines = t.mock.method(console, 'error', () => {}).mock;
+  const fail = () => {
+    throw new Error('no database');
+  };
+  new Gauge({ name: 'own', help: 'x', registers: [instrumentation.registry], collect: fail });
+  const ask = async (path: string) => (await fetch(`http://127.0.0.1:${instrumentation.controlPort}${path}`)).status;
+  assert.deepEqual([await ask('/metrics'), await ask('/metrics'), await ask('/healthz')], [500, 500, 200]);
+  assert.equal(lines.callCount(), 1);
+  assert.match(String(lines.calls[0]?.arguments[0]), /metric failed: no database$/);
+  assert.equal(control.connected, true);
 });
 
 test('its options are described as far as they can be seen, with no tunings', async (t) => {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { serveHttp } from '../../../server/control/http.ts';
 import { tokenCheck } from '../../../server/control/token.ts';
+import { Guard } from '../../../server/guard.ts';
 
 const TOKEN = 'token-of-the-tests';
 
@@ -29,7 +30,8 @@ async function ask(localAddress: string, url: string, headers: Record<string, st
     },
   };
   const request = { url, headers, socket: { localAddress } } as unknown as IncomingMessage;
-  const parts = { worker: 'w0', registry: new Registry(), isToken: tokenCheck(TOKEN) };
+  const guard = new Guard(() => {});
+  const parts = { worker: 'w0', registry: new Registry(), isToken: tokenCheck(TOKEN), guard };
   await serveHttp(request, response as unknown as ServerResponse, parts);
   return answer;
 }

@@ -1,0 +1,147 @@
+/** Whatever a client sends, a server that carries our code lives, answers, and keeps nothing of it. */
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import { ask, connectClient, connectControl, TOKEN } from '../../helpers/app.ts';
+import {
+  BROKEN_PACKETS,
+  HOSTILE_REQUESTS,
+  hostileArguments,
+  hostilePackets,
+  RawClient,
+  sendRequests,
+} from '../../helpers/hostile.ts';
+import { startLeakyServer } from '../../helpers/leaky-server.ts';
+import { freePort } from '../../helpers/redis.ts';
+
+const MAIN = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
+const MB = 2 ** 20;
+
+interface Target {
+  port: number;
+  controlPort: number;
+}
+
+async function startWorker(t: TestContext, webSockets: string): Promise<Target> {
+  const [port, controlPort] = [await freePort(), await freePort()];
+  const env = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: webSockets, CAPACITY_LOG_LEVEL: 'silent' };
+  const ports = { CAPACITY_PORT: `${port}`, CAPACITY_CONTROL_PORT: `${controlPort}` };
+  const child = fork(MAIN, { env: { PATH: process.env.PATH, ...env, ...ports }, execArgv: [] });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child, 'message');
+  return { port, controlPort };
+}
+
+/** Somebody's server with the one line, in a process of its own. */
+async function startInstrumented(t: TestContext): Promise<Target> {
+  const { url, control } = await startLeakyServer(t, 0);
+  return { port: Number(new URL(url).port), controlPort: Number(new URL(control.urls[0] ?? '').port) };
+}
+
+const SERVERS: Record<string, (t: TestContext) => Promise<Target>> = {
+  'a server with instrument(io)': startInstrumented,
+  'a worker of ours': (t) => startWorker(t, 'ws'),
+  'a plain worker': (t) => startWorker(t, 'plain-ws'),
+};
+
+/** Of the measured namespace, with what belongs into them. */
+const EVENTS = {
+  join_room: { clientKey: '"capacity"' },
+  broadcast_echo: { seq: '1', sentAtUs: '1', data: '"x"' },
+  event_batch: { n: '1' },
+  unknown: {},
+};
+const REQUESTS = {
+  broadcast: { room: '"capacity"', bytes: '1', seq: '1', binary: 'false', atUs: '1', count: 'false' },
+  members: {},
+  ...{
+    servers: {},
+    gc: {},
+    stats: {},
+    resources: {},
+    batches: {},
+    eventLoop: {},
+    time: {},
+    unknown: {},
+    constructor: {},
+  },
+};
+
+for (const [name, start] of Object.entries(SERVERS)) {
+  describe(name, () => {
+    it('survives every packet and request, and keeps nothing', { timeout: 120_000 }, async (t) => {
+      const { port, controlPort } = await start(t);
+      const control = await connectControl(controlPort);
+      t.after(() => control.disconnect());
+      const witness = await connectClient(`http://127.0.0.1:${port}`);
+      t.after(() => witness.disconnect());
+      const heapBytes = async () => {
+        await ask(control, 'gc');
+        const { heapUsedBytes, externalBytes } = await ask<WorkerStats>(control, 'stats');
+        return heapUsedBytes + externalBytes;
+      };
+
+      /** So that what waits for them, and what they have named, stays. */
+      const staying: RawClient[] = [];
+      t.after(() => Promise.all(staying.map((client) => client.close())));
+      async function attack(large: boolean) {
+        for (const [event, shape] of Object.entries(EVENTS)) {
+          const client = await RawClient.connect(port);
+          for (const packet of hostilePackets(event, hostileArguments(shape, large))) client.send([packet]);
+          await client.read();
+          await client.close();
+        }
+        for (const packet of BROKEN_PACKETS) {
+          for (const each of [port, controlPort]) {
+            const client = await RawClient.connect(each);
+            client.send([packet, '42["join_room","capacity"]']);
+            await client.read();
+            await client.close();
+          }
+        }
+        const joins = await RawClient.connect(port);
+        for (let index = 0; index < (large ? 60 : 1); index++) {
+          joins.send([`42${index}["join_room","capacity:${index}${'x'.repeat(900_000)}"]`]);
+          await joins.read();
+        }
+        const deaf = await RawClient.connect(port);
+        deaf.deafen();
+        // More than the buffers of the kernel take.
+        deaf.send(Array(large ? 50_000 : 1).fill(`421["join_room","capacity:${'x'.repeat(240)}"]`));
+        await deaf.sent();
+        staying.push(joins, deaf);
+
+        for (const args of hostileArguments({ token: '"x"' })) {
+          await (await RawClient.connect(controlPort, `40/capacity,${args[0] ?? ''}`)).close();
+        }
+        for (const [request, shape] of Object.entries(REQUESTS)) {
+          // A collection takes long.
+          const lists = request === 'gc' ? [[], ['1e400']] : hostileArguments(shape);
+          const client = await RawClient.connect(controlPort, `40/capacity,{"token":"${TOKEN}"}`);
+          client.send(hostilePackets(request, lists, '/capacity,'));
+          await client.read();
+          await client.close();
+        }
+        await Promise.all([controlPort, port].map((each) => sendRequests(each, HOSTILE_REQUESTS)));
+        assert.equal((await witness.timeout(5000).emitWithAck('join_room', 'capacity')).room, 'capacity');
+        const { seq } = await witness.timeout(5000).emitWithAck('broadcast_echo', { seq: 3, sentAtUs: 1 });
+        assert.equal(seq, 3);
+        assert.equal((await fetch(`http://127.0.0.1:${controlPort}/healthz`)).status, 200);
+      }
+
+      // Code that runs for the first time is compiled, and kept.
+      await attack(false);
+      const before = await heapBytes();
+      await attack(true);
+      const kept = (await heapBytes()) - before;
+      assert.ok(kept < 3 * MB, `keeps ${(kept / MB).toFixed(1)} MB`);
+      const metrics = await (await fetch(`http://127.0.0.1:${controlPort}/metrics`)).text();
+      const malformed = metrics.split('\n').filter((line) => line.startsWith('capacity_malformed_total'));
+      assert.ok(malformed.length > 1 && malformed.length < 20, metrics);
+      assert.ok(metrics.length < 20_000);
+    });
+  });
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Guard } from '../../../server/guard.ts';
+
+it('a fault ends in the guard, whenever it comes, and is counted; the log gets one line a minute', async (t) => {
+  const lines = t.mock.method(console, 'error', () => {}).mock;
+  const counted: string[] = [];
+  const guard = new Guard((event) => counted.push(event));
+  const faults: (() => unknown)[] = [
+    () => {
+      throw new Error('two\nlines \u001b[2J');
+    },
+    () => {
+      throw undefined;
+    },
+    async () => {
+      throw new Error('later');
+    },
+    () => Promise.reject({ toString: 1 }),
+  ];
+  for (const fault of faults) guard.wrap('an event', fault)();
+  await new Promise(setImmediate);
+  assert.deepEqual(counted, Array(faults.length).fill('an event'));
+  assert.deepEqual(
+    lines.calls.map(({ arguments: [line] }) => line),
+    ['socketio-capacity: an event: two lines \\u{1b}[2J'],
+  );
+  t.mock.method(performance, 'now', () => 1e9);
+  guard.complain('a minute later');
+  assert.equal(lines.callCount(), 2);
+});
+
+it('a handler gets what it is called with', () => {
+  const calls: unknown[] = [];
+  const guard = new Guard(() => assert.fail());
+  function handler(this: string, ...args: number[]) {
+    calls.push([String(this), ...args]);
+  }
+  guard.wrap('event', handler).call('socket', 1, 2);
+  assert.deepEqual(calls, [['socket', 1, 2]]);
+});
