@@ -105,7 +105,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     surroundings: { terminal, artilleryVersion, admit, end: async (code) => over.resolve(code) },
   });
   signal.addEventListener('abort', () => over.resolve(undefined), { once: true });
-  void hub.left().then(() => over.resolve(0));
+  hub.left().then(() => over.resolve(0), over.reject);
   const asked = await over.promise;
   const endsEarly = asked !== 0;
   // The virtual users have left when the residual is still being measured.
