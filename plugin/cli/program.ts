@@ -9,7 +9,6 @@ import { addCompletion } from './completion.ts';
 import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
 import { addInit } from './init.ts';
-import { addObserve } from './observe.ts';
 import { addRepeat } from './repeat.ts';
 import { addReport } from './report.ts';
 import { addSearch } from './search.ts';
@@ -44,7 +43,6 @@ export function createProgram(): Command {
     addBaseline,
     addReport,
     addStack,
-    addObserve,
     addCompletion,
   ])
     add(program);

@@ -106,16 +106,7 @@ export function settingsOf(
   settings: Settings,
   { profile, url, redisUrl }: Target,
 ): Record<string, unknown> {
-  const {
-    control,
-    observers,
-    rooms,
-    redisUrl: _,
-    livePort: __,
-    connection: ___,
-    engineOptions: ____,
-    ...others
-  } = settings;
+  const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
   return {
     ...others,
     // As in results of versions that knew one room only, and broadcasts with all connections.
@@ -123,7 +114,6 @@ export function settingsOf(
     rooms: rooms.count > 1 ? rooms : undefined,
     workerSources: withoutAuth(settings.workerSources),
     control: control && { urls: control.urls },
-    observers: observers?.each,
     // Arguments can be secrets.
     fault: settings.fault && { ...settings.fault, command: settings.fault.command?.slice(0, 1) },
     redis: redisUrl !== undefined,

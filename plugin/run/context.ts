@@ -4,7 +4,7 @@
  */
 
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
-import type { ObserverClients, PrometheusTargets, RedisReader, Sampler } from '../samplers/index.ts';
+import type { RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
@@ -64,10 +64,8 @@ export interface RunContext {
   stack: Target['stack'];
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'traffic' | 'lastFailure'> | undefined;
-  /** The server's own metrics, if the run reads them. */
-  metrics: Pick<PrometheusTargets, 'readEach'> | undefined;
-  /** On hosts of a proxy or Redis, if there are any. */
-  observers: Pick<ObserverClients, 'gone'> | undefined;
+  /** By layer, the pages of metrics that the run reads. */
+  metrics: Record<string, { readEach(): Promise<TargetReading[]> }>;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
   clocks: Pick<WorkerClocks, 'lines' | 'read' | 'follow'>;

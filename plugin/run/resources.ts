@@ -14,13 +14,12 @@ import {
   type Layer,
   type LayerPids,
   layersFor,
-  ObserverClients,
   PrometheusTargets,
   RedisReader,
   Sampler,
 } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
-import { tellMemory } from '../script/options/worker-sources.ts';
+import { type ProcessSources, sourcesByLayer, tellMemory } from '../script/options/worker-sources.ts';
 import { ENGINE } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
@@ -92,12 +91,8 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   if (redis) closers.add(() => redis.close());
   await redis?.ready();
 
-  const queries = config.workerSources?.prometheus;
-  const metrics = queries && (await PrometheusTargets.open(queries));
-
-  const observing = config.observers;
-  const observers = observing && (await ObserverClients.open(observing.each, observing.token, observing.tls));
-  if (observers) closers.add(() => observers.close());
+  const named = sourcesByLayer(config);
+  const metrics = await openMetrics(named);
 
   const adminUi = await openAdminUi(config, connection, options);
 
@@ -123,15 +118,14 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const sampler = new Sampler({
     redis,
     prometheus: metrics,
-    observers,
     workers: target.control && control,
     notShared: whyNotShared(measurements),
-    layers: layersOf(measurements, observers?.layers ?? []),
+    layers: layersOf(measurements, named),
     pids: async () => ({ ...(await target.pids(workers)), ...generator }),
     connections: () => population.connections(),
   });
   closers.add(() => sampler.close());
-  const deployment = () => identify(target, control, redis, metrics, observers);
+  const deployment = () => identify(target, control, redis, metrics);
   const openFiles = () => target.openFiles();
   const connections = () => target.connections();
   signal.throwIfAborted();
@@ -142,7 +136,6 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
     population,
     redis,
     metrics,
-    observers,
     deployment,
     openFiles,
     connections,
@@ -174,10 +167,10 @@ async function offerCompression(
   );
 }
 
-function layersOf({ sharedHost, control }: Measurements, observed: readonly string[]): readonly Layer[] {
+function layersOf({ sharedHost, control }: Measurements, named: Record<string, ProcessSources>): readonly Layer[] {
   const inContainer = lowestLimit(readCgroup().memory, totalmem()) !== undefined;
   return [
-    ...layersFor(observed),
+    ...layersFor(named),
     ...(inContainer ? [FURTHER_LAYERS.container] : []),
     ...(control && !sharedHost ? [FURTHER_LAYERS.workerMachines] : []),
   ];
@@ -243,20 +236,33 @@ async function identify(
   target: Target,
   control: Control,
   redis: RedisReader | undefined,
-  metrics: PrometheusTargets | undefined,
-  observers: ObserverClients | undefined,
+  metrics: Record<string, PrometheusTargets>,
 ): Promise<Record<string, string>> {
-  const [reading, reported, addresses, observed] = await Promise.all([
+  const [reading, reported, addresses] = await Promise.all([
     redis?.read(),
-    metrics?.read().catch(() => undefined),
+    Promise.all(Object.entries(metrics).map(([layer, pages]) => identityOf(layer, pages))),
     control.addresses(),
-    observers?.identities(),
   ]);
   return {
     ...target.identities(),
     ...addresses,
-    ...observed,
     ...reading?.runIds,
-    ...(reported && !metrics?.alternates && { 'a process of which the metrics are': reported.identity }),
+    ...Object.fromEntries(reported.flat()),
   };
+}
+
+/** @returns the part's name and identity; nothing where the pages do not answer, or are of several processes in turn */
+async function identityOf(layer: string, pages: PrometheusTargets): Promise<[part: string, identity: string][]> {
+  const reading = await pages.read().catch(() => undefined);
+  if (!reading || pages.alternates) return [];
+  const part = layer === 'worker' ? 'a process of which the metrics are' : `${layer}, by its metrics,`;
+  return [[part, reading.identity]];
+}
+
+/** @throws CapacityError METRICS_UNREACHABLE or METRICS_MISSING */
+async function openMetrics(named: Record<string, ProcessSources>): Promise<Record<string, PrometheusTargets>> {
+  const opening = Object.entries(named).map(async ([layer, { prometheus }]) =>
+    prometheus ? [[layer, await PrometheusTargets.open(prometheus)] as const] : [],
+  );
+  return Object.fromEntries((await Promise.all(opening)).flat());
 }

@@ -2,7 +2,6 @@ export { tcpSocketsOf, workerMachines } from './control/worker-machines.ts';
 export { ControlClients, type EachControl } from './control/workers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
-export { ObserverClients, type ObserverQuery } from './observers.ts';
 export { connectionsTo } from './processes/connections-to.ts';
 export { CpuTime } from './processes/cpu-time.ts';
 export { type LayerPids, processMemory } from './processes/memory.ts';

@@ -29,8 +29,8 @@ export class LayerCpu {
   async uses(sources: Sources): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const { id, cpu } of this.#layers) {
-      const busyUs = this.#processes.get(id)?.totalUs ?? 0;
-      const use = busyUs > 0 ? { busyUs } : await cpu?.(sources).catch(() => undefined);
+      const busyUs = this.#processes.get(id)?.totalUs;
+      const use = busyUs === undefined ? await cpu?.(sources).catch(() => undefined) : { busyUs };
       if (use) uses[id] = use;
     }
     return uses;

@@ -41,7 +41,7 @@ export async function takeReading(
 }
 
 /** Rejects with the reason of the last source that the run has, or of the first one if it has none. */
-async function firstKnown(
+export async function firstKnown(
   { source, read, elsewhere = [] }: Pick<Figure, 'source' | 'read' | 'elsewhere'>,
   sources: Sources,
 ): Promise<{ bytes: number; source: string }> {

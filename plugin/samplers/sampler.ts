@@ -125,13 +125,14 @@ export class Sampler {
     const pids = await this.#pids();
     const processes = this.#readProcesses(pids, false);
     await processes;
-    const uses = await this.#cpu.uses(openSources(pids, processes, this.#sources, false));
+    const uses = await this.#cpu.uses(openSources(pids, processes, this.#sources));
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
   health(): SamplerHealth {
-    const { redis, prometheus } = this.#sources;
-    const failures = { ...this.#failures, redis: redis?.failures ?? 0, prometheus: prometheus?.failures ?? 0 };
+    const { redis, prometheus = {} } = this.#sources;
+    const ofMetrics = Object.values(prometheus).reduce((sum, { failures }) => sum + failures, 0);
+    const failures = { ...this.#failures, redis: redis?.failures ?? 0, prometheus: ofMetrics };
     return {
       intervalMs: this.#intervalMs,
       taken: this.#series.added,
@@ -182,7 +183,7 @@ export class Sampler {
     const connections = this.#sources.connections();
     const pss = atMs >= this.#pssDueMs;
     const processes = this.#readProcesses(pids, pss);
-    const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() }, pss);
+    const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() });
     const sampled = this.layers.map((layer) => sampleOf(layer, sources));
     this.#workers.add(t, pids.worker ?? [], await processes);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;

@@ -12,10 +12,9 @@ import {
 } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { ControlClients } from './control/workers.ts';
-import type { Observed, ObserverClients } from './observers.ts';
 import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';
-import type { PrometheusReading } from './prometheus/prometheus.ts';
+import type { PrometheusFigure } from './prometheus/figures.ts';
 import type { PrometheusTargets } from './prometheus/targets.ts';
 import type { RedisReader, RedisReading } from './redis/redis.ts';
 
@@ -23,8 +22,8 @@ import type { RedisReader, RedisReading } from './redis/redis.ts';
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'>;
   workers?: Pick<ControlClients, 'stats' | 'resources' | 'size'> | undefined;
-  prometheus?: Pick<PrometheusTargets, 'read' | 'failures'> | undefined;
-  observers?: Pick<ObserverClients, 'read'> | undefined;
+  /** By layer. */
+  prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
 }
 
 /**
@@ -34,13 +33,12 @@ export interface Readers {
 export interface Sources {
   /** Sums over the processes of a layer. */
   processes(layer: string): Promise<ProcessMemory>;
-  /** Of a layer on other hosts. */
-  observed(layer: string): Promise<Observed>;
   redis(): Promise<RedisReading>;
   workers(): Promise<WorkerStats[]>;
   /** Of all workers. */
   resources(): Promise<WorkerResources[]>;
-  prometheus(): Promise<PrometheusReading>;
+  /** What the pages of metrics of a layer have. */
+  prometheus(layer: string): Promise<{ figures: Partial<Record<PrometheusFigure, number>> }>;
   /** Of the generator's machine. */
   kernel: {
     tcpBytes(): Promise<number>;
@@ -52,24 +50,15 @@ export interface Sources {
   };
 }
 
-/**
- * @param processes the readings of all layers, which can still be pending
- * @param pss observers read the proportional set size, too
- */
+/** @param processes the readings of all layers, which can still be pending */
 export function openSources(
   pids: LayerPids,
   processes: Promise<Map<number, ProcessReading>>,
-  { redis, workers, prometheus, observers }: Readers,
-  pss = true,
+  { redis, workers, prometheus = {} }: Readers,
 ): Sources {
-  const observed = new Map<string, Promise<Observed>>();
+  const pages = Object.fromEntries(Object.entries(prometheus).map(([layer, one]) => [layer, once(() => one.read())]));
   return {
     processes: async (layer) => processMemory(pids[layer], await processes),
-    observed: (layer) => {
-      const reading = observed.get(layer) ?? readObserved(observers, layer, pss);
-      observed.set(layer, reading);
-      return reading;
-    },
     redis: once(async () => {
       const reading = await redis?.read();
       if (reading) return reading;
@@ -85,10 +74,11 @@ export function openSources(
       if (resources.length === workers.size) return resources;
       throw new Error('not all workers tell what they have: use the same version on both sides');
     }),
-    prometheus: once(async () => {
-      if (prometheus) return prometheus.read();
-      throw new NotInRun('no `workers.prometheus`');
-    }),
+    prometheus: async (layer) => {
+      const read = pages[layer];
+      if (read) return read();
+      throw new NotInRun('no pages of metrics of it');
+    },
     kernel: {
       tcpBytes: once(async () => readTcpBytes()),
       slabBytes: once(async () => readSlabBytes()),
@@ -109,9 +99,4 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
     answer ??= read();
     return answer;
   };
-}
-
-async function readObserved(observers: Readers['observers'], layer: string, pss: boolean): Promise<Observed> {
-  if (!observers) throw new NotInRun('no observer of it');
-  return observers.read(layer, pss);
 }

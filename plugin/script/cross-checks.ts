@@ -19,9 +19,8 @@ export interface Known {
   target: string | undefined;
   /** Control ports are named: the server is not one of the run's own. */
   hasControl: boolean;
-  /** For the control ports and observers; empty without one. */
+  /** For the control ports; empty without one. */
   token: string;
-  observed: boolean;
   profile: PluginOptions['profile'] | undefined;
   rooms: RoomPlan | undefined;
   flows: Flow[];
@@ -46,14 +45,13 @@ const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...pat
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
 /** Variables that only some targets and engines can obey. */
-function variableRules({ variables, hasControl, token, observed, profile, target, engine }: Known): Rule[] {
+function variableRules({ variables, hasControl, token, profile, target, engine }: Known): Rule[] {
   const isElsewhere = target !== undefined && !isLoopback(new URL(target).hostname);
   const isStack = !hasControl && profile !== 'embedded' && !isElsewhere;
   const isCluster = (variables.REDIS_NODES ?? 1) > 1;
   const foreign = 'it concerns our own engine only; the others have options of their own';
   return [
     [hasControl && token === '', variable('CAPACITY_TOKEN'), 'required for control'],
-    [observed && !hasControl && token === '', variable('CAPACITY_TOKEN'), 'required for observers'],
     [
       variables.TLS === true && !isStack,
       variable('TLS'),

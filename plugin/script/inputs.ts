@@ -13,7 +13,7 @@ import { ENGINE, PLUGIN, type Script } from './script.ts';
 /** Name, as for people → digest. */
 export type Inputs = Record<string, string>;
 
-const CONDUCTORS_OPTIONS = ['control', 'observers', 'results', 'live'];
+const CONDUCTORS_OPTIONS = ['control', 'layers', 'results', 'live'];
 const CONDUCTORS_VARIABLE = /^(CAPACITY|REDIS)_/;
 /** Artillery adds it to every script that it runs. */
 const DEFAULT_PLUGIN = 'metrics-by-endpoint';

@@ -4,7 +4,6 @@
  */
 import type { z } from 'zod';
 import type { TlsOptions } from '../../protocol/connection.ts';
-import type { ObservedLayer } from '../../protocol/observation.ts';
 import { type Path, problemsOf } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import { boundProblems } from './bounds.ts';
@@ -20,7 +19,7 @@ import { type DeliveryOptions, deliverySchema } from './options/delivery-options
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
 import { faultSchema } from './options/fault-options.ts';
 import { folderOf } from './options/files.ts';
-import { type Environment, observerSchema, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
+import { type Environment, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
 import { tlsOfOtherHosts, tlsSchema } from './options/tls-options.ts';
 import { readVariables } from './options/variables.ts';
 import { type WorkerSources, workerSourcesSchema } from './options/worker-sources.ts';
@@ -36,8 +35,7 @@ export interface Delivery extends DeliveryOptions {
   seconds: number;
 }
 
-export interface Settings
-  extends Omit<PluginOptions, 'live' | 'workers' | 'delivery' | 'rooms' | 'control' | 'observers'> {
+export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'delivery' | 'rooms' | 'control'> {
   /** Of the broadcasts; with a single room, that is `room`. */
   rooms: RoomPlan;
   /** Of a stack that the run starts. */
@@ -56,8 +54,6 @@ export interface Settings
   connection: ConnectionTarget;
   /** Of the workers; undefined where nobody may ask them. */
   control: ControlSettings | undefined;
-  /** On other hosts; undefined without any. */
-  observers: ObserverSettings | undefined;
   redisUrl: string | undefined;
   /** Of the Redis that a stack starts. */
   redisNodes: number | undefined;
@@ -79,15 +75,10 @@ export interface ControlSettings {
   tls: TlsOptions;
 }
 
-export interface ObserverSettings extends Pick<ControlSettings, 'token' | 'tls'> {
-  each: { url: string; layer: ObservedLayer }[];
-}
-
 const NAMES = [
   optionsSchema,
   optionsSchema.shape.control.unwrap(),
   tlsSchema,
-  observerSchema,
   optionsSchema.shape.rooms.unwrap(),
   optionsSchema.shape.overTime.unwrap(),
   faultSchema,
@@ -130,14 +121,13 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     ownTls: tls,
   });
   const control = controlOf(options?.control, variables);
-  const observed = variables.CAPACITY_OBSERVERS ?? options?.observers;
   const token = control?.token ?? CAPACITY_TOKEN ?? '';
   const profile = variables.PROFILE ?? options?.profile;
   const rooms = options && { name: options.room, ...options.rooms, count: variables.ROOMS ?? options.rooms.count };
   problems.push(
     ...crossProblems({
       ...{ script, options, variables, ...driver, target: engineOptions?.connection.url, token, profile, rooms, flows },
-      ...{ hasControl: control !== undefined, observed: observed !== undefined, engineOptions },
+      ...{ hasControl: control !== undefined, engineOptions },
     }),
   );
   const controlTls = tlsOfOtherHosts(
@@ -150,9 +140,8 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   if (problems.length > 0 || !options || !written || !engineOptions || !target || !profile || !rooms) {
     throw invalidSettings(problems);
   }
-  const { servername: _name, ...observerTls } = controlTls;
   const { RATE, HOLD, BROADCASTS, COLLECT, REDIS_URL, REDIS_NODES, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
-  const { live, workers, overTime, observers: _, ...others } = options;
+  const { live, workers, overTime, ...others } = options;
   const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
   const sized = resizedPhases(written, variables, perUser);
   const phases = sharedPhases(RATE === undefined ? sized : atRate(sized, RATE), share, rooms.count);
@@ -179,7 +168,6 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     broadcasts: { ...options.broadcasts, count: overTime ? 0 : (BROADCASTS ?? options.broadcasts.count) },
     delivery: deliveryOf(options, BROADCASTS),
     control: control && { ...control, tls: controlTls },
-    observers: observed && { each: observed, token, tls: observerTls },
   };
 }
 

@@ -179,7 +179,7 @@ const CODES = {
     remedy: 'call `instrument(io)` and name its ports: Your own server',
   },
   WORKERS_NOT_FOUND: {
-    meaning: '`workers.pids`, `workers.match` or `workers.cgroup` finds no process on this machine',
+    meaning: '`pids`, `match` or `cgroup` of `workers`, or of one of `layers`, finds no process on this machine',
     remedy:
       'the message names what was looked for: `ps -eo pid,args` lists processes, `cat /proc/<pid>/cgroup` names the group of one',
   },
@@ -188,13 +188,14 @@ const CODES = {
     remedy: 'for a server of your own, write the `command` that does it, or take `drop-connections`',
   },
   METRICS_UNREACHABLE: {
-    meaning: 'nothing answers at a URL of `workers.prometheus`, or not with metrics',
+    meaning: 'nothing answers at a URL of an option `prometheus`, or not with metrics',
     remedy: "correct the URL; `curl` it from the generator's machine",
   },
   METRICS_MISSING: {
     meaning:
-      'the metrics have no memory of a process or container with the labels of `workers.prometheus`; the message names what they have',
-    remedy: 'export default metrics (prom-client: `collectDefaultMetrics()`), or correct the labels',
+      'a page of metrics has no memory of a process, container or host with the labels of its option, several groups of processes, or a CPU time that cannot be; the message names what it has',
+    remedy:
+      'export default metrics (prom-client: `collectDefaultMetrics()`), run process-exporter beside other programs, or correct the labels',
   },
   CONTROL_REPEATED: {
     meaning: 'two control addresses lead to one process, or two workers have the same name',
@@ -216,18 +217,6 @@ const CODES = {
   BAD_TOKEN: {
     meaning: 'a worker refused the control token',
     remedy: 'give the server and the run the same token',
-  },
-  OBSERVER_UNREACHABLE: {
-    meaning: 'an observer that `observers` names cannot be reached',
-    remedy: 'start it there, on an address that the generator reaches: `npx socketio-capacity observe --host`',
-  },
-  OBSERVER_WRONG: {
-    meaning: 'something else answers at the address of an observer, or it observes another layer',
-    remedy: 'correct `observers`',
-  },
-  LAYER_NOT_FOUND: {
-    meaning: '`observe` finds no process of the layer on its host',
-    remedy: 'start it, or name its process: `--pid`',
   },
   DELIVERY_PATH_UNMATCHED: {
     meaning:

@@ -125,7 +125,7 @@ const REASONS = {
   },
   METRICS_ALTERNATE: {
     meaning:
-      'at a control URL, or a URL of `workers.prometheus`, several processes answered in turn, so the figures are now of one and now of another',
+      'at a control URL, or a URL of an option `prometheus`, several processes answered in turn, so the figures are now of one and now of another',
     remedy: 'give each process a port of its own for control or metrics, and list them all',
     invalidates: ['run'],
     blame: 'measurement',
@@ -419,14 +419,9 @@ const REASONS = {
     blame: 'deployment',
   },
   METRICS_GONE: {
-    meaning: "metrics that `workers.prometheus` names could not be read at a plateau: the server's memory is missing",
+    meaning:
+      'a page of metrics that an option `prometheus` names could not be read at a plateau, or has a CPU time that cannot be: the memory and CPU of its layer are missing',
     remedy: "see the log of what serves them; reach it from the generator's machine during the whole run",
-    invalidates: ['memory'],
-    blame: 'measurement',
-  },
-  OBSERVER_GONE: {
-    meaning: 'an observer of a proxy or of Redis no longer answered: the memory and CPU of its layer are missing',
-    remedy: "let it run there during the whole run, and reach it from the generator's machine",
     invalidates: ['memory'],
     blame: 'measurement',
   },

@@ -22,7 +22,16 @@ export interface Mismatch {
 const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
 /** Compared by their names, which results of older versions have, too. */
 const NAMED = new Set(['target', 'profile', 'transports']);
-const OF_DEPLOYMENT = new Set(['target', 'profile', 'control', 'redis', 'redisNodes', 'workers', 'workerSources']);
+const OF_DEPLOYMENT = new Set([
+  'target',
+  'profile',
+  'control',
+  'redis',
+  'redisNodes',
+  'workers',
+  'workerSources',
+  'layers',
+]);
 const GIB = 1024 ** 3;
 
 /** @param sets results of each set; a set without results is ignored */

@@ -65,7 +65,7 @@ describe('a plain Socket.IO server', () => {
     const prometheus = [one, other].map(({ url }) => ({ url: `${url}/metrics` }));
     const run = startRun(t, { script: plainScript(one.url, { warmUp: 0, workers: { prometheus } }) });
     const { memory, absent, verdict } = await goodResult(run);
-    assert.equal(memory.sources.workerRss, 'Prometheus metric process_resident_memory_bytes');
+    assert.equal(memory.sources.workerRss, 'Prometheus metrics');
     assert.deepEqual([absent.memory, memory.collected], [undefined, false]);
     const first = memory.plateaus[0]?.workerRss ?? 0;
     // Each process of Node alone takes more than half of that.

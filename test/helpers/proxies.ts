@@ -42,7 +42,7 @@ export async function startNginx(
       }
     }`;
   const folder = prepare(config);
-  // A daemon is nobody's child: an observer never takes its own children for the proxy.
+  // A daemon is nobody's child: a run never takes its own children for the proxy.
   await execa(findTool('nginx') as string, ['-p', folder, '-c', join(folder, CONFIG)]);
   const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
   t.after(async () => {

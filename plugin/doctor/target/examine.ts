@@ -7,8 +7,8 @@ import { checkCertificates } from './certificate.ts';
 import { checkConnect, checkPolling } from './connect.ts';
 import { checkControls } from './controls.ts';
 import { checkIdle } from './idle.ts';
+import { checkMetrics } from './metrics.ts';
 import { checkName } from './name.ts';
-import { checkObservers } from './observers.ts';
 import type { TargetCheck } from './target-check.ts';
 import { checkUpgrades } from './upgrade.ts';
 
@@ -44,7 +44,7 @@ export async function examineTarget(
     add(await checkConnect(subject, settings.control !== undefined));
   }
   add(...(await checkControls(settings.control, signal)));
-  add(...(await checkObservers(settings.observers)));
+  add(...(await checkMetrics(settings)));
   add(...(await checkLimits(settings, addresses.length)));
   if (checks.every(({ name, status }) => name !== 'connect' || status === 'ok') && addresses.length > 0) {
     add(await checkIdle(subject, onHold));

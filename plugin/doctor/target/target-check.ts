@@ -12,7 +12,7 @@ export interface TargetCheck {
     | 'control'
     | 'workers'
     | 'clock'
-    | 'observer'
+    | 'metrics'
     | 'limits'
     | 'idle';
   /** `failed`: a run would be refused, lose connections, or measure something else. `skipped`: nothing to be tried. */

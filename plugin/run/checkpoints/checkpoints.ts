@@ -15,7 +15,6 @@ import { WorkerCounts } from './worker-counts.ts';
 
 export class Checkpoints {
   readonly #context: RunContext;
-  readonly #warnings: WarningsOnce;
   readonly #counts: WorkerCounts;
   readonly #age: StatisticsAge;
   readonly #files: OpenFiles;
@@ -26,7 +25,6 @@ export class Checkpoints {
   constructor(context: RunContext) {
     const warnings = new WarningsOnce(context);
     this.#context = context;
-    this.#warnings = warnings;
     this.#counts = new WorkerCounts(context, warnings);
     this.#age = new StatisticsAge(context, warnings);
     this.#files = new OpenFiles(context, warnings);
@@ -56,7 +54,6 @@ export class Checkpoints {
     await this.#files.check(when);
     await this.#others.check(when);
     await this.#metrics.check(when);
-    this.#checkObservers(when);
     await this.checkDeployment(when);
   }
 
@@ -79,14 +76,5 @@ export class Checkpoints {
     const replaced = await this.#deployment.settle(isPlanned);
     await this.checkDeployment(when);
     return replaced;
-  }
-
-  #checkObservers(when: string): void {
-    const gone = this.#context.observers?.gone() ?? [];
-    if (gone.length === 0) return;
-    const said = gone.map(({ url, layer, reason }) => `that of ${layer} at ${url}: ${reason}`).join('; ');
-    const message = `${when}, an observer had gone away, and its layer is absent from then on: ${said}`;
-    const fix = 'let `npx socketio-capacity observe` run there during the whole run, and reach it from this machine';
-    this.#warnings.warn('OBSERVER_GONE', message, fix);
   }
 }

@@ -1,16 +1,16 @@
-/** The server's own metrics answer, live, each page of a process of its own. */
+/** The pages of metrics answer, live, each page of a process of its own. */
 import type { TargetReading } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
-import { CpuCounters, cpuSecondsOf } from './cpu-counters.ts';
 import { SamePages } from './same-pages.ts';
+import { StillFigures } from './still-figures.ts';
 import type { WarningsOnce } from './warnings.ts';
 
 export class MetricsPages {
   readonly #context: RunContext;
   readonly #warnings: WarningsOnce;
   readonly #samePages = new SamePages();
-  readonly #cpu = new CpuCounters();
-  /** At the last standstill: the figures of each target that answered, by its place in the options. */
+  readonly #still = new StillFigures();
+  /** At the last standstill: the figures of each page of the workers that answered, by its place in the options. */
   #last = { figures: new Map<number, string>(), connections: 0 };
 
   constructor(context: RunContext, warnings: WarningsOnce) {
@@ -21,20 +21,15 @@ export class MetricsPages {
   async begin(): Promise<void> {
     const targets = await this.#read('before the load');
     this.#last.figures = figuresOf(targets);
-    this.#cpu.look(targets, 0);
+    this.#still.look(targets, 0);
   }
 
   async check(when: string): Promise<void> {
     const targets = await this.#read(when);
-    const failures = targets.flatMap(({ failure }) => failure ?? []);
-    if (failures.length > 0) {
-      const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
-      this.#warnings.warn('METRICS_GONE', `${when}, ${failures.join('; ')}`, fix);
-    }
     const before = this.#last;
     const last = { figures: figuresOf(targets), connections: this.#context.population.connections() };
     this.#last = last;
-    const stopped = this.#cpu.look(targets, last.connections);
+    const stopped = this.#still.look(targets, last.connections);
     // Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's.
     const still = targets.filter(
       (target, index) =>
@@ -45,8 +40,8 @@ export class MetricsPages {
     if (still.length > 0) {
       this.#warnStale(`${when}, the metrics of ${urlsOf(still)} were the same as at ${before.connections}`);
     } else if (stopped) {
-      const { targets, connections } = stopped;
-      this.#warnStale(`${when}, the CPU time in the metrics of ${urlsOf(targets)} was the same as at ${connections}`);
+      const { what, targets, connections } = stopped;
+      this.#warnStale(`${when}, the ${what} in the metrics of ${urlsOf(targets)} was the same as at ${connections}`);
     }
   }
 
@@ -55,17 +50,13 @@ export class MetricsPages {
     this.#warnings.warn('STATISTICS_STALE', message, fix);
   }
 
-  /** Twice where there are several pages, to see whether they are all of different processes. */
+  /** @returns the workers' pages. Twice where there are several, to see whether they are all of different processes */
   async #read(when: string): Promise<TargetReading[]> {
-    const { metrics } = this.#context;
-    const first = (await metrics?.readEach()) ?? [];
-    const targets = first.length > 1 && metrics ? await metrics.readEach() : first;
-    const inTurn = targets.filter(({ alternates }) => alternates).map(({ url }) => url);
-    if (inTurn.length > 0) {
-      const message = `${when}, several processes had answered in turn at ${inTurn.join(' and ')}`;
-      const fix = 'give each process a port of its own for its metrics, and list them all in `workers.prometheus`';
-      this.#warnings.warn('METRICS_ALTERNATE', message, fix);
-    }
+    const { worker, ...others } = this.#context.metrics;
+    const ofOthers = await Promise.all(Object.values(others).map((pages) => pages.readEach()));
+    const first = (await worker?.readEach()) ?? [];
+    const targets = first.length > 1 && worker ? await worker.readEach() : first;
+    this.#checkAnswers([...targets, ...ofOthers.flat()], when);
     const pairs = this.#samePages.look(first, targets);
     if (pairs.length > 0) {
       const urls = pairs.map((pair) => pair.join(' and ')).join('; ');
@@ -74,6 +65,20 @@ export class MetricsPages {
       this.#warnings.warn('WORKER_REPEATED', message, fix);
     }
     return targets;
+  }
+
+  #checkAnswers(targets: TargetReading[], when: string): void {
+    const failures = targets.flatMap(({ failure }) => failure ?? []);
+    if (failures.length > 0) {
+      const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
+      this.#warnings.warn('METRICS_GONE', `${when}, ${failures.join('; ')}`, fix);
+    }
+    const inTurn = targets.filter(({ alternates }) => alternates);
+    if (inTurn.length > 0) {
+      const message = `${when}, several processes had answered in turn at ${urlsOf(inTurn)}`;
+      const fix = 'give each process a port of its own for its metrics, and list them all in `prometheus`';
+      this.#warnings.warn('METRICS_ALTERNATE', message, fix);
+    }
   }
 }
 
@@ -90,5 +95,5 @@ function figuresOf(targets: TargetReading[]): Map<number, string> {
 /** One of several workers can be without new connections, but not without CPU time. */
 function showsConnections({ reading }: TargetReading, targets: TargetReading[]): boolean {
   if (reading === undefined) return false;
-  return targets.length === 1 || cpuSecondsOf(reading) !== undefined;
+  return targets.length === 1 || reading.figures.cpuSeconds !== undefined;
 }

@@ -8,6 +8,7 @@ import { partsReplacedBy, whyNot } from '../../../server/stack/fault.ts';
 import { listens } from '../../../server/stack/ports.ts';
 import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../../server/stack/stack.ts';
 import { connectionsTo, type LayerPids, ServerProcesses } from '../../samplers/index.ts';
+import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 
@@ -61,7 +62,7 @@ export async function openTarget(
     return ownServer(config);
   }
   // Both are of a server of the user's own.
-  if (config.delivery || config.workerSources) return fromOutside(config, log);
+  if (config.delivery || config.workerSources || config.layers) return fromOutside(config, log);
   // A stack is on this machine, and its certificate is checked by nobody.
   const speaksTls = /^(https|wss):$/.test(url.protocol);
   if (!isLoopback(url.hostname) || speaksTls !== config.tls) return fromOutside(config, log);
@@ -140,9 +141,9 @@ function fromOutside(config: Settings, log: (text: string) => void): Target {
 }
 
 /** @throws CapacityError WORKERS_NOT_FOUND */
-function ownServer({ target: url, control, redisUrl, workerSources: sources }: Settings): Target {
-  const { pids, match, cgroup } = sources ?? {};
-  const processes = (pids ?? match ?? cgroup) ? new ServerProcesses({ pids, match, cgroup }) : undefined;
+function ownServer(config: Settings): Target {
+  const { target: url, control, redisUrl } = config;
+  const { worker: processes, ...others } = processesOf(config);
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
   return {
@@ -153,8 +154,12 @@ function ownServer({ target: url, control, redisUrl, workerSources: sources }: S
     // A sum over only some of them would be too low.
     pids: async (workers) => ({
       worker: processes?.pids() ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
+      ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.pids()])),
     }),
-    identities: (): Record<string, string> => (processes ? { "the server's processes": processes.identity() } : {}),
+    identities: () => ({
+      ...(processes && { "the server's processes": processes.identity() }),
+      ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.identity()])),
+    }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
     connections: async () =>
       control || !processes || !isLoopback(new URL(url).hostname) ? undefined : connectionsTo(portOf(url)),
@@ -162,6 +167,17 @@ function ownServer({ target: url, control, redisUrl, workerSources: sources }: S
     isHere: processes !== undefined,
     close: async () => {},
   };
+}
+
+/** By layer, the processes that the settings name. @throws CapacityError WORKERS_NOT_FOUND */
+function processesOf(config: Settings): Record<string, ServerProcesses> {
+  const named = Object.entries(sourcesByLayer(config)).filter(([, { pids, match, cgroup }]) => pids ?? match ?? cgroup);
+  return Object.fromEntries(
+    named.map(([layer, query]) => [
+      layer,
+      new ServerProcesses(query, layer === 'worker' ? 'workers' : `layers.${layer}`),
+    ]),
+  );
 }
 
 function portOf(url: string): number {

@@ -1,10 +1,16 @@
-/** HAProxy, on a host with an observer. */
-import { processLayer } from './processes.ts';
+/** HAProxy, which no stack of ours has. */
+import { hostFigures, metricsOf, processLayer } from './processes.ts';
+
+const proxy = { id: 'haproxy', title: 'HAProxy' };
 
 export const haproxy = processLayer({
-  id: 'haproxy',
-  title: 'HAProxy',
+  ...proxy,
   belongsTo: 'deployment',
+  onlyNamed: true,
   pss: { main: true },
-  observed: 'only',
+  tellers: [metricsOf(proxy.id)],
+  told: [
+    { figure: 'poolBytes', id: 'haproxyPools', title: 'HAProxy pools', main: true, onlyMetrics: true },
+    ...hostFigures(proxy),
+  ],
 });

@@ -13,7 +13,7 @@ import { system } from './system.ts';
 import { worker } from './worker.ts';
 import { workerMachines } from './worker-machines.ts';
 
-/** Those of every run, and of observers. */
+/** Those of every run, and those that settings can name. */
 export const LAYERS: readonly Layer[] = [
   worker,
   nginx,
@@ -28,15 +28,14 @@ export const LAYERS: readonly Layer[] = [
 ];
 
 /**
- * @param observed layers that have an observer
- * @returns the layers that a run can have: without what only an observer tells
+ * @param named layers of which the settings name processes or pages of metrics
+ * @returns the layers that a run can have, with the figures that they can have
  */
-export function layersFor(observed: readonly string[]): readonly Layer[] {
-  return LAYERS.filter(({ id, onlyObserved }) => !onlyObserved || observed.includes(id)).map((layer) =>
-    observed.includes(layer.id)
-      ? layer
-      : { ...layer, figures: layer.figures.filter(({ onlyObserved }) => !onlyObserved) },
-  );
+export function layersFor(named: Record<string, { prometheus?: unknown }>): readonly Layer[] {
+  return LAYERS.filter(({ id, onlyNamed }) => !onlyNamed || id in named).map((layer) => ({
+    ...layer,
+    figures: layer.figures.filter(({ onlyMetrics }) => !onlyMetrics || named[layer.id]?.prometheus !== undefined),
+  }));
 }
 
 /** Those that only some runs have. */

@@ -19,8 +19,8 @@ export interface Layer {
   belongsTo: LayerDescription['belongsTo'];
   /** The layer consists of processes; CPU time and memory of those on this machine are added up. */
   isProcesses?: true;
-  /** Of a host with an observer; nowhere else. */
-  onlyObserved?: true;
+  /** Part of a run only if its settings name where it is. */
+  onlyNamed?: true;
   /** The workers, with their garbage, are in its memory. */
   containsWorkers?: true;
   /** CPU time of a layer without processes. Rejects with the reason why it is unknown. */
@@ -47,8 +47,8 @@ export interface Figure {
   elsewhere?: Pick<Figure, 'source' | 'read'>[];
   /** Its bytes are in no other figure of the sum, so that the sum can be compared with the whole machine. */
   inSum?: boolean;
-  /** An observer tells it, and nobody else. */
-  onlyObserved?: true;
+  /** Part of a run only if the layer has pages of metrics. */
+  onlyMetrics?: true;
   /** Shown where there is room for a few figures only. */
   main?: boolean;
   /** Artillery metric of its slope; must not be a prefix of a later one. */

@@ -1,10 +1,12 @@
 /** The proxy: master and workers. */
-import { processLayer } from './processes.ts';
+import { hostFigures, metricsOf, processLayer } from './processes.ts';
+
+const proxy = { id: 'nginx', title: 'nginx' };
 
 export const nginx = processLayer({
-  id: 'nginx',
-  title: 'nginx',
+  ...proxy,
   belongsTo: 'deployment',
   pss: { main: true, metric: 'memory.nginx.bytes_per_connection' },
-  observed: 'too',
+  tellers: [metricsOf(proxy.id)],
+  told: hostFigures(proxy),
 });

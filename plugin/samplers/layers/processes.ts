@@ -1,114 +1,122 @@
-/** A layer that consists of processes on this machine. */
-import { PSS_UNREADABLE } from '../processes/memory.ts';
+/** A layer that consists of processes: on this machine, or told by something that knows of them elsewhere. */
+import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
+import { METRICS, type PrometheusFigure } from '../prometheus/figures.ts';
+import { firstKnown } from '../reading.ts';
 import type { Sources } from '../sources.ts';
 import type { Figure, Layer } from './layer.ts';
 
-const OBSERVER = 'its observer';
-const SOURCE = process.platform === 'linux' ? '/proc of its processes' : 'ps';
+type ToldFigure = Exclude<PrometheusFigure, 'cpuSeconds'> | 'cpuUs';
+/** What can be told of processes that cannot be read here. */
+export type Told = Partial<Record<ToldFigure, number>>;
 
-interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo' | 'containsWorkers'> {
-  pss?: Pick<Figure, 'main' | 'metric'>;
-  rss?: Pick<Figure, 'main' | 'metric'>;
-  /** Who reports its PSS and RSS, for processes that cannot be read here. */
-  pssElsewhere?: Figure['elsewhere'];
-  rssElsewhere?: Figure['elsewhere'];
-  /** Its values in a sample row, and its CPU, where its processes cannot be read here. */
-  sampleElsewhere?: Layer['sample'];
-  cpuElsewhere?: Layer['cpu'];
-  /** Its host can have an observer, who tells of processes that cannot be read here; `only`: they never can. */
-  observed?: 'too' | 'only';
-  /** Further figures. */
-  figures?: Figure[];
+/** Something that tells of them. */
+export interface Teller {
+  source: string;
+  /** Rejects with the reason why it tells nothing. */
+  tell(sources: Sources): Promise<Told>;
+  /** Why it lacks a figure that it could have. */
+  whyNot?(figure: ToldFigure): string;
 }
 
+interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo' | 'containsWorkers' | 'onlyNamed'> {
+  pss?: Pick<Figure, 'main' | 'metric'>;
+  rss?: Pick<Figure, 'main' | 'metric'>;
+  /** Asked in this order where its processes cannot be read here. */
+  tellers?: Teller[];
+  /** Further figures, which only they know. */
+  told?: ({ figure: ToldFigure } & Omit<Figure, 'source' | 'read' | 'elsewhere'>)[];
+}
+
+const SOURCE = process.platform === 'linux' ? '/proc of its processes' : 'ps';
+
 /** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, and both in the samples; PSS is part of the sum */
-export function processLayer(layer: ProcessLayer): Layer {
-  const {
-    pss,
-    rss,
-    pssElsewhere,
-    rssElsewhere,
-    sampleElsewhere,
-    cpuElsewhere,
-    observed,
-    figures = [],
-    ...described
-  } = layer;
-  const { id, title } = described;
-  const ofObserver = observed ? byObserver(id, title) : undefined;
-  const samplers = [sampleElsewhere, ofObserver?.sample].filter((one) => one !== undefined);
-  const pssOfOthers = [...(ofObserver ? [ofObserver.pss] : []), ...(pssElsewhere ?? [])];
-  const rssOfOthers = [...(ofObserver ? [ofObserver.rss] : []), ...(rssElsewhere ?? [])];
-  const cpu = cpuElsewhere ?? ofObserver?.cpu;
+export function processLayer({ pss, rss, tellers = [], told = [], ...layer }: ProcessLayer): Layer {
+  const { id, title } = layer;
+  const byTellers = (figure: ToldFigure) =>
+    tellers.map((teller) => ({ source: teller.source, read: (sources: Sources) => figureOf(teller, figure, sources) }));
+  const figures: Figure[] = [
+    {
+      id: `${id}Pss`,
+      title: `${title} PSS`,
+      sampleKey: 'pssBytes',
+      inSum: true,
+      source: SOURCE,
+      read: async ({ processes }) => {
+        const { pssBytes } = await processes(id);
+        if (pssBytes === undefined) throw new Error(PSS_UNREADABLE);
+        return pssBytes;
+      },
+      elsewhere: byTellers('pssBytes'),
+      ...pss,
+    },
+    {
+      id: `${id}Rss`,
+      title: `${title} RSS`,
+      sampleKey: 'rssBytes',
+      source: SOURCE,
+      read: async ({ processes }) => (await processes(id)).rssBytes,
+      elsewhere: byTellers('rssBytes'),
+      ...rss,
+    },
+    ...told.flatMap(({ figure, ...described }): Figure[] => {
+      const [first, ...elsewhere] = byTellers(figure);
+      return first ? [{ ...described, ...first, elsewhere }] : [];
+    }),
+  ];
+  const [first, ...elsewhere] = byTellers('cpuUs');
   return {
-    ...described,
+    ...layer,
     isProcesses: true,
-    ...(observed === 'only' && { onlyObserved: true as const }),
-    figures: [
-      {
-        id: `${id}Pss`,
-        title: `${title} PSS`,
-        sampleKey: 'pssBytes',
-        inSum: true,
-        source: SOURCE,
-        read: async ({ processes }) => {
-          const { pssBytes } = await processes(id);
-          if (pssBytes === undefined) throw new Error(PSS_UNREADABLE);
-          return pssBytes;
-        },
-        ...(pssOfOthers.length > 0 && { elsewhere: pssOfOthers }),
-        ...pss,
-      },
-      {
-        id: `${id}Rss`,
-        title: `${title} RSS`,
-        sampleKey: 'rssBytes',
-        source: SOURCE,
-        read: async ({ processes }) => (await processes(id)).rssBytes,
-        ...(rssOfOthers.length > 0 && { elsewhere: rssOfOthers }),
-        ...rss,
-      },
-      ...(ofObserver ? [ofObserver.host] : []),
-      ...figures,
-    ],
-    ...(cpu && { cpu }),
+    figures,
+    ...(first && { cpu: async (sources) => ({ busyUs: (await firstKnown({ ...first, elsewhere }, sources)).bytes }) }),
     sample: async (sources) => {
       try {
         return { ...(await sources.processes(id)) };
       } catch (reason) {
-        const [first] = samplers;
-        if (!first) throw reason;
-        return first(sources);
+        for (const { tell } of tellers) {
+          const found = sampled(await tell(sources).catch(() => ({})), figures);
+          if (Object.keys(found).length > 0) return found;
+        }
+        throw reason;
       }
     },
   };
 }
 
-/** What an observer on the layer's host tells. */
-function byObserver(id: string, title: string) {
-  const of = ({ observed }: Sources) => observed(id);
-  const pss = async (sources: Sources) => {
-    const { pssBytes } = await of(sources);
-    if (pssBytes === undefined) throw new Error(`its observer cannot read it: ${PSS_UNREADABLE}`);
-    return pssBytes;
-  };
-  const host: Figure = {
-    id: `${id}HostUsed`,
-    title: `${title} hosts, used`,
-    sampleKey: 'hostUsedBytes',
-    source: OBSERVER,
-    read: async (sources) => (await of(sources)).hostUsedBytes,
-    onlyObserved: true,
-  };
+/** What the pages of metrics of a layer tell, by whatever exporters they are. */
+export function metricsOf(layer: string): Teller {
   return {
-    pss: { source: OBSERVER, read: pss },
-    rss: { source: OBSERVER, read: async (sources: Sources) => (await of(sources)).rssBytes },
-    host,
-    cpu: async (sources: Sources) => ({ busyUs: (await of(sources)).cpuUs }),
-    sample: async (sources: Sources) => {
-      const { cpuUs: _, ...bytes } = await of(sources);
-      const known = Object.entries(bytes).filter((entry): entry is [string, number] => entry[1] !== undefined);
-      return Object.fromEntries(known);
+    source: 'Prometheus metrics',
+    tell: async ({ prometheus }) => {
+      const { cpuSeconds, ...bytes } = (await prometheus(layer)).figures;
+      return { ...bytes, ...(cpuSeconds !== undefined && { cpuUs: cpuSeconds * 1e6 }) };
     },
+    whyNot: (figure) => `not all metrics have ${METRICS[figure === 'cpuUs' ? 'cpuSeconds' : figure].at(-1)}`,
   };
+}
+
+/** What node_exporter tells of the hosts of a layer. */
+export function hostFigures({ id, title }: Pick<Layer, 'id' | 'title'>): NonNullable<ProcessLayer['told']> {
+  const onlyMetrics = true;
+  return [
+    {
+      figure: 'hostUsedBytes',
+      id: `${id}HostUsed`,
+      title: `${title} hosts, used`,
+      sampleKey: 'hostUsedBytes',
+      onlyMetrics,
+    },
+    { figure: 'hostTcpBytes', id: `${id}HostTcp`, title: `${title} hosts, TCP buffers`, onlyMetrics },
+  ];
+}
+
+async function figureOf({ source, tell, whyNot }: Teller, figure: ToldFigure, sources: Sources): Promise<number> {
+  const { [figure]: value } = await tell(sources);
+  if (value !== undefined) return value;
+  throw whyNot ? new Error(whyNot(figure)) : new NotInRun(`not told by ${source}`);
+}
+
+function sampled(told: Told, figures: Figure[]): Record<string, number> {
+  const keys = figures.flatMap(({ sampleKey }) => sampleKey ?? []) as ToldFigure[];
+  return Object.fromEntries(keys.flatMap((key) => (told[key] === undefined ? [] : [[key, told[key]]])));
 }

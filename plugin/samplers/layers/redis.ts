@@ -1,10 +1,16 @@
 /** The adapter's Redis, as a process. What it reports about its memory is in `redis-server.ts`. */
-import { processLayer } from './processes.ts';
+import { hostFigures, metricsOf, processLayer, type Teller } from './processes.ts';
+
+const server = { id: 'redis', title: 'Redis' };
+
+const itself: Teller = {
+  source: 'INFO of Redis',
+  tell: async ({ redis }) => ({ rssBytes: (await redis()).rssBytes }),
+};
 
 export const redis = processLayer({
-  id: 'redis',
-  title: 'Redis',
+  ...server,
   belongsTo: 'deployment',
-  observed: 'too',
-  rssElsewhere: [{ source: 'INFO of Redis', read: async (sources) => (await sources.redis()).rssBytes }],
+  tellers: [metricsOf(server.id), itself],
+  told: hostFigures(server),
 });

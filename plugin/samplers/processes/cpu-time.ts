@@ -5,8 +5,13 @@ import type { ProcessReading } from './proc.ts';
 const SAME_START_US = 2_000_000;
 
 export class CpuTime {
-  totalUs = 0;
+  #totalUs = 0;
   readonly #last = new Map<number, ProcessReading>();
+
+  /** Undefined as long as none of the processes has been read. */
+  get totalUs(): number | undefined {
+    return this.#last.size === 0 ? undefined : this.#totalUs;
+  }
 
   /** Adds the CPU time that the processes have used since the last call; a new process counts from its start. */
   add(pids: number[], processes: Map<number, ProcessReading>): void {
@@ -17,7 +22,7 @@ export class CpuTime {
       const same = before !== undefined && now.startedAtUs - before.startedAtUs < SAME_START_US;
       // Two concurrent readings can end in the wrong order: the older one adds nothing.
       if (same && now.cpuUs < before.cpuUs) continue;
-      this.totalUs += now.cpuUs - (same ? before.cpuUs : 0);
+      this.#totalUs += now.cpuUs - (same ? before.cpuUs : 0);
       this.#last.set(pid, now);
     }
   }

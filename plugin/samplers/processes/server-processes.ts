@@ -35,13 +35,16 @@ export class ServerProcesses {
   #found: Entry[];
   #foundAtMs = performance.now();
 
-  /** @throws CapacityError WORKERS_NOT_FOUND if there is none, or one of the ids is of no process */
-  constructor(query: ProcessQuery) {
+  /**
+   * @param option the name of the settings that have the query
+   * @throws CapacityError WORKERS_NOT_FOUND if there is none, or one of the ids is of no process
+   */
+  constructor(query: ProcessQuery, option = 'workers') {
     this.#query = query;
     const table = processTable();
     this.#found = find(query, table);
     const dead = (query.pids ?? []).filter((pid) => !table.has(pid));
-    if (dead.length > 0 || this.#found.length === 0) throw notFound(query, dead, table.size);
+    if (dead.length > 0 || this.#found.length === 0) throw notFound(query, option, dead, table.size);
     this.#watched = new Map(this.#found.map(({ pid, startedAtUs }) => [pid, startedAtUs]));
   }
 
@@ -179,22 +182,22 @@ function read(path: string): string | undefined {
   }
 }
 
-function notFound({ pids, match, cgroup }: ProcessQuery, dead: number[], seen: number): CapacityError {
+function notFound({ pids, match, cgroup }: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {
   if (process.platform !== 'linux') {
-    const fix = 'use workers.prometheus, or instrument(io)';
+    const fix = `use ${option}.prometheus, or instrument(io)`;
     return new CapacityError('WORKERS_NOT_FOUND', 'processes are found in /proc, which only Linux has', fix);
   }
   const [what, fix] =
     pids !== undefined
-      ? [`there is no process ${dead.join(', ')}`, 'correct workers.pids: ps -C node -o pid,args lists processes']
+      ? [`there is no process ${dead.join(', ')}`, `correct ${option}.pids: ps -eo pid,args lists processes`]
       : match !== undefined
         ? [
             `no command line matches /${match}/, of ${seen} processes that are not the generator's own`,
-            'correct workers.match: ps -eo pid,args lists the command lines',
+            `correct ${option}.match: ps -eo pid,args lists the command lines`,
           ]
         : [
             `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is no control group with processes`,
-            'correct workers.cgroup: cat /proc/<pid>/cgroup names the group of a process',
+            `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`,
           ];
   return new CapacityError('WORKERS_NOT_FOUND', what, fix);
 }

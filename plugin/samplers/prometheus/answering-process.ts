@@ -5,18 +5,25 @@ export interface Answer {
   identity: string;
   /** A counter: a process never has less than before. */
   cpuSeconds: number | undefined;
+  /** That it can use: fewer seconds of CPU per second than that. Infinite for many processes. */
+  maxCores: number;
   /** On the clock of `performance`. */
   atMs: number;
 }
 
 /** How often a change is looked at: each time, one of two processes that take turns stays hidden half of the time. */
 const LOOKS = 5;
-/** What one process can use: fewer seconds of CPU per second than that. */
-const MAX_CORES = 8;
+/** More CPU time than can be, so many times in a row: processes that take turns show as much, but not that often. */
+const IMPOSSIBLE_IN_A_ROW = 3;
+/** Kernels count in ticks, and some servers read their own CPU time once a second. */
+const MARGIN_SECONDS = 2;
 
 export class AnsweringProcess {
   /** Another process answered, and then the former one again. */
   alternates = false;
+  /** It used more CPU than a process can, again and again: its unit is another. */
+  impossible = false;
+  #impossibleInARow = 0;
   #last: Answer | undefined;
   readonly #former = new Set<string>();
   #startedAnew = 0;
@@ -45,6 +52,8 @@ export class AnsweringProcess {
       } else this.#former.add(before.identity);
     }
     this.#last = last;
+    this.#impossibleInARow = before && usedMoreThanPossible(before, last) ? this.#impossibleInARow + 1 : 0;
+    this.impossible ||= this.#impossibleInARow >= IMPOSSIBLE_IN_A_ROW;
     return last;
   }
 }
@@ -55,7 +64,12 @@ function isOther(before: Answer, now: Answer): boolean {
 
 function isBack(before: Answer, between: Answer, now: Answer): boolean {
   if (before.identity !== between.identity) return now.identity === before.identity;
-  const [former = 0, low = 0, high = 0] = [before, between, now].map(({ cpuSeconds }) => cpuSeconds);
+  const high = now.cpuSeconds ?? 0;
   // Too much for one process to have used since.
-  return high >= former && high - low > (MAX_CORES * (now.atMs - between.atMs)) / 1000;
+  return high >= (before.cpuSeconds ?? 0) && usedMoreThanPossible(between, now, 0);
+}
+
+function usedMoreThanPossible(before: Answer, now: Answer, marginSeconds = MARGIN_SECONDS): boolean {
+  const seconds = (now.cpuSeconds ?? 0) - (before.cpuSeconds ?? 0);
+  return seconds > (now.maxCores * (now.atMs - before.atMs)) / 1000 + marginSeconds;
 }

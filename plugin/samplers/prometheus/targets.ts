@@ -1,10 +1,12 @@
-/** The metrics of a server whose workers, or hosts, each have a page of their own. */
-import { type PrometheusFigure, type PrometheusQuery, PrometheusReader, type PrometheusReading } from './prometheus.ts';
+/** The pages of metrics of one layer: of each of its processes or hosts, and of several exporters. */
+import { figuresOf } from './figures.ts';
+import type { PageReading, PrometheusQuery, PrometheusReading } from './page.ts';
+import { PrometheusReader } from './prometheus.ts';
 
-export interface TargetReading {
+export interface TargetReading<Reading = PrometheusReading> {
   url: string;
   /** Undefined where there are no figures, for the reason in `failure`. */
-  reading: PrometheusReading | undefined;
+  reading: Reading | undefined;
   failure: string | undefined;
   /** Several processes answer there in turn. */
   alternates: boolean;
@@ -33,7 +35,7 @@ export class PrometheusTargets {
   }
 
   /** @returns the targets in the order of the options, each with its own figures; never rejects */
-  readEach(): Promise<TargetReading[]> {
+  readEach(): Promise<TargetReading<PageReading>[]> {
     return Promise.all(
       this.#targets.map((target) =>
         target.read().then(
@@ -50,7 +52,7 @@ export class PrometheusTargets {
   }
 
   /**
-   * The sum of all targets: of a figure that one of them lacks, there is none.
+   * The sums as `figuresOf`.
    * @throws Error with the reason if one of them has no figures: a sum of the others would be too low
    */
   async read(): Promise<PrometheusReading> {
@@ -58,11 +60,8 @@ export class PrometheusTargets {
     const failures = targets.flatMap(({ failure }) => failure ?? []);
     if (failures.length > 0) throw new Error(failures.join('; '));
     const readings = targets.flatMap(({ reading }) => reading ?? []);
-    const names = Object.keys(readings[0]?.figures ?? {}) as PrometheusFigure[];
-    const inAll = names.filter((name) => readings.every(({ figures }) => figures[name] !== undefined));
-    const sumOf = (name: PrometheusFigure) => readings.reduce((sum, { figures }) => sum + (figures[name] ?? 0), 0);
     return {
-      figures: Object.fromEntries(inAll.map((name) => [name, sumOf(name)])),
+      figures: figuresOf(readings.map(({ values }) => values)),
       identity: JSON.stringify(readings.map(({ identity }) => identity)),
     };
   }

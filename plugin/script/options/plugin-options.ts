@@ -2,21 +2,15 @@
 import { z } from 'zod';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/connection.ts';
 import { MAX_BROADCAST_BYTES } from '../../../protocol/events.ts';
-import { OBSERVED_LAYERS } from '../../../protocol/observation.ts';
 import { ROOM_ORDERS } from '../../../protocol/rooms.ts';
 import { durationSchema } from '../duration.ts';
 import { deliverySchema } from './delivery-options.ts';
 import { faultSchema } from './fault-options.ts';
 import { tlsSchema } from './tls-options.ts';
-import { workerSourcesSchema } from './worker-sources.ts';
+import { layersSchema, workerSourcesSchema } from './worker-sources.ts';
 
 const seconds = z.number().nonnegative();
 const positive = z.number().int().positive();
-
-export const observerSchema = z.strictObject({
-  url: z.url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.5:3300' }),
-  layer: z.enum(OBSERVED_LAYERS),
-});
 
 export const optionsSchema = z.strictObject({
   /** Room that the scenario's virtual users join, and that receives the broadcasts. */
@@ -80,8 +74,6 @@ export const optionsSchema = z.strictObject({
   control: z
     .strictObject({ urls: z.array(z.url()).min(1), token: z.string().min(16).optional(), tls: tlsSchema.optional() })
     .optional(),
-  /** On hosts of a proxy or Redis: `npx socketio-capacity observe`, with the token of `control`. */
-  observers: z.array(observerSchema).min(1).optional(),
   /** `full`: nginx, PM2 and Redis. `embedded`: one worker with the in-memory adapter, no proxy. */
   profile: z.enum(['full', 'embedded']).default('full'),
   /**
@@ -89,6 +81,8 @@ export const optionsSchema = z.strictObject({
    * Otherwise the target is a server of your own, and this is what tells of its memory and CPU.
    */
   workers: z.union([positive, workerSourcesSchema]).optional(),
+  /** What tells of the memory and CPU of a proxy or Redis that the run has not started: as of `workers`, for each. */
+  layers: layersSchema.optional(),
   /** Memory of the Socket.IO workers for which the capacity is computed. */
   memoryBudgetBytes: positive.default(2 * 1024 ** 3),
   /** A page on loopback that shows the run while it is running; port 0 takes a free one. */
@@ -137,14 +131,6 @@ export const environmentSchema = z.object({
     .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs, separated by commas')
     .optional(),
   CAPACITY_TOKEN: z.string().min(16).optional(),
-  /** In place of `observers`: `nginx=http://10.0.0.5:3300`, with commas between them. */
-  CAPACITY_OBSERVERS: z
-    .string()
-    .transform((text) =>
-      text.split(',').map((one) => ({ layer: one.split('=')[0], url: one.slice(one.indexOf('=') + 1) })),
-    )
-    .pipe(z.array(observerSchema))
-    .optional(),
   /** The engine of environment `stock`. */
   STOCK_ENGINE: z.enum(['socketio', 'socketio-v3']).default('socketio'),
 });

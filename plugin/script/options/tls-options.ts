@@ -13,7 +13,7 @@ export const tlsSchema = z.strictObject({
 });
 
 /**
- * Control ports and observers are other hosts than the target, often with a certificate of another authority.
+ * Control ports are other hosts than the target, often with a certificate of another authority.
  * @param shared how the load speaks TLS: all of it counts here, too, except for the target's name
  * @param own written for these hosts; takes precedence
  */

@@ -65,6 +65,26 @@ export const sources: Member[] = [
     reasons: ['STATISTICS_STALE'],
   },
   {
+    name: 'gives its CPU time in milliseconds on its page of metrics',
+    rows: ['the CPU time on a page of metrics rises faster than it can, as if it were in milliseconds'],
+    habits: () => {
+      let cpuMs = 0;
+      return {
+        metrics(clients) {
+          cpuMs += clients > 0 ? 20_000 : 0;
+          return page({ clients, cpuSeconds: cpuMs });
+        },
+      };
+    },
+    workers: prometheus,
+    config: PHASES,
+    reasons: ['METRICS_GONE'],
+    check: ({ memory, cpu }) => {
+      assert.equal(memory.perConnectionBytes.workerRss, undefined);
+      assert.equal(cpu.worker?.rampSecondsPerThousandConnects ?? null, null);
+    },
+  },
+  {
     name: 'has its page of metrics from another process, with counters at 0',
     rows: ['the process behind a page of metrics restarts'],
     habits: () => ({ metrics: restarting((isAnother) => ({ startedAt: isAnother ? 2 : 1 })) }),

@@ -1,11 +1,11 @@
-/** A server's own metrics: of a real prom-client, and of pages that others write. */
+/** Pages of metrics: of a real prom-client, and those that others write. Of real exporters: exporters.test.ts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
+import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
 
 type Page = () => string | Promise<string> | number;
@@ -28,13 +28,18 @@ describe("a server's metrics", () => {
     collectDefaultMetrics({ register });
     const url = await serve(t, () => register.metrics());
     const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
-    const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0, intervalMs: 20 });
+    const sampler = new Sampler({
+      prometheus: { worker: prometheus },
+      pids: () => ({}),
+      connections: () => 0,
+      intervalMs: 20,
+    });
     const bytes = await sampler.reading();
     const { rss, heapUsed } = process.memoryUsage();
     assert.ok(Math.abs((bytes.workerRss ?? 0) - rss) < 0.5 * rss, String(bytes.workerRss));
     assert.ok(Math.abs((bytes.workerHeapUsed ?? 0) - heapUsed) < 0.9 * heapUsed, String(bytes.workerHeapUsed));
     assert.ok((bytes.workerExternal ?? 0) > 0);
-    assert.equal(sampler.origins().workerRss, 'Prometheus metric process_resident_memory_bytes');
+    assert.equal(sampler.origins().workerRss, 'Prometheus metrics');
     assert.match(sampler.absent().workerWorkingSet ?? '', /not all metrics have container_memory_working_set_bytes/);
     const { user, system } = process.cpuUsage();
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
@@ -52,7 +57,7 @@ describe("a server's metrics", () => {
     );
     const reader = await PrometheusTargets.open([{ url, labels: { pod: 'chat-1' } }]);
     const { figures } = await reader.read();
-    assert.deepEqual(figures, { workingSetBytes: 300, containerCpuSeconds: 15 });
+    assert.deepEqual(figures, { workingSetBytes: 300, cpuSeconds: 15 });
   });
 
   it('show a process that has started anew', async (t) => {
@@ -121,7 +126,7 @@ describe("a server's metrics", () => {
     let page: ReturnType<Page> = 'process_resident_memory_bytes 5\n';
     const url = await serve(t, () => page);
     const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
-    const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0 });
+    const sampler = new Sampler({ prometheus: { worker: prometheus }, pids: () => ({}), connections: () => 0 });
     const why = async (next: ReturnType<Page>) => {
       page = next;
       await sampler.reading();
@@ -151,20 +156,112 @@ describe("a server's metrics", () => {
     });
   });
 
-  it('of an exporter for a whole machine are read only as far as they are of the processes', async (t) => {
-    const url = await serve(t, () =>
-      [
-        '# HELP node_memory_MemAvailable_bytes Memory information field MemAvailable_bytes.',
-        '# TYPE node_memory_MemAvailable_bytes gauge',
-        'node_memory_MemAvailable_bytes 1.3e+10',
+  it('that rise by more CPU time than there is are refused from then on, with the likely unit', async (t) => {
+    let cpuMs = 0;
+    const url = await serve(t, () => {
+      cpuMs += 20_000;
+      return `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuMs}\n`;
+    });
+    const pages = await PrometheusTargets.open([{ url, labels: {} }]);
+    for (let reading = 0; reading < 3; reading++) assert.ok((await pages.readEach())[0]?.reading);
+    const [refused] = await pages.readEach();
+    assert.match(refused?.failure ?? '', /CPU time rises faster than it can.*milliseconds/);
+    assert.equal((await pages.readEach())[0]?.failure, refused?.failure);
+  });
+});
+
+const EXPORTER = ['process_resident_memory_bytes 2.1e+07', 'process_cpu_seconds_total 12.5'];
+
+describe('the page of an exporter', () => {
+  const group = (name: string, pss: number) => [
+    `namedprocess_namegroup_memory_bytes{groupname="${name}",memtype="proportionalResident"} ${pss}`,
+    `namedprocess_namegroup_memory_bytes{groupname="${name}",memtype="resident"} 90`,
+    `namedprocess_namegroup_memory_bytes{groupname="${name}",memtype="virtual"} 7000`,
+    `namedprocess_namegroup_cpu_seconds_total{groupname="${name}",mode="user"} 1`,
+    `namedprocess_namegroup_cpu_seconds_total{groupname="${name}",mode="system"} 0.5`,
+  ];
+  const pages = {
+    'process-exporter': {
+      lines: [...EXPORTER, 'process_exporter_build_info{version="0.7"} 1', ...group('nginx', 60), ...group('node', 70)],
+      labels: { groupname: 'nginx' },
+      figures: { pssBytes: 60, rssBytes: 90, cpuSeconds: 1.5 },
+    },
+    node_exporter: {
+      lines: [
+        ...EXPORTER,
+        'node_exporter_build_info{version="1.5"} 1',
         'node_cpu_seconds_total{cpu="0",mode="idle"} 1.2e+06',
-        'process_resident_memory_bytes 2.1e+07',
-        'process_cpu_seconds_total 12.5',
-      ].join('\n'),
-    );
-    // The exporter's own process: whoever names its page gets that, so the machine's memory is not taken for the server's.
-    const { figures } = await (await PrometheusTargets.open([{ url, labels: {} }])).read();
-    assert.deepEqual(figures, { rssBytes: 2.1e7, cpuSeconds: 12.5 });
+        'node_memory_MemTotal_bytes 1000',
+        'node_memory_MemAvailable_bytes 300',
+        'node_sockstat_TCP_mem_bytes 8192',
+      ],
+      figures: { hostUsedBytes: 700, hostTcpBytes: 8192 },
+    },
+    redis_exporter: {
+      lines: [
+        ...EXPORTER,
+        'redis_exporter_build_info{version="1.45"} 1',
+        'redis_memory_used_rss_bytes 500',
+        'redis_cpu_sys_seconds_total 1',
+        'redis_cpu_user_seconds_total 2',
+        'redis_instance_info{role="master",run_id="a"} 1',
+      ],
+      figures: { rssBytes: 500, cpuSeconds: 3 },
+    },
+    HAProxy: {
+      lines: ['haproxy_process_pool_used_bytes 42', 'haproxy_process_start_time_seconds 5'],
+      figures: { poolBytes: 42 },
+    },
+  };
+  for (const [name, page] of Object.entries(pages)) {
+    it(`${name} has the figures of others, and not those of its own process`, async (t) => {
+      const url = await serve(t, () => page.lines.join('\n'));
+      const labels = 'labels' in page ? page.labels : {};
+      assert.deepEqual((await (await PrometheusTargets.open([{ url, labels }])).read()).figures, page.figures);
+    });
+  }
+
+  it('is added up with those of its kind, and stands beside those of others', async (t) => {
+    const nginx = async (pss: number) => ({ url: await serve(t, () => group('nginx', pss).join('\n')), labels: {} });
+    const host = { url: await serve(t, () => pages.node_exporter.lines.join('\n')), labels: {} };
+    const queries = [await nginx(60), await nginx(40), host];
+    const sampler = new Sampler({
+      prometheus: { nginx: await PrometheusTargets.open(queries) },
+      layers: layersFor({ nginx: { prometheus: queries } }),
+      pids: () => ({}),
+      connections: () => 0,
+    });
+    const { nginxPss, nginxRss, nginxHostUsed, nginxHostTcp } = await sampler.reading();
+    assert.deepEqual([nginxPss, nginxRss, nginxHostUsed, nginxHostTcp], [100, 180, 700, 8192]);
+    assert.equal((await sampler.cpu()).nginx, 3e6);
+  });
+
+  it('is refused before the load if nothing of it can be meant', async (t) => {
+    const refused: [lines: string[], message: RegExp][] = [
+      [[...EXPORTER, 'nginxexporter_build_info 1', 'nginx_connections_active 5'], /has no memory .* it has/],
+      [[...group('nginx', 60), ...group('node', 70)], /several groups of processes: nginx, node/],
+      [
+        [
+          'process_resident_memory_bytes 5',
+          'process_cpu_seconds_total 5e+6',
+          `process_start_time_seconds ${Date.now() / 1000 - 60}`,
+        ],
+        /5000000 s of CPU time in 120 s, which cannot be/,
+      ],
+    ];
+    for (const [lines, message] of refused) {
+      const url = await serve(t, () => lines.join('\n'));
+      await assert.rejects(PrometheusTargets.open([{ url, labels: {} }]), { code: 'METRICS_MISSING', message });
+    }
+  });
+
+  it('shows that Redis has started anew, or changed its role, by what the exporter says of it', async (t) => {
+    let runId = 'a';
+    const page = () => pages.redis_exporter.lines.join('\n').replace('run_id="a"', `run_id="${runId}"`);
+    const reader = await PrometheusTargets.open([{ url: await serve(t, page), labels: {} }]);
+    const { identity } = await reader.read();
+    runId = 'b';
+    assert.notEqual((await reader.read()).identity, identity);
   });
 });
 
@@ -176,7 +273,7 @@ describe('metrics of several workers', () => {
     const urls = [await serve(t, () => of(100, heap)), await serve(t, () => of(20))];
     const prometheus = await PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
     assert.deepEqual((await prometheus.read()).figures, { rssBytes: 120 });
-    const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0 });
+    const sampler = new Sampler({ prometheus: { worker: prometheus }, pids: () => ({}), connections: () => 0 });
     assert.equal((await sampler.reading()).workerRss, 120);
     assert.match(sampler.absent().workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
   });
@@ -185,7 +282,7 @@ describe('metrics of several workers', () => {
     let second: ReturnType<Page> = of(20);
     const urls = [await serve(t, () => of(100)), await serve(t, () => second)];
     const prometheus = await PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
-    const sampler = new Sampler({ prometheus, pids: () => ({}), connections: () => 0 });
+    const sampler = new Sampler({ prometheus: { worker: prometheus }, pids: () => ({}), connections: () => 0 });
     second = 503;
     assert.equal((await sampler.reading()).workerRss, undefined);
     assert.equal(sampler.absent().workerRss, `no metrics from ${urls[1]}: HTTP 503`);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
-import type { PrometheusReading } from '../../../plugin/samplers/prometheus/prometheus.ts';
+import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 
@@ -233,19 +233,6 @@ describe('the workers and the generator', () => {
   });
 });
 
-describe('observers', () => {
-  it('that go away are reported once', async (t) => {
-    const conducted = new ConductedRun(t);
-    const gone: { url: string; layer: 'nginx'; reason: string }[] = [];
-    conducted.run.context.observers = { gone: () => gone };
-    await conducted.prepare();
-    assert.deepEqual(conducted.run.codes, []);
-    gone.push({ url: 'http://10.0.0.5:3300', layer: 'nginx', reason: 'ECONNREFUSED' });
-    await conducted.whole();
-    assert.deepEqual(conducted.run.codes, ['OBSERVER_GONE']);
-  });
-});
-
 describe('workers that cannot be told apart', () => {
   it('are one process behind two control URLs', async (t) => {
     const conducted = new ConductedRun(t);
@@ -331,10 +318,10 @@ describe('metrics of a server', () => {
   function withMetrics(
     t: TestContext,
     read: () => (PrometheusReading['figures'] | undefined)[],
-    alternates = () => false,
+    { alternates = () => false as boolean, layer = 'worker' } = {},
   ): ConductedRun {
     const conducted = new ConductedRun(t);
-    conducted.run.context.metrics = {
+    conducted.run.context.metrics[layer] = {
       readEach: async () =>
         read().map((figures, index) => {
           const url = `http://w${index}/metrics`;
@@ -400,11 +387,7 @@ describe('metrics of a server', () => {
 
   it('of processes that answer in turn are of nobody', async (t) => {
     let connected = false;
-    const conducted = withMetrics(
-      t,
-      () => [{ rssBytes: next() }],
-      () => connected,
-    );
+    const conducted = withMetrics(t, () => [{ rssBytes: next() }], { alternates: () => connected });
     await conducted.prepare();
     connected = true;
     await conducted.arriveAll();

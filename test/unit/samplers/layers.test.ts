@@ -15,18 +15,22 @@ describe('the table of layers', () => {
       'artilleryRss',
       'fleetPss',
       'fleetRss',
+      'haproxyHostTcp',
       'haproxyHostUsed',
+      'haproxyPools',
       'haproxyPss',
       'haproxyRss',
       'kernelPageTables',
       'kernelSlab',
       'kernelTcp',
+      'nginxHostTcp',
       'nginxHostUsed',
       'nginxPss',
       'nginxRss',
       'pm2Pss',
       'pm2Rss',
       'redisClientBuffers',
+      'redisHostTcp',
       'redisHostUsed',
       'redisPss',
       'redisRss',
@@ -35,6 +39,8 @@ describe('the table of layers', () => {
       'systemUsed',
       'workerExternal',
       'workerHeapUsed',
+      'workerHostTcp',
+      'workerHostUsed',
       'workerPss',
       'workerRss',
       'workerWorkingSet',
@@ -95,17 +101,17 @@ describe('the table of layers', () => {
     });
   });
 
-  it('leaves out what only an observer tells, where there is none', () => {
-    const idsOf = (observed: string[]) => layersFor(observed).flatMap(({ figures }) => figures.map(({ id }) => id));
+  it('leaves out what only pages of metrics tell, where there are none', () => {
+    const idsOf = (named: Parameters<typeof layersFor>[0]) =>
+      layersFor(named).flatMap(({ figures }) => figures.map(({ id }) => id));
     assert.deepEqual(
-      idsOf([]).filter((id) => /haproxy|Host/.test(id)),
+      idsOf({}).filter((id) => /haproxy|Host/.test(id)),
       [],
     );
-    assert.ok(idsOf([]).includes('nginxPss'));
-    assert.deepEqual(
-      idsOf(['haproxy']).filter((id) => !idsOf([]).includes(id)),
-      ['haproxyPss', 'haproxyRss', 'haproxyHostUsed'],
-    );
+    assert.ok(idsOf({}).includes('nginxPss'));
+    const more = (named: Parameters<typeof layersFor>[0]) => idsOf(named).filter((id) => !idsOf({}).includes(id));
+    assert.deepEqual(more({ haproxy: {} }), ['haproxyPss', 'haproxyRss']);
+    assert.deepEqual(more({ nginx: { prometheus: [] } }), ['nginxHostUsed', 'nginxHostTcp']);
   });
 
   it('has no id twice, and figures that show by their id which layer they are of', () => {

@@ -32,13 +32,13 @@ const CASES: Record<string, Case[]> = {
     [/COMPRESSION: must be on or off/, {}, { COMPRESSION: 'gzip' }],
     [/COMPRESSION: it concerns our own engine/, {}, { COMPRESSION: 'on' }, {}, STOCK],
   ],
-  'control and observers': [
+  'control and layers': [
     [/control\.tls\.ca: expected PEM text, or a file/, { control: { ...CONTROL, tls: { ca: 'missing.pem' } } }],
     [/control\.tls\.caa: unknown option, did you mean "ca"/, { control: { ...CONTROL, tls: { caa: '' } } }],
     [/CAPACITY_TOKEN: required for control/, { control: { urls: CONTROL.urls } }],
-    [/CAPACITY_TOKEN: required for observers/, { observers: [{ url: 'http://a', layer: 'nginx' }] }],
-    [/observers\[0\]\.layer/, { observers: [{ url: 'http://a', layer: 'apache' }] }],
-    [/CAPACITY_OBSERVERS/, {}, { CAPACITY_OBSERVERS: '10.0.0.5' }],
+    [/layers\.apache: /, { layers: { apache: { match: 'a' } } }],
+    [/layers\.nginx: give `pids`/, { layers: { nginx: {} } }],
+    [/layers\.nginx: give one of/, { layers: { nginx: { pids: [1], match: 'a' } } }],
   ],
   'the engine of a run': [
     [/scenarios\[1\]\.engine: http beside socketio-capacity: .* of its own/, {}, {}, {}, { scenarios: [OURS, HTTP] }],

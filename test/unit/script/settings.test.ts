@@ -1,7 +1,7 @@
 /** What settings become, from the options, the environment and the flow; what is refused is in refused.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { tellMemory } from '../../../plugin/script/options/worker-sources.ts';
+import { sourcesByLayer, tellMemory } from '../../../plugin/script/options/worker-sources.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 const ENGINE = 'socketio-capacity';
@@ -12,10 +12,10 @@ const flowOf = (...flow: unknown[]) => ({ scenarios: [{ engine: ENGINE, flow }] 
 
 describe('settings of a run', () => {
   it('have defaults', () => {
-    const { target, broadcasts, engine, external, control, observers, share } = hookConfig();
+    const { target, broadcasts, engine, external, control, layers, share } = hookConfig();
     assert.equal(target, 'http://127.0.0.1:8080');
     assert.deepEqual(broadcasts, { count: 20, interval: 1, bytes: 1000, binary: false, byConnections: 0 });
-    assert.deepEqual([engine, external, control, observers], [ENGINE, false, undefined, undefined]);
+    assert.deepEqual([engine, external, control, layers], [ENGINE, false, undefined, undefined]);
     assert.equal(share.hosts, 1);
   });
 
@@ -66,14 +66,14 @@ describe('settings of a run', () => {
     assert.deepEqual(control(CONTROL, { CAPACITY_CONTROL: others.join() })?.urls, others);
   });
 
-  it('take observers from the option or the environment, with the token of control or of the environment', () => {
-    const each = [{ url: 'http://10.0.0.5:3300', layer: 'nginx' }];
-    const { token } = CONTROL;
-    const named = hookConfig({ observers: each }, {}, { CAPACITY_TOKEN: token }).observers;
-    assert.deepEqual(named, { each, token, tls: {} });
-    const CAPACITY_OBSERVERS = 'nginx=http://10.0.0.5:3300,redis=http://10.0.0.6:3300';
-    const both = hookConfig({ observers: each, control: CONTROL }, {}, { CAPACITY_OBSERVERS }).observers;
-    assert.deepEqual([both?.each[1], both?.token], [{ url: 'http://10.0.0.6:3300', layer: 'redis' }, token]);
+  it('say what tells of a proxy or Redis, as of the workers', () => {
+    const url = 'http://10.0.0.5:9256/metrics';
+    const layers = { nginx: { match: 'nginx: master' }, redis: { prometheus: { url } } };
+    assert.deepEqual(sourcesByLayer(hookConfig({ layers, workers: { pids: [1] } })), {
+      worker: { pids: [1] },
+      nginx: { match: 'nginx: master' },
+      redis: { prometheus: [{ url, labels: {} }] },
+    });
   });
 
   it('spread connections over rooms', () => {

@@ -1,0 +1,132 @@
+/** A page of metrics, as text for Prometheus: what of it counts, and what it lacks. */
+import parse from 'parse-prometheus-text-format';
+import { CapacityError } from '../../../protocol/errors.ts';
+import {
+  figuresOf,
+  isWanted,
+  MEMORY,
+  METRICS,
+  type PageValues,
+  type PrometheusFigure,
+  type Sample,
+  STARTED,
+  valuesIn,
+  withoutExporter,
+} from './figures.ts';
+
+export interface PrometheusQuery {
+  url: string;
+  /** Of the samples that count. */
+  labels: Record<string, string>;
+}
+
+export interface PrometheusReading {
+  figures: Partial<Record<PrometheusFigure, number>>;
+  /** Another one after a process has started anew, come or gone. */
+  identity: string;
+}
+
+export interface PageReading extends PrometheusReading {
+  values: PageValues;
+}
+
+/** cAdvisor reads a container every 10 to 15 s and gives the time of it: older figures are of another state. */
+const MAX_AGE_MS = 20_000;
+/** What a Socket.IO process can use: fewer seconds of CPU per second than that. */
+export const MAX_CORES = 8;
+/** CPU time of the process that serves the page, which its own code may count wrongly. */
+export const OWN_CPU = 'process_cpu_seconds_total';
+export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give milliseconds?`;
+/** The clock of another host can be wrong, and a process is started a little before it says so. */
+const CLOCK_MARGIN_SECONDS = 60;
+
+/** Only wanted lines are parsed: a page of cAdvisor has megabytes of others. @throws Error for old figures, and for values that are no numbers */
+export function readPage(text: string, query: PrometheusQuery): PageReading {
+  const samples = samplesOf(samplesIn(text), query);
+  const broken = samples.find(({ value }) => !Number.isFinite(value));
+  if (broken) throw new Error(`${broken.name} is no number`);
+  const ageMs = Math.max(0, ...samples.map(({ atMs }) => (atMs === undefined ? 0 : Date.now() - atMs)));
+  if (ageMs > MAX_AGE_MS) throw new Error(`they are ${Math.round(ageMs / 1000)} s old`);
+  const values = valuesIn(samples);
+  const starts = samples.filter(({ name }) => STARTED.includes(name)).map(identityOf);
+  return { values, figures: figuresOf([values]), identity: JSON.stringify(starts.sort()) };
+}
+
+function samplesIn(text: string): Sample[] {
+  const lines = text.split('\n').filter((line) => isWanted(nameOf(line)));
+  return parse(`${lines.join('\n')}\n`).flatMap(({ name, metrics }) =>
+    metrics.map(({ value, labels = {}, timestamp_ms: atMs }) => ({
+      name,
+      value: Number(value),
+      labels,
+      atMs: atMs === undefined ? undefined : Number(atMs),
+    })),
+  );
+}
+
+function samplesOf(all: Sample[], { labels }: PrometheusQuery): Sample[] {
+  const ours = withoutExporter(all.filter((sample) => hasLabels(sample, labels)));
+  return ours.filter((sample) => !isTotal(sample, ours));
+}
+
+function nameOf(line: string): string {
+  return /^[\w:]*/.exec(line)?.[0] ?? '';
+}
+
+function hasLabels(sample: Sample, labels: Record<string, string>): boolean {
+  return Object.entries(labels).every(([name, value]) => sample.labels[name] === value);
+}
+
+/** In Kubernetes, cAdvisor has a sample without a container that is the sum of those of the pod's containers. */
+function isTotal({ name, labels }: Sample, all: Sample[]): boolean {
+  if (!name.startsWith('container_') || labels.container) return false;
+  return all.some((other) => other.name === name && Boolean(other.labels.container));
+}
+
+/** A metric that says who it is says so by its labels. */
+function identityOf({ name, value, labels }: Sample): string {
+  return JSON.stringify(name.endsWith('_info') ? Object.entries(labels).sort() : [name, value]);
+}
+
+/**
+ * Before the load: whether the page can tell of a layer.
+ * @throws CapacityError METRICS_MISSING; Error as `readPage`
+ */
+export function requireFigures(text: string, query: PrometheusQuery): void {
+  const { figures, values } = readPage(text, query);
+  const samples = samplesOf(samplesIn(text), query);
+  const groups = new Set(samples.flatMap(({ labels: { groupname } }) => groupname ?? []));
+  if (groups.size > 1) {
+    const fix = `name one of them: labels: { groupname: ${[...groups][0]} }`;
+    throw missing(`${query.url} has several groups of processes: ${listed([...groups])}`, fix);
+  }
+  if (!MEMORY.some((figure) => figures[figure] !== undefined)) throw without(text, query);
+  const startedAt = samples.find(({ name }) => name === 'process_start_time_seconds')?.value;
+  const cpuSeconds = values[OWN_CPU];
+  if (startedAt === undefined || cpuSeconds === undefined) return;
+  const ageSeconds = Math.max(0, Date.now() / 1000 - startedAt) + CLOCK_MARGIN_SECONDS;
+  if (cpuSeconds <= MAX_CORES * ageSeconds) return;
+  const said = `${Math.round(cpuSeconds)} s of CPU time in ${Math.round(ageSeconds)} s`;
+  throw missing(`${query.url} has a process with ${said}, which cannot be`, WRONG_UNIT);
+}
+
+function without(text: string, { url, labels }: PrometheusQuery): CapacityError {
+  const wanted = MEMORY.flatMap((figure) => METRICS[figure].slice(-1));
+  const selector = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  const others = samplesIn(text).map((sample) => `${sample.name}${JSON.stringify(sample.labels)}`);
+  const names = text.split('\n').map(nameOf).filter(Boolean);
+  const there = listed([...new Set(others.length > 0 ? others : names)]) || 'no metrics';
+  const withLabels = selector.length > 0 ? ` with the labels ${selector.join(', ')}` : '';
+  return missing(
+    `${url} has no memory of a process, container or host${withLabels}; it has ${there}`,
+    `export one of ${wanted.join(', ')}: a Node server by prom-client's collectDefaultMetrics(), other programs by process-exporter`,
+  );
+}
+
+function listed(names: string[]): string {
+  return `${names.slice(0, 10).join(', ')}${names.length > 10 ? `, and ${names.length - 10} more` : ''}`;
+}
+
+function missing(message: string, fix: string): CapacityError {
+  return new CapacityError('METRICS_MISSING', message, fix);
+}

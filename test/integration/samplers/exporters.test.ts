@@ -1,0 +1,105 @@
+/** Real exporters beside nginx, Redis, HAProxy and this machine, those that are installed: the names of their metrics are ours. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { checkMetrics } from '../../../plugin/doctor/target/metrics.ts';
+import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
+import { findTool } from '../../../server/stack/tools.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { lacks, startNginx } from '../../helpers/proxies.ts';
+import { freePort, startRedis } from '../../helpers/redis.ts';
+
+/** Debian puts `prometheus-` before their names. */
+function exporter(name: string): string | undefined {
+  return findTool(name) ?? findTool(`prometheus-${name.replace('_', '-').replace('-prometheus', '')}`);
+}
+
+function absent(name: string): string | false {
+  return exporter(name) ? false : `${name} is not installed`;
+}
+
+/** Ends with the test. @returns its page of metrics */
+async function start(t: TestContext, name: string, options: (address: string) => string[]): Promise<string> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const child = spawn(exporter(name) as string, options(address), { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  t.after(async () => {
+    child.kill();
+    await exited;
+  });
+  const url = `http://${address}/metrics`;
+  await eventually('it answers', () =>
+    fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return url;
+}
+
+async function read(layer: string, prometheus: { url: string; labels: Record<string, string> }[]) {
+  const sampler = new Sampler({
+    prometheus: { [layer]: await PrometheusTargets.open(prometheus) },
+    layers: layersFor({ [layer]: { prometheus } }),
+    pids: () => ({}),
+    connections: () => 0,
+    notShared: 'elsewhere',
+  });
+  return { bytes: await sampler.reading(), cpu: await sampler.cpu(), absent: sampler.absent() };
+}
+
+const memory = (url: string, labels = {}) => ({ url, labels });
+const PROCESS_EXPORTER = 'process-exporter';
+
+test('process-exporter tells memory and CPU of nginx, node_exporter what its host uses', {
+  skip: lacks('nginx') || absent(PROCESS_EXPORTER) || absent('node_exporter'),
+}, async (t) => {
+  await startNginx(t, 1, '');
+  const groups = await start(t, PROCESS_EXPORTER, (address) => [
+    '-procnames',
+    'nginx',
+    '-threads=false',
+    '-web.listen-address',
+    address,
+  ]);
+  const host = await start(t, 'node_exporter', (address) => [`--web.listen-address=${address}`]);
+  const pages = [memory(groups, { groupname: 'nginx' }), memory(host)];
+  const { bytes, cpu, absent } = await read('nginx', pages);
+  assert.ok((bytes.nginxPss ?? 0) > 100_000, JSON.stringify(absent));
+  assert.ok((bytes.nginxRss ?? 0) >= (bytes.nginxPss ?? 0));
+  assert.ok((bytes.nginxHostUsed ?? 0) > 1e8 && (bytes.nginxHostTcp ?? -1) >= 0);
+  assert.equal(typeof cpu.nginx, 'number');
+  const checks = await checkMetrics({ workerSources: undefined, layers: { nginx: { prometheus: pages } } });
+  assert.deepEqual(
+    checks.map(({ status }) => status),
+    ['ok', 'ok'],
+  );
+});
+
+test('redis_exporter tells memory and CPU of Redis', {
+  skip: findTool('redis-server') ? absent('redis_exporter') : 'redis-server is not installed',
+}, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  const url = await start(t, 'redis_exporter', (address) => [
+    `-web.listen-address=${address}`,
+    `-redis.addr=127.0.0.1:${redis.port}`,
+  ]);
+  const { bytes, cpu, absent } = await read('redis', [memory(url)]);
+  assert.ok((bytes.redisRss ?? 0) > 1e6, JSON.stringify(absent));
+  assert.equal(typeof cpu.redis, 'number');
+  const pages = await PrometheusTargets.open([memory(url)]);
+  assert.equal((await pages.read()).identity, (await pages.read()).identity);
+});
+
+test("nginx's own exporter tells nothing that a run can use, and is refused", {
+  skip: lacks('nginx') || absent('nginx-prometheus-exporter'),
+}, async (t) => {
+  const nginx = await startNginx(t, 1, '} location /status { stub_status;');
+  const url = await start(t, 'nginx-prometheus-exporter', (address) => [
+    `-web.listen-address=${address}`,
+    `-nginx.scrape-uri=http://127.0.0.1:${nginx.port}/status`,
+  ]);
+  await assert.rejects(PrometheusTargets.open([memory(url)]), { code: 'METRICS_MISSING' });
+});
