@@ -8,10 +8,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { ConductorLink } from '../plugin/conduct/hosts/conductor-link.ts';
 import { Hub } from '../plugin/conduct/hosts/hub.ts';
-import { type Join, parseJoinLine } from '../plugin/conduct/hosts/join-line.ts';
+import { type Join, newSecret, parseJoinLine } from '../plugin/conduct/hosts/join-line.ts';
 import { Listener } from '../plugin/conduct/hosts/listener.ts';
-import { AGENT_NAMESPACE, type AgentMessage, type HubMessage } from '../plugin/conduct/hosts/messages.ts';
-import { newSecret } from '../plugin/conduct/hosts/secret.ts';
+import { type AgentMessage, type HubMessage, hubMessageSchema } from '../plugin/conduct/hosts/messages.ts';
 import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
 import { monotonicUs } from '../protocol/clock/clock.ts';
 import { mergeEncoded } from '../protocol/histogram.ts';
@@ -133,7 +132,7 @@ async function startAgent(join: Join, index: number, hosts: number): Promise<voi
     ...{ hosts, index, arrivals: [CONNECTIONS], cores: 2 },
   };
   const link = await ConductorLink.open<AgentMessage, HubMessage>({
-    ...{ join, namespace: AGENT_NAMESPACE, hello, startTimeoutMs: JOIN_TIMEOUT_MS, silentAfterMs: JOIN_TIMEOUT_MS },
+    ...{ join, hello, silentAfterMs: JOIN_TIMEOUT_MS, schema: hubMessageSchema, onMalformed: console.error },
     onMessage: (message) => message.type === 'run' && answer(message),
     onLost: () => process.exit(1),
     signal: new AbortController().signal,
@@ -149,11 +148,10 @@ async function startAgent(join: Join, index: number, hosts: number): Promise<voi
   };
   setInterval(() => say({ type: 'status', status }), STATUS_INTERVAL_MS);
   setInterval(() => {
-    const { boundUs } = link.clock;
-    const clock = { offsetUs: link.clock.offsetAt(Number.POSITIVE_INFINITY), boundUs };
+    const { offsetUs, boundUs } = link.clock;
     const layer = { rssBytes: 2e8, cpuPercent: 10 };
     const machine = { cpuIdlePercent: 80, memoryUsedBytes: 1e9, fleet: layer, artillery: layer };
-    const row = { atUs: monotonicUs(), ...machine, clock, skippedUsers: 0 };
+    const row = { atUs: monotonicUs(), ...machine, clock: { offsetUs, boundUs }, skippedUsers: 0 };
     link.send({ type: 'machine', row });
   }, ROW_INTERVAL_MS);
 }

@@ -2,6 +2,7 @@
  * Latency histograms of the run: microseconds with 3 significant digits, up to one hour. They are sent and stored as
  * HdrHistogram's compressed base64, which any HdrHistogram library reads, and merge without losing precision.
  */
+import { inflateSync } from 'node:zlib';
 import {
   build,
   decodeFromCompressedBase64,
@@ -38,6 +39,22 @@ export function decodeHistogram(encoded: string): Histogram {
   const histogram = decodeFromCompressedBase64(encoded);
   histogram.autoResize = true;
   return histogram;
+}
+
+/** Of one that has counts everywhere. */
+const MAX_INFLATED_BYTES = 2 ** 20;
+/** Places in HdrHistogram's format, version 2. */
+const [COMPRESSED_AT, DIGITS_AT] = [8, 12];
+
+/** @returns whether it is one that `encodeHistogram` can have made: anything else might inflate to any size */
+export function isEncodedHistogram(text: string): boolean {
+  try {
+    const compressed = Buffer.from(text, 'base64').subarray(COMPRESSED_AT);
+    const inflated = inflateSync(compressed, { maxOutputLength: MAX_INFLATED_BYTES });
+    return inflated.readInt32BE(DIGITS_AT) === 3 && decodeHistogram(text).totalCount >= 0;
+  } catch {
+    return false;
+  }
 }
 
 /** @returns a new histogram with the counts of all parts, which stay unchanged */

@@ -6,6 +6,7 @@ import { CapacityError } from '../protocol/errors.ts';
 const BACKLOG = 4096;
 
 /**
+ * @param host empty for all addresses, of IPv6 as well where there are any
  * @param purpose what the port is for, for the error message
  * @returns the port, chosen by the system if `port` is 0
  * @throws CapacityError PORT_TAKEN, or LISTEN_FAILED for any other reason
@@ -19,14 +20,14 @@ export async function listen(server: Server, port: number, host: string, purpose
     if (code === 'EADDRINUSE') {
       throw new CapacityError(
         'PORT_TAKEN',
-        `${purpose}: ${host}:${port} is in use by another program`,
+        `${purpose}: ${host || '*'}:${port} is in use by another program`,
         `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` shows the program`,
         { cause },
       );
     }
     throw new CapacityError(
       'LISTEN_FAILED',
-      `${purpose}: cannot listen on ${host}:${port}: ${message}`,
+      `${purpose}: cannot listen on ${host || '*'}:${port}: ${message}`,
       'choose an address of this machine, and a port on which this user can listen',
       { cause },
     );

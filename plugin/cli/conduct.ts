@@ -1,10 +1,10 @@
 /** `conduct --hosts <n> <scenario> [-- command]`: one measured run whose load comes from several hosts. */
 import { createRequire } from 'node:module';
-import { networkInterfaces } from 'node:os';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
+import { ownAddress } from '../conduct/hosts/join-line.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
 import { readSettings } from '../script/settings.ts';
 import { resolveArtillery } from '../series/artillery.ts';
@@ -17,8 +17,8 @@ const optionsSchema = z.object({
   hosts: z.coerce.number('expected a number').int().min(1),
   environment: z.string().optional(),
   listen: z.string().transform((text, context) => {
-    const [, host, port] = /^\[?(.+?)\]?:(\d+)$/.exec(text) ?? [];
-    if (host && Number(port) <= 65_535) return { host, port: Number(port) };
+    const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(text) ?? [];
+    if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
     context.addIssue('expected an address and a port: 10.0.0.5:3401');
     return z.NEVER;
   }),
@@ -33,7 +33,7 @@ export function addConduct(program: Command): void {
     .argument('[command...]', 'after `--`: a command that starts Artillery on the hosts')
     .requiredOption('-n, --hosts <n>', 'how many hosts bring the load')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
-    .option('--listen <host:port>', 'where the hosts reach this one; port 0 takes a free one', '0.0.0.0:3401')
+    .option('--listen <host:port>', 'where the hosts reach this one; port 0 takes a free one', ':3401')
     .option('--secret <folder>', 'files token, tls.crt and tls.key, in place of new ones for each run')
     .action(conduct);
   addHelp(command, {
@@ -57,7 +57,8 @@ async function conduct(path: string, launch: string[], given: object): Promise<v
   const script = await readScenario(path, environment);
   const config = readSettings(script, STEPS, process.env);
   await untilStopped(async (signal) => {
-    const address = /^(0\.0\.0\.0|::)$/.test(listen.host) ? ownAddress() : listen.host;
+    signal.addEventListener('abort', endAtNextStop);
+    const address = /^(0\.0\.0\.0|::)?$/.test(listen.host) ? ownAddress() : listen.host;
     const { version: artilleryVersion } = createRequire(import.meta.url)(resolveArtillery('artillery/package.json'));
     const run = { script, config, path, artilleryVersion, launch, signal };
     const exitCode = await conductHosts({ ...run, hosts, listen, address, secret });
@@ -65,8 +66,7 @@ async function conduct(path: string, launch: string[], given: object): Promise<v
   });
 }
 
-/** By which other hosts most likely reach this one. */
-function ownAddress(): string {
-  const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
-  return addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
+/** Whoever stops it twice does not want to wait for hosts that do not answer; they end by themselves. */
+function endAtNextStop(): void {
+  for (const stop of ['SIGINT', 'SIGTERM']) process.once(stop, () => process.exit(STOPPED));
 }

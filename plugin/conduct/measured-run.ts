@@ -151,6 +151,8 @@ export class MeasuredRun {
     const prepared = this.#prepared;
     if (this.#refused) return;
     if (!prepared) {
+      // What is still being opened has no error to report.
+      this.#abort.abort();
       log(this.#options.surroundings.terminal, 'Stopped before anything was measured.');
       this.#record.discard();
       return;

@@ -36,10 +36,15 @@ export function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
   };
 }
 
+/** A begin that is years away is a mistake, and must not cost the memory of years. */
+const MAX_INTERVALS = 1_000_000;
+
 /** Adds series that began at different times, on the grid of the earliest and with the longest of their intervals. */
 export function addSeries(all: TimeSeries[], combine = (a: number, b: number) => a + b): TimeSeries {
   const startedAtUs = Math.min(...all.map((one) => one.startedAtUs));
-  const intervalUs = Math.max(10_000, ...all.map((one) => one.intervalUs));
+  const endedAtUs = Math.max(...all.map((one) => one.startedAtUs + one.counts.length * one.intervalUs));
+  const coarsestUs = Math.ceil((endedAtUs - startedAtUs) / MAX_INTERVALS);
+  const intervalUs = Math.max(10_000, coarsestUs, ...all.map((one) => one.intervalUs));
   const counts: number[] = [];
   for (const one of all) {
     const shiftUs = one.startedAtUs - startedAtUs;

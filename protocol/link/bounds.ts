@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { InstantUs } from '../clock/instants.ts';
+import { isEncodedHistogram } from '../histogram.ts';
 
 /** Small enough that sums over all hosts stay exact. */
 const LARGEST = 2 ** 46;
@@ -19,10 +20,14 @@ export const instant: z.ZodType<InstantUs> = z
   .number()
   .gte(-(2 ** 53))
   .lte(2 ** 53);
-export const name = z.string().max(300);
-export const sentence = z.string().max(5000);
+export const name = z.string().max(1000);
+/** One or more: a scenario can have many mistakes. */
+export const sentence = z.string().max(2 ** 16);
 /** An HDR histogram, compressed base64. */
-export const histogram = z.string().max(2 ** 22);
+export const histogram = z
+  .string()
+  .max(2 ** 17)
+  .refine(isEncodedHistogram, 'expected a histogram');
 
 export const list = <T extends z.ZodType>(of: T) => z.array(of).max(MOST_ENTRIES);
 /** Something for each cause, or worker. */

@@ -19,7 +19,7 @@ export type ReceiptTotals = z.infer<typeof receiptTotalsSchema>;
 
 /** Request to finalize the ledger of one broadcast: `sentAtUs` determines who was to receive it. */
 export const freezeOrderSchema = z.object({
-  seq: count,
+  seq: z.int().nonnegative(),
   room: name,
   sentAtUs: instant,
   /** When it should have been sent. Latency counts from here, so that a late publisher cannot hide a queue. */
@@ -39,7 +39,7 @@ export type FreezeOrder = z.infer<typeof freezeOrderSchema>;
 export const frozenBroadcastSchema = z.object({
   /** Number of the process within its engine's fleet. */
   process: count,
-  seq: count,
+  seq: z.int().nonnegative(),
   expected: count,
   received: count,
   lostConnected: count,

@@ -4,14 +4,16 @@ import type { TestContext } from 'node:test';
 
 export class CuttableLink {
   readonly #server: Server;
+  #toPort: number;
   readonly #sockets = new Set<Socket>();
   #answersLeft = Number.POSITIVE_INFINITY;
   #state: 'whole' | 'cut' | 'dropped' = 'whole';
 
   private constructor(toPort: number) {
+    this.#toPort = toPort;
     this.#server = createServer({ noDelay: true }, (client) => {
       if (this.#state === 'dropped') return client.resetAndDestroy();
-      const server = connect({ port: toPort, host: '127.0.0.1', noDelay: true });
+      const server = connect({ port: this.#toPort, host: '127.0.0.1', noDelay: true });
       this.#forward(client, server);
       this.#forward(server, client);
       server.on('data', () => --this.#answersLeft === 0 && this.drop());
@@ -50,7 +52,9 @@ export class CuttableLink {
     this.#answersLeft = answers;
   }
 
-  mend(): void {
+  /** @param toPort where it leads to from now on */
+  mend(toPort = this.#toPort): void {
+    this.#toPort = toPort;
     this.#state = 'whole';
     for (const socket of this.#sockets) socket.resume();
   }

@@ -187,3 +187,21 @@ export function sendRequests(port: number, requests: readonly string[]): Promise
   };
   return Promise.all(requests.map(send));
 }
+
+/** @returns a message as JSON, once with each of its parts, at any depth, left out or replaced by each hostile value */
+export function mutants(valid: unknown): string[] {
+  const of = (part: unknown): string[] => {
+    if (typeof part !== 'object' || part === null) return VALUES;
+    const isList = Array.isArray(part);
+    const field = (key: string, text: string) => (isList ? text : `${JSON.stringify(key)}:${text}`);
+    const whole = (texts: string[]) => (isList ? `[${texts.join()}]` : `{${texts.join()}}`);
+    const fields = Object.entries(part).filter(([, value]) => value !== undefined);
+    const texts = fields.map(([key, value]) => field(key, JSON.stringify(value)));
+    const changed = fields.flatMap(([key, value], index) => [
+      whole(texts.toSpliced(index, 1)),
+      ...of(value).map((text) => whole(texts.with(index, field(key, text)))),
+    ]);
+    return [...VALUES, ...changed];
+  };
+  return of(valid);
+}

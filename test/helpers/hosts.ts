@@ -3,15 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { Agent } from '../../plugin/conduct/hosts/agent.ts';
 import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
-import { type Join, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
+import { type Join, newSecret, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
 import { Listener } from '../../plugin/conduct/hosts/listener.ts';
 import type { Hello } from '../../plugin/conduct/hosts/messages.ts';
-import { newSecret } from '../../plugin/conduct/hosts/secret.ts';
 import type { CapacityError } from '../../protocol/errors.ts';
 import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
 
-const secret = await newSecret();
+export const secret = await newSecret();
 type Closer = () => Promise<void>;
 const agentsOf = new WeakMap<TestContext, Closer[]>();
 
@@ -45,7 +44,20 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
     await Promise.all(closers.map((close) => close()));
     await listener.close();
   });
-  return { hub, join: parseJoinLine(listener.joinLine('127.0.0.1')) as Join, told, refusals };
+  return { hub, join: joinOf(listener), told, refusals };
+}
+
+export function joinOf(listener: Listener): Join {
+  return parseJoinLine(listener.joinLine('127.0.0.1')) as Join;
+}
+
+/** Of a new host. */
+export function helloOf(hello: Partial<Hello>): Hello {
+  return {
+    ...{ host: 'a', instance: randomUUID(), kernel: 'another', version: '1', hosts: 1 },
+    ...{ inputs: { scenarios: 'same' }, arrivals: [10, 0], cores: 2 },
+    ...hello,
+  };
 }
 
 export interface TestAgent {
@@ -80,11 +92,7 @@ export function newAgent(
   const ends: TestAgent['ends'] = [];
   const agent = new Agent({
     join,
-    hello: {
-      ...{ host: 'a', instance: randomUUID(), kernel: 'another', version: '1', hosts: 1 },
-      ...{ inputs: { scenarios: 'same' }, arrivals: [10, 0], cores: 2 },
-      ...hello,
-    },
+    hello: helloOf(hello),
     carrier: openThreadCarrier(runId),
     admit: async () => {},
     onEnd: (_, why) => ends.push(why),

@@ -24,11 +24,15 @@ interface Known {
   hello: Hello;
 }
 
-/** @param others hosts that are here already */
-export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[]): Refused | undefined {
+/**
+ * @param others hosts that are here already
+ * @param isOld it has been in another run, whose connections it may still hold
+ */
+export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[], isOld = false): Refused | undefined {
   const refused = (message: string, fix: string, endsRun = true): Refused => {
     return { code: 'HOSTS_DISAGREE', message, fix, endsRun };
   };
+  if (isOld) return refused('it belongs to an earlier run', 'start Artillery there again', false);
   if (others.length >= expected.hosts) {
     const names = others.map(({ name }) => name).join(', ');
     const message = `the run has its ${expected.hosts} hosts: ${names}`;

@@ -9,19 +9,18 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { LAYERS, type LayerSample, type SampleRow, Sampler } from '../../samplers/index.ts';
+import { withCode } from '../incomplete.ts';
 import { ConductorLink } from './conductor-link.ts';
 import type { Join } from './join-line.ts';
 import {
-  AGENT_NAMESPACE,
   type AgentMessage,
   type Hello,
   type HubMessage,
+  hubMessageSchema,
   type Refusal,
   SILENT_AFTER_MS,
 } from './messages.ts';
 
-/** The conductor may be started after its hosts. */
-const START_TIMEOUT_MS = 120_000;
 const ROW_INTERVAL_MS = 1000;
 /** For the conductor to learn that somebody has stopped this host. */
 const STOP_TIMEOUT_MS = 5000;
@@ -35,9 +34,13 @@ interface AgentOptions {
   admit(): Promise<void>;
   /** The conductor wants Artillery to end here, or has gone. */
   onEnd(exitCode: number | undefined, why: CapacityError | string): void;
+  /** Printed for whoever looks at this host. */
+  onNote?(text: string): void;
   /** How long the conductor may be away. */
   silentAfterMs?: number;
 }
+
+type Link = ConductorLink<AgentMessage, HubMessage>;
 
 export class Agent {
   readonly #options: AgentOptions;
@@ -46,13 +49,15 @@ export class Agent {
   /** From engines that were ready before the conductor. */
   readonly #early: EngineMessage[] = [];
   readonly #sampler: Sampler;
-  #link: ConductorLink<AgentMessage, HubMessage> | undefined;
+  readonly #silentAfterMs: number;
+  #link: Link | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Arrivals that Artillery has not started so far. */
   skippedUsers = 0;
 
   constructor(options: AgentOptions) {
     this.#options = options;
+    this.#silentAfterMs = options.silentAfterMs ?? SILENT_AFTER_MS;
     options.carrier.onMessage = (message) => this.#fromEngine(message);
     this.#sampler = new Sampler({
       pids: () => ({ fleet: [...this.#fleetPids.values()].flat(), artillery: [process.pid] }),
@@ -63,39 +68,40 @@ export class Agent {
 
   /** Resolves when the conductor has taken this host. @throws CapacityError why it has not */
   async join(): Promise<void> {
-    const { join, hello, silentAfterMs = SILENT_AFTER_MS } = this.#options;
-    const link = await ConductorLink.open<AgentMessage, HubMessage>({
-      ...{ join, hello, silentAfterMs },
-      namespace: AGENT_NAMESPACE,
+    const { join, hello, onNote, onEnd, admit } = this.#options;
+    const link: Link = await ConductorLink.open<AgentMessage, HubMessage>({
+      ...{ join, hello, silentAfterMs: this.#silentAfterMs },
+      schema: hubMessageSchema,
       onMessage: (message) => this.#fromConductor(message),
-      onLost: (refusal) => this.#options.onEnd(undefined, conductorLost(join, silentAfterMs, refusal)),
-      startTimeoutMs: START_TIMEOUT_MS,
+      onMalformed: (problem) => onNote?.(`Ignored an invalid message of the conductor: ${problem}`),
+      onLost: (refusal) => onEnd(undefined, conductorLost(join, this.#silentAfterMs, refusal)),
       signal: this.#abort.signal,
     });
+    if (this.#abort.signal.aborted) return link.close();
     this.#link = link;
     this.#sampler.start();
     this.#timer = setInterval(() => this.#sendRow(link), ROW_INTERVAL_MS);
     for (const message of this.#early.splice(0)) this.#fromEngine(message);
     try {
-      await this.#options.admit();
+      await admit();
     } catch (error) {
-      const { code, message, fix } = error as CapacityError;
-      this.#send({ type: 'refused', code, message, fix });
+      const { code, message, fix } = withCode(error);
+      link.send({ type: 'refused', code, message, fix });
       throw error;
     }
-    this.#send({ type: 'fits' });
+    link.send({ type: 'fits' });
   }
 
   phase(index: number, stage: 'started' | 'completed'): void {
-    this.#send({ type: 'phase', index, stage });
+    this.#link?.send({ type: 'phase', index, stage });
   }
 
   /** Artillery is about to end. Resolves when the conductor knows, or has been away for too long: its run would wait for this host. */
   async bye(stopped: boolean): Promise<void> {
     if (!this.#link) return;
     this.#sendRow(this.#link);
-    this.#send({ type: 'bye', stopped, skippedUsers: this.skippedUsers });
-    await this.#link.flushed(stopped ? STOP_TIMEOUT_MS : (this.#options.silentAfterMs ?? SILENT_AFTER_MS));
+    this.#link.send({ type: 'bye', stopped, skippedUsers: this.skippedUsers });
+    await this.#link.flushed(stopped ? STOP_TIMEOUT_MS : this.#silentAfterMs);
   }
 
   /** Idempotent. */
@@ -112,43 +118,38 @@ export class Agent {
   #fromEngine(message: EngineMessage): void {
     // The fleet's processes are known from their snapshots, the first of which comes before the load.
     if (message.type === 'snapshot') {
-      const { processes } = message.snapshot;
+      const alive = message.snapshot.processes.filter((one) => one.alive);
       this.#fleetPids.set(
         message.from.engine,
-        processes.filter(({ alive }) => alive).map(({ pid }) => pid),
+        alive.map(({ pid }) => pid),
       );
     }
-    if (this.#link) this.#send({ type: 'engine', message });
-    else this.#early.push(message);
+    const link = this.#link;
+    if (!link) this.#early.push(message);
+    else link.send({ type: 'engine', message: withInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
   }
 
   #fromConductor(message: HubMessage): void {
+    const link = this.#link;
     if (message.type === 'end') this.#options.onEnd(message.exitCode, message.why);
-    else this.#options.carrier.send(withInstants(message.message, (atUs) => this.#clock.toOurs(atUs)));
+    else if (link) this.#options.carrier.send(withInstants(message.message, (atUs) => link.clock.toOurs(atUs)));
   }
 
-  #send(message: AgentMessage): void {
-    this.#link?.send(withInstants(message, (atUs) => this.#clock.toTheirs(atUs)));
-  }
-
-  get #clock() {
-    return (this.#link as ConductorLink<AgentMessage, HubMessage>).clock;
-  }
-
-  #sendRow(link: ConductorLink<AgentMessage, HubMessage>): void {
+  #sendRow(link: Link): void {
     const last: Partial<SampleRow> = this.#sampler.samples.at(-1) ?? {};
     const { fleet, artillery, system } = last as Record<string, LayerSample | undefined>;
-    const { boundUs } = link.clock;
+    const { offsetUs, boundUs } = link.clock;
     const busyPercent = system?.cpuPercent;
-    this.#send({
+    link.send({
       type: 'machine',
       row: {
-        atUs: monotonicUs(),
+        // To the second: how well it is known does not matter.
+        atUs: monotonicUs() + offsetUs,
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
         memoryUsedBytes: system?.usedBytes ?? null,
         fleet: { rssBytes: fleet?.rssBytes ?? 0, cpuPercent: fleet?.cpuPercent ?? 0 },
         artillery: { rssBytes: artillery?.rssBytes ?? 0, cpuPercent: artillery?.cpuPercent ?? 0 },
-        clock: { offsetUs: link.clock.offsetAt(Number.POSITIVE_INFINITY), boundUs },
+        clock: { offsetUs, boundUs },
         skippedUsers: this.skippedUsers,
       },
     });

@@ -1,6 +1,6 @@
 /** A measured run in a process of its own, with the load of several hosts: owns listener, hosts, run and launch command. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { addAbortListener, once } from 'node:events';
 import { join } from 'node:path';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
@@ -18,12 +18,10 @@ import { MeasuredRun } from '../measured-run.ts';
 import type { Terminal } from '../terminal.ts';
 import { GeneratorHosts } from './generator-hosts.ts';
 import { Hub } from './hub.ts';
+import { newSecret, readSecret } from './join-line.ts';
 import { Listener } from './listener.ts';
-import { SILENT_AFTER_MS } from './messages.ts';
-import { newSecret, readSecret } from './secret.ts';
+import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './messages.ts';
 
-/** Containers of a cloud can take minutes to start. */
-const JOIN_TIMEOUT_MS = 600_000;
 /** For Artillery to end on all hosts, when the run is over; then each ends by itself. */
 const END_TIMEOUT_MS = 20_000;
 const LAUNCH_GRACE_MS = 10_000;
@@ -90,6 +88,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   );
   const generators = new GeneratorHosts(() => hub.hosts);
   const admit = async () => {
+    signal.throwIfAborted();
     const line = listener.joinLine(address);
     terminal.print(joinText(line, hosts));
     if (launch.length > 0) launched = start(launch, { CAPACITY_CONDUCTOR: line, CAPACITY_HOSTS: String(hosts) });
@@ -104,7 +103,8 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     hosts: () => generators.measured(),
     surroundings: { terminal, artilleryVersion, admit, end: async (code) => over.resolve(code) },
   });
-  signal.addEventListener('abort', () => over.resolve(undefined), { once: true });
+  // It can have come already.
+  addAbortListener(signal, () => over.resolve(undefined));
   hub.left().then(() => over.resolve(0), over.reject);
   const asked = await over.promise;
   const endsEarly = asked !== 0;
@@ -114,12 +114,12 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   if (hasResult && hasThresholds(script)) terminal.print(thresholdsText(config.results));
   const why = endsEarly ? 'The conductor has ended the run; see its output.' : 'The run is over.';
   // Before the engines close: without their connections, Artillery would end on the hosts as if all were well.
-  hub.end(asked ?? STOPPED, why);
+  hub.end(asked || STOPPED, why);
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
   await listener.close();
-  if (launched) await endLaunched(launched);
+  if (launched) await endLaunched(launched, signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return run.exitCode || asked || 0;
 }
 
@@ -157,6 +157,10 @@ function start([command = '', ...args]: string[], env: Record<string, string>): 
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   // Reported by `launchFailed`.
   child.on('error', () => {});
+  // However this process ends.
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   return child;
 }
 
@@ -175,9 +179,9 @@ function launchFailed(child: ChildProcess, launch: string[]): AbortSignal {
 }
 
 /** It ends with its hosts, or is ended. */
-async function endLaunched(child: ChildProcess): Promise<void> {
+async function endLaunched(child: ChildProcess, patienceMs: number): Promise<void> {
   if (child.pid === undefined) return;
-  if (child.exitCode === null && child.signalCode === null) await within(once(child, 'exit'), LAUNCH_GRACE_MS);
+  if (child.exitCode === null && child.signalCode === null) await within(once(child, 'exit'), patienceMs);
   await endChild(child, () => child.kill('SIGINT'), LAUNCH_GRACE_MS);
 }
 

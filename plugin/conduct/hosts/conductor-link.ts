@@ -1,14 +1,16 @@
 /** A host's connection to the conductor: pinned, with the token, and back again after a break; and the conductor's clock. */
+import { addAbortListener, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:tls';
 import { io, type Socket } from 'socket.io-client';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import { addReading, type ClockReading, followClock, readClock } from '../../../protocol/clock/clock-reading.ts';
+import { addReading, followClock, readClock } from '../../../protocol/clock/clock-reading.ts';
+import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
-import type { Join } from './join-line.ts';
-import type { Refusal } from './messages.ts';
-import { pinnedCertificate } from './pinned.ts';
-import { Stream, type StreamSocket } from './stream.ts';
+import { fingerprintOf, inUrl, type Join } from './join-line.ts';
+import { type Hello, JOIN_TIMEOUT_MS, type Refusal, refusalSchema, type Time, timeSchema } from './messages.ts';
+import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
@@ -16,23 +18,21 @@ const RETRY_MS = 1000;
 const FIRST_READINGS = 16;
 const READING_INTERVAL_MS = 333;
 const READING_TIMEOUT_MS = 2000;
+const FLUSH_POLL_MS = 10;
 
-interface LinkOptions<Received> {
+interface LinkOptions<Received> extends StreamOptions<Received> {
   join: Join;
-  namespace: string;
   /** Tells the conductor who this is. */
-  hello: unknown;
-  onMessage(message: Received): void;
+  hello: Hello;
   /** The conductor has been away for `silentAfterMs`; or is back, and does not take this host any more. */
   onLost(refusal?: Refusal): void;
-  /** How long the conductor may take to come up. */
-  startTimeoutMs: number;
   silentAfterMs: number;
   signal: AbortSignal;
 }
 
 export class ConductorLink<Sent, Received> {
-  readonly clock: ClockLine;
+  /** The conductor's. */
+  readonly clock: ConvertingClock;
   readonly #socket: Socket;
   readonly #stream: Stream<Sent, Received>;
   readonly #unfollow: () => void;
@@ -42,32 +42,36 @@ export class ConductorLink<Sent, Received> {
     socket: Socket,
     stream: Stream<Sent, Received>,
     clock: ClockLine,
-    options: Pick<LinkOptions<Received>, 'onLost' | 'silentAfterMs'>,
+    { onLost, silentAfterMs }: LinkOptions<Received>,
   ) {
     this.#socket = socket;
     this.#stream = stream;
-    this.clock = clock;
+    this.clock = new ConvertingClock(clock);
     socket.on('connect', () => {
       clearTimeout(this.#silentTimer);
-      this.#stream.resend();
+      stream.resend();
     });
-    socket.on('connect_error', ({ data }: Error & { data?: Refusal }) => data && options.onLost(data));
+    socket.on('connect_error', (error) => {
+      const refusal = refusalOf(error);
+      if (refusal) onLost(refusal);
+    });
     const awaitBack = () => {
-      this.#silentTimer = setTimeout(() => options.onLost(), options.silentAfterMs);
+      this.#silentTimer = setTimeout(() => onLost(), silentAfterMs);
     };
     socket.on('disconnect', awaitBack);
     // While the clock was read.
     if (!socket.connected) awaitBack();
-    this.#unfollow = followClock(clock, () => readConductor(socket), READING_INTERVAL_MS);
+    this.#unfollow = followClock(clock, () => readClock(() => askTime(socket)), READING_INTERVAL_MS);
   }
 
   /** @throws CapacityError CONDUCTOR_UNREACHABLE, JOIN_LINE_WRONG, or why the conductor refuses this host; the signal's reason */
   static async open<Sent, Received>(options: LinkOptions<Received>): Promise<ConductorLink<Sent, Received>> {
-    const { join, namespace, hello, signal, startTimeoutMs } = options;
-    const ca = await untilReached(join, startTimeoutMs, signal, () => pinnedCertificate(join));
-    const host = join.host.includes(':') ? `[${join.host}]` : join.host;
-    const socket = io(`https://${host}:${join.port}${namespace}`, {
-      auth: { token: join.token, hello },
+    const { join, hello, signal } = options;
+    const ca = await untilReached(join, signal);
+    let run: string | undefined;
+    const socket = io(`https://${inUrl(join.host)}:${join.port}`, {
+      auth: (give) => give({ hello, run }),
+      extraHeaders: { authorization: `Bearer ${join.token}` },
       transports: ['websocket'],
       forceNew: true,
       timeout: CONNECT_TIMEOUT_MS,
@@ -78,13 +82,16 @@ export class ConductorLink<Sent, Received> {
       ...{ checkServerIdentity: () => undefined },
     });
     // From the first moment on: the conductor may end the run while the clock is read.
-    const stream = new Stream<Sent, Received>((message) => options.onMessage(message));
+    const stream = new Stream<Sent, Received>(options);
     stream.attach(socket as unknown as StreamSocket);
     try {
-      await connected(socket, options, signal);
-      const { kernel } = await askTime(socket);
-      const clock = new ClockLine(kernel === thisHost().kernel);
-      for (let reading = 0; reading < FIRST_READINGS; reading++) await addReading(clock, () => readConductor(socket));
+      await connected(socket, options);
+      const first = await askTime(socket);
+      run = first.run;
+      const clock = new ClockLine(first.kernel === thisHost().kernel);
+      for (let reading = 0; reading < FIRST_READINGS; reading++) {
+        await addReading(clock, () => readClock(() => askTime(socket)));
+      }
       signal.throwIfAborted();
       if (!Number.isFinite(clock.boundUs)) throw new Error('its clock cannot be read');
       return new ConductorLink<Sent, Received>(socket, stream, clock, options);
@@ -102,7 +109,7 @@ export class ConductorLink<Sent, Received> {
   /** Resolves when all that was sent has arrived, or after `timeoutMs`. */
   async flushed(timeoutMs: number): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
-    while (this.#stream.pending > 0 && performance.now() < deadlineMs) await delay(10);
+    while (this.#stream.pending > 0 && performance.now() < deadlineMs) await delay(FLUSH_POLL_MS);
   }
 
   /** Idempotent. */
@@ -114,23 +121,42 @@ export class ConductorLink<Sent, Received> {
   }
 }
 
-/** Hosts may come up before the conductor. */
-async function untilReached<T>(
-  join: Join,
-  timeoutMs: number,
-  signal: AbortSignal,
-  reach: () => Promise<T>,
-): Promise<T> {
-  const deadlineMs = performance.now() + timeoutMs;
+/** Hosts may come up before the conductor. @returns its certificate */
+async function untilReached(join: Join, signal: AbortSignal): Promise<string> {
+  const deadlineMs = performance.now() + JOIN_TIMEOUT_MS;
   for (;;) {
     signal.throwIfAborted();
     try {
-      return await reach();
+      return await pinnedCertificate(join);
     } catch (cause) {
       if (cause instanceof CapacityError) throw cause;
       if (performance.now() > deadlineMs) throw unreachable(join, cause);
       await delay(RETRY_MS, undefined, { signal });
     }
+  }
+}
+
+/**
+ * Makes sure that whoever listens has the certificate of the join line, before the token is sent.
+ * @returns the certificate as PEM, the only authority that connections to this conductor are to trust
+ * @throws CapacityError JOIN_LINE_WRONG if it is another one; Error if nobody answers
+ */
+async function pinnedCertificate({ host, port, fingerprint }: Join): Promise<string> {
+  const socket = connect({ host, port, rejectUnauthorized: false });
+  const late = new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
+  const timer = setTimeout(() => socket.destroy(late), CONNECT_TIMEOUT_MS);
+  try {
+    await once(socket, 'secureConnect');
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate && fingerprintOf(certificate.raw) === fingerprint) return certificate.toString();
+    throw new CapacityError(
+      'JOIN_LINE_WRONG',
+      `${host}:${port} has another certificate than the one in CAPACITY_CONDUCTOR`,
+      'set CAPACITY_CONDUCTOR to the line that this run’s conductor has printed; does something between the hosts break TLS open?',
+    );
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
   }
 }
 
@@ -146,33 +172,39 @@ function unreachable({ host, port }: Join, cause: unknown): CapacityError {
 /** A refusal ends the attempts; a connection that fails is tried again, until the conductor has been silent for too long. */
 async function connected(
   socket: Socket,
-  { silentAfterMs }: Pick<LinkOptions<never>, 'silentAfterMs'>,
-  signal: AbortSignal,
+  { silentAfterMs, signal }: Pick<LinkOptions<never>, 'silentAfterMs' | 'signal'>,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let last = new Error('it does not answer');
-  const onAbort = () => reject(signal.reason);
   const timer = setTimeout(() => reject(last), silentAfterMs);
-  signal.addEventListener('abort', onAbort, { once: true });
+  const aborted = addAbortListener(signal, () => reject(signal.reason));
   socket.once('connect', resolve);
-  socket.on('connect_error', (error: Error & { data?: Refusal }) => {
+  socket.on('connect_error', (error) => {
     last = error;
-    if (error.data) reject(new CapacityError(error.data.code, error.data.message, error.data.fix));
+    const refusal = refusalOf(error);
+    if (refusal) reject(new CapacityError(refusal.code, refusal.message, refusal.fix));
   });
   try {
     await promise;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
+    aborted[Symbol.dispose]();
   }
 }
 
-function askTime(socket: Socket): Promise<{ monotonicUs: number; kernel: string }> {
-  return socket.timeout(READING_TIMEOUT_MS).emitWithAck('time');
+/** @returns why the conductor does not take this host; undefined if it could not be asked */
+function refusalOf({ data, description }: Error & { data?: unknown; description?: unknown }): Refusal | undefined {
+  const refusal = refusalSchema.safeParse(data);
+  if (refusal.success) return refusal.data;
+  // Without the token there is no WebSocket, and HTTP's status is all that the conductor says.
+  const { message = '' } = (description ?? {}) as { message?: string };
+  if (!/\b400\b/.test(message)) return undefined;
+  const { message: wrong, fix } = new CapacityError('JOIN_LINE_WRONG', 'the token is not that of this run');
+  return { code: 'JOIN_LINE_WRONG', message: wrong, fix };
 }
 
 /** What is asked for while the connection is broken would be answered late, and by nobody who could wait for it. */
-async function readConductor(socket: Socket): Promise<ClockReading> {
+async function askTime(socket: Socket): Promise<Time> {
   if (!socket.connected) throw new Error('no connection');
-  return readClock(() => askTime(socket));
+  return timeSchema.parse(await socket.timeout(READING_TIMEOUT_MS).emitWithAck('time'));
 }

@@ -2,25 +2,30 @@
  * The conductor's end of the hosts: lets in those that the run expects, and no other; carries messages to and from their
  * engines; and notices when one is gone. For the run it is a carrier like that between the threads of one process.
  */
-import type { Namespace, Socket } from 'socket.io';
+import { addAbortListener } from 'node:events';
+import type { Socket } from 'socket.io';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import type { Listener } from './listener.ts';
 import {
-  AGENT_NAMESPACE,
   type AgentMessage,
+  agentMessageSchema,
+  authSchema,
   type Hello,
   type HubMessage,
-  helloSchema,
   type MachineRow,
+  type Refusal,
   SILENT_AFTER_MS,
 } from './messages.ts';
 import { StandIn } from './stand-in.ts';
 import { Stream, type StreamSocket } from './stream.ts';
 
 const AGENT_LOST = 'agent lost';
+const LEFT = 'io client disconnect';
+/** Artillery has one for each core. */
+const MAX_ENGINES = 10_000;
 
 /** A generator host. */
 export interface HostEntry {
@@ -45,6 +50,8 @@ interface Agent extends HostEntry {
   completed: number;
   skippedUsers: number;
   silent: NodeJS.Timeout | undefined;
+  /** It has sent an invalid message. */
+  garbled: boolean;
 }
 
 export interface HubEvents {
@@ -63,9 +70,9 @@ export interface HubEvents {
 
 export class Hub implements Carrier<RunMessage, EngineMessage> {
   onMessage: (message: EngineMessage) => void = () => {};
+  readonly #run: string;
   readonly #expected: Expected;
   readonly #events: HubEvents;
-  readonly #namespace: Namespace;
   readonly #lostAfterMs: number;
   readonly #agents = new Map<string, Agent>();
   readonly #joined = Promise.withResolvers<void>();
@@ -78,17 +85,20 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #isOpen = true;
 
   constructor(listener: Listener, expected: Expected, events: HubEvents, lostAfterMs = SILENT_AFTER_MS) {
+    this.#run = listener.run;
     this.#expected = expected;
     this.#events = events;
     this.#lostAfterMs = lostAfterMs;
     this.#joined.promise.catch(() => {});
-    this.#namespace = listener.role(AGENT_NAMESPACE, (socket) => this.#admit(socket));
-    this.#namespace.on('connection', (socket) => this.#connected(socket));
+    listener.serve(
+      (socket) => this.#refuse(socket),
+      (socket) => this.#connected(socket),
+    );
   }
 
   get hosts(): readonly HostEntry[] {
     const order = (a: HostEntry, b: HostEntry) => (a.hello.index ?? 0) - (b.hello.index ?? 0);
-    return [...this.#agents.values()].sort((a, b) => order(a, b) || a.name.localeCompare(b.name));
+    return this.#all.sort((a, b) => order(a, b) || a.name.localeCompare(b.name));
   }
 
   /**
@@ -97,13 +107,12 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
    */
   async joined(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(() => this.#joined.reject(this.#missing(timeoutMs)), timeoutMs);
-    const onAbort = () => this.#joined.reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+    const aborted = addAbortListener(signal, () => this.#joined.reject(signal.reason));
     try {
       await this.#joined.promise;
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
+      aborted[Symbol.dispose]();
     }
   }
 
@@ -115,7 +124,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   send(message: RunMessage): void {
     if (!this.#isOpen) return;
     if (message.type === 'start') this.#started = true;
-    for (const agent of this.#agents.values()) {
+    for (const agent of this.#all) {
       if (agent.left) this.#answerFor(agent, message);
       else {
         for (const engine of agent.engines.values()) engine.noteAsked(message);
@@ -124,11 +133,11 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     }
   }
 
-  /** Ends Artillery on all hosts that are left. */
+  /** Ends Artillery on all hosts that are left. @param exitCode of theirs: none of them has done its part */
   end(exitCode: number, why: string): void {
     this.#ending = true;
     if (this.#agents.size === 0) this.#left.resolve();
-    for (const agent of this.#agents.values()) if (!agent.left) agent.stream.send({ type: 'end', exitCode, why });
+    for (const agent of this.#all) if (!agent.left) agent.stream.send({ type: 'end', exitCode, why });
   }
 
   /** Of the carrier: nothing reaches engines any more, or comes from them. Idempotent. */
@@ -138,31 +147,38 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
 
   /** Waits for no host any more. Idempotent. */
   stop(): void {
-    for (const { silent } of this.#agents.values()) clearTimeout(silent);
+    this.#ending = true;
+    for (const { silent } of this.#all) clearTimeout(silent);
   }
 
-  #admit(socket: Socket) {
-    const parsed = helloSchema.safeParse(socket.handshake.auth.hello);
-    if (!parsed.success) {
+  get #all(): Agent[] {
+    return [...this.#agents.values()];
+  }
+
+  #refuse(socket: Socket): Refusal | undefined {
+    const auth = authSchema.safeParse(socket.handshake.auth);
+    if (!auth.success) {
       const message = 'the host speaks another protocol';
-      return { code: 'HOSTS_DISAGREE' as const, message, fix: 'install the same version on all hosts' };
+      return { code: 'HOSTS_DISAGREE', message, fix: 'install the same version on all hosts' };
     }
-    const hello = parsed.data;
+    const { hello, run } = auth.data;
+    socket.data = hello;
     const known = this.#agents.get(hello.instance);
     if (known && !known.left) return undefined;
-    const others = [...this.#agents.values()].filter(({ left }) => !left || this.#started);
-    const refusal = whyNotAdmitted(hello, this.#expected, others);
+    const others = this.#all.filter(({ left }) => !left || this.#started);
+    const isOld = run !== undefined && run !== this.#run;
+    const refusal = whyNotAdmitted(hello, this.#expected, others, isOld);
     if (refusal === undefined) return undefined;
     this.#events.onNote(`Refused ${hello.host}: ${refusal.message}.`);
     if (refusal.endsRun && !this.#started) {
       const { code, message, fix } = refusal;
-      this.#refuse(new CapacityError(code, `${hello.host}: ${message}`, fix));
+      this.#fail(new CapacityError(code, `${hello.host}: ${message}`, fix));
     }
     return refusal;
   }
 
   #connected(socket: Socket): void {
-    const hello = helloSchema.parse(socket.handshake.auth.hello);
+    const hello: Hello = socket.data;
     const agent = this.#agents.get(hello.instance) ?? this.#add(hello, socket);
     if (agent.silent) this.#events.onNote(`Host ${agent.name} is back.`);
     clearTimeout(agent.silent);
@@ -175,25 +191,29 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   #add(hello: Hello, socket: Socket): Agent {
-    const taken = new Set([...this.#agents.values()].map(({ name }) => name));
+    const taken = new Set(this.#all.map(({ name }) => name));
     const wanted = hello.index === undefined ? hello.host : `${hello.host}/${hello.index}`;
     let name = wanted;
     for (let number = 2; taken.has(name); number++) name = `${wanted} (${number})`;
     const agent: Agent = {
-      ...{ name, hello, socket, fits: false, left: false, completed: -1, skippedUsers: 0 },
+      ...{ name, hello, socket, fits: false, left: false, completed: -1, skippedUsers: 0, garbled: false },
       ...{ beganAtUs: undefined, lost: undefined, clock: undefined, silent: undefined },
       engines: new Map(),
-      stream: new Stream<HubMessage, AgentMessage>((message) => this.#receive(agent, message)),
+      stream: new Stream<HubMessage, AgentMessage>({
+        schema: agentMessageSchema,
+        onMessage: (message) => this.#receive(agent, message),
+        onMalformed: (problem) => this.#garbled(agent, problem),
+      }),
     };
     this.#agents.set(hello.instance, agent);
     this.#events.onNote(`Host ${name} is here (${this.#agents.size} of ${this.#expected.hosts}).`);
-    const disagreement = whyNotTogether([...this.#agents.values()], this.#expected);
-    if (disagreement) this.#refuse(disagreement);
+    const disagreement = whyNotTogether(this.#all, this.#expected);
+    if (disagreement) this.#fail(disagreement);
     return agent;
   }
 
   #disconnected(agent: Agent): void {
-    if (this.#ending) this.#leave(agent, 'io client disconnect');
+    if (this.#ending) this.#leave(agent, LEFT);
     else if (this.#started) this.#awaitBack(agent);
     else this.#lose(agent, 'its connection to the conductor ended before the load');
   }
@@ -202,6 +222,12 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     this.#events.onNote(`Host ${agent.name} does not answer; waiting for it.`);
     const seconds = this.#lostAfterMs / 1000;
     agent.silent = setTimeout(() => this.#lose(agent, `it has not answered for ${seconds} s`), this.#lostAfterMs);
+  }
+
+  /** What it was asked for stays unanswered, which the run notices. */
+  #garbled(agent: Agent, problem: string): void {
+    if (!agent.garbled) this.#events.onNote(`Ignored an invalid message of host ${agent.name}: ${problem}`);
+    agent.garbled = true;
   }
 
   #receive(agent: Agent, message: AgentMessage): void {
@@ -215,22 +241,20 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
         if (this.#isComplete) this.#joined.resolve();
         return;
       case 'refused':
-        this.#refuse(new CapacityError(message.code, `${agent.name}: ${message.message}`, message.fix));
+        this.#fail(new CapacityError(message.code, `${agent.name}: ${message.message}`, message.fix));
         return;
       case 'phase':
         this.#phaseOf(agent, message);
         return;
       case 'machine':
         agent.clock = message.row.clock;
-        agent.skippedUsers = message.row.skippedUsers;
-        this.#tellSkipped();
+        this.#skipped(agent, message.row.skippedUsers);
         this.#events.onMachine(agent.name, message.row);
         return;
       case 'bye':
-        agent.skippedUsers = message.skippedUsers;
-        this.#tellSkipped();
+        this.#skipped(agent, message.skippedUsers);
         if (message.stopped) this.#lose(agent, 'somebody stopped Artillery there');
-        else this.#leave(agent, 'io client disconnect');
+        else this.#leave(agent, LEFT);
     }
   }
 
@@ -239,37 +263,42 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     const named = { host: agent.name, engine: from.engine };
     let engine = agent.engines.get(from.engine);
     if (!engine) {
+      if (agent.engines.size >= MAX_ENGINES) {
+        this.#garbled(agent, `it has more than ${MAX_ENGINES} engines`);
+        return;
+      }
       engine = new StandIn(named);
       agent.engines.set(from.engine, engine);
     }
-    engine.noteReport(report as EngineMessage);
+    engine.noteReport(report);
     if (report.type === 'failed') {
-      this.#refuse(new CapacityError(report.code, `${agent.name}: ${report.message}`, report.fix));
+      this.#fail(new CapacityError(report.code, `${agent.name}: ${report.message}`, report.fix));
     } else if (report.type === 'began') {
       agent.beganAtUs = Math.min(report.beganAtUs, agent.beganAtUs ?? Number.POSITIVE_INFINITY);
-    } else this.#deliver({ from: named, ...report } as EngineMessage);
+    } else this.#deliver({ from: named, ...report });
   }
 
   #phaseOf(agent: Agent, { index, stage }: Extract<AgentMessage, { type: 'phase' }>): void {
-    if (stage === 'completed') {
+    if (index >= this.#expected.arrivals.length) this.#garbled(agent, `there is no phase ${index}`);
+    else if (stage === 'completed') {
       agent.completed = Math.max(agent.completed, index);
       this.#tellCompleted();
-      return;
+    } else if (index > this.#phase) {
+      this.#phase = index;
+      this.#events.onPhase(index, 'started');
     }
-    if (index <= this.#phase) return;
-    this.#phase = index;
-    this.#events.onPhase(index, 'started');
   }
 
   #tellCompleted(): void {
-    const present = [...this.#agents.values()].filter(({ left }) => !left);
+    const present = this.#all.filter(({ left }) => !left);
     if (present.length === 0) return;
     const least = Math.min(...present.map(({ completed }) => completed));
     while (this.#completed < least) this.#events.onPhase(++this.#completed, 'completed');
   }
 
-  #tellSkipped(): void {
-    this.#events.onSkipped([...this.#agents.values()].reduce((sum, { skippedUsers }) => sum + skippedUsers, 0));
+  #skipped(agent: Agent, users: number): void {
+    agent.skippedUsers = users;
+    this.#events.onSkipped(this.#all.reduce((sum, { skippedUsers }) => sum + skippedUsers, 0));
   }
 
   #lose(agent: Agent, why: string): void {
@@ -277,7 +306,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     agent.lost = why;
     if (!this.#started) {
       const fix = 'see the output of Artillery on that host, then start all hosts again';
-      this.#refuse(new CapacityError('HOSTS_MISSING', `${agent.name} is gone: ${why}`, fix));
+      this.#fail(new CapacityError('HOSTS_MISSING', `${agent.name} is gone: ${why}`, fix));
     } else this.#events.onLost(agent.name, why);
     this.#leave(agent, AGENT_LOST);
   }
@@ -286,16 +315,15 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     agent.left = true;
     clearTimeout(agent.silent);
     const arrivals = agent.hello.arrivals.reduce((sum, count) => sum + count, 0);
-    const engines = [...agent.engines.values()];
-    for (const [index, engine] of engines.entries()) {
+    for (const [index, engine] of [...agent.engines.values()].entries()) {
       for (const message of engine.takeOver(reason, index === 0 ? arrivals : 0)) this.#deliver(message);
     }
     this.#tellCompleted();
-    if ([...this.#agents.values()].every(({ left }) => left)) this.#left.resolve();
+    if (this.#all.every(({ left }) => left)) this.#left.resolve();
   }
 
   #answerFor({ engines, lost }: Agent, message: RunMessage): void {
-    const reason = lost === undefined ? 'io client disconnect' : AGENT_LOST;
+    const reason = lost === undefined ? LEFT : AGENT_LOST;
     // After this turn, as no carrier answers before `send` has returned.
     queueMicrotask(() => {
       for (const engine of engines.values()) for (const answer of engine.answer(message, reason)) this.#deliver(answer);
@@ -306,17 +334,17 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     if (this.#isOpen) this.onMessage(message);
   }
 
-  #refuse(error: CapacityError): void {
+  #fail(error: CapacityError): void {
     this.#joined.reject(error);
     this.#events.onRefused(error);
   }
 
   get #isComplete(): boolean {
-    return this.#agents.size === this.#expected.hosts && [...this.#agents.values()].every(({ fits }) => fits);
+    return this.#agents.size === this.#expected.hosts && this.#all.every(({ fits }) => fits);
   }
 
   #missing(timeoutMs: number): CapacityError {
-    const unfit = [...this.#agents.values()].filter(({ fits }) => !fits);
+    const unfit = this.#all.filter(({ fits }) => !fits);
     return hostsMissing(this.hosts, unfit, this.#expected, timeoutMs);
   }
 }

@@ -1,5 +1,13 @@
-/** The line with which a host joins a run: `CAPACITY_CONDUCTOR=https://host:port#<token>.<sha256 of the certificate>`. */
-import { X509Certificate } from 'node:crypto';
+/**
+ * How a host joins a run: by the line `CAPACITY_CONDUCTOR=https://host:port#<token>.<sha256 of the certificate>`. Token and
+ * certificate are made for one run, or read from a folder where several processes have to agree on them.
+ */
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { selfSigned } from '../../../server/stack/certificate.ts';
 
 /** Where the conductor listens, and what proves both sides to each other. */
 export interface Join {
@@ -10,11 +18,19 @@ export interface Join {
   fingerprint: string;
 }
 
-/** A token has no dot, so that the line can be split. */
+export interface Secret {
+  token: string;
+  /** PEM. */
+  certificate: string;
+  key: string;
+}
+
+/** Without a dot, so that the line can be split. */
+const TOKEN = /^[\w-]{16,}$/;
 const LINE = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
 
 export function formatJoinLine({ host, port, token, fingerprint }: Join): string {
-  return `https://${host.includes(':') ? `[${host}]` : host}:${port}#${token}.${fingerprint}`;
+  return `https://${inUrl(host)}:${port}#${token}.${fingerprint}`;
 }
 
 /** @returns undefined if it is none */
@@ -24,7 +40,48 @@ export function parseJoinLine(line: string): Join | undefined {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), token, fingerprint };
 }
 
+/** @returns the host as URLs have it: an IPv6 address in brackets */
+export function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** @param certificate as PEM or DER */
 export function fingerprintOf(certificate: string | Buffer): string {
   return new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+}
+
+/**
+ * By which other hosts most likely reach this one: an IPv4 address, or an IPv6 address that is valid beyond its link. 127.0.0.1 if
+ * there is neither.
+ */
+export function ownAddress(interfaces = networkInterfaces()): string {
+  const addresses = Object.values(interfaces).flatMap((some) => (some ?? []).filter(({ internal }) => !internal));
+  const reachable = addresses.filter(({ family, address }) => family === 'IPv4' || !/^fe[89ab]/i.test(address));
+  const best = reachable.find(({ family }) => family === 'IPv4') ?? reachable[0];
+  return best?.address ?? '127.0.0.1';
+}
+
+export async function newSecret(): Promise<Secret> {
+  return { token: randomBytes(24).toString('base64url'), ...(await selfSigned('socketio-capacity conductor', [])) };
+}
+
+/**
+ * @param folder with `token`, `tls.crt` and `tls.key`, as Kubernetes mounts a Secret
+ * @throws CapacityError JOIN_SECRET_INVALID
+ */
+export function readSecret(folder: string): Secret {
+  try {
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8').trim();
+    const secret = { token: read('token'), certificate: read('tls.crt'), key: read('tls.key') };
+    if (!TOKEN.test(secret.token)) throw new Error('token: expected at least 16 letters, digits, - or _');
+    fingerprintOf(secret.certificate);
+    return secret;
+  } catch (cause) {
+    throw new CapacityError(
+      'JOIN_SECRET_INVALID',
+      `${folder} is no secret of a conductor: ${(cause as Error).message}`,
+      'give it the files token, tls.crt and tls.key (PEM)',
+      { cause },
+    );
+  }
 }

@@ -1,51 +1,59 @@
 /**
- * The only port of a run over several hosts: the conductor listens, all others call it. Each role has its own namespace; who does
- * not know the token of the join line gets into none.
+ * The only port of a run over several hosts: the conductor listens, all others call it. The token of the join line comes with the
+ * request for a WebSocket: without it there is none, and nothing that a stranger sends is ever read.
  */
+import { randomUUID } from 'node:crypto';
 import { type EventEmitter, once } from 'node:events';
 import { createServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Namespace, Server, type Socket } from 'socket.io';
+import { Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
-import { tokenCheck } from '../../../server/control/token.ts';
+import { bearerOf, tokenCheck } from '../../../server/control/token.ts';
 import { listen } from '../../../server/listen.ts';
 import { watchSockets } from '../../../server/open-sockets.ts';
-import { fingerprintOf, formatJoinLine } from './join-line.ts';
-import type { Refusal } from './messages.ts';
-import type { Secret } from './secret.ts';
+import { fingerprintOf, formatJoinLine, type Secret } from './join-line.ts';
+import type { Refusal, Time } from './messages.ts';
 
 /** A host that does not answer is noticed within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
-/** Histograms of many broadcasts. */
+/** Of a host: histograms of many broadcasts. */
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
-/** Wrong tokens of one address in one minute. */
-const MAX_WRONG_TOKENS = 5;
+/** Connections without the token, or on the way to show it; and how long each may take for that. */
+const MAX_STRANGERS = 64;
+const STRANGER_MS = 10_000;
 const FAREWELL_TIMEOUT_MS = 2000;
 
 export class Listener {
+  /** Tells this run from others with the same secret: their hosts have no place in it. */
+  readonly run = randomUUID();
   readonly #https: HttpsServer;
   readonly #io: Server;
   readonly #endSockets: () => void;
   readonly #secret: Secret;
-  readonly #isToken: (given: unknown) => boolean;
-  readonly #wrong = new Map<string, { count: number; sinceMs: number }>();
 
   private constructor(https: HttpsServer, endSockets: () => void, secret: Secret) {
     this.#https = https;
     this.#endSockets = endSockets;
     this.#secret = secret;
-    this.#isToken = tokenCheck(secret.token);
+    const isToken = tokenCheck(secret.token);
+    const admit = watchStrangers(https);
     this.#io = new Server(https, {
       transports: ['websocket'],
       serveClient: false,
       maxHttpBufferSize: MAX_MESSAGE_BYTES,
       ...PING,
+      allowRequest: (request, decide) => {
+        const isHost = isToken(bearerOf(request));
+        if (isHost) admit(request.socket);
+        decide(isHost ? undefined : 'the token is not that of this run', isHost);
+      },
     });
   }
 
   /**
+   * @param host empty for all addresses
    * @param port 0 for a free one
    * @throws CapacityError PORT_TAKEN, LISTEN_FAILED
    */
@@ -67,21 +75,21 @@ export class Listener {
   }
 
   /**
-   * Everybody in the namespace can read this host's clock: `time`.
-   * @param refuse whether somebody with the token can come in now
+   * To be called once. Every host can read this one's clock: `time`.
+   * @param refuse whether a host, which has the token, may not come in now
    */
-  role(name: string, refuse: (socket: Socket) => Refusal | undefined): Namespace {
-    const namespace = this.#io.of(name);
-    namespace.use((socket, next) => {
-      const refusal = this.#refuseToken(socket) ?? refuse(socket);
+  serve(refuse: (socket: Socket) => Refusal | undefined, onHost: (socket: Socket) => void): void {
+    this.#io.use((socket, next) => {
+      const refusal = refuse(socket);
       next(refusal && Object.assign(new Error(refusal.message), { data: refusal }));
     });
-    namespace.on('connection', (socket) => {
+    this.#io.on('connection', (socket) => {
       socket.on('time', (reply: unknown) => {
-        if (typeof reply === 'function') reply({ monotonicUs: monotonicUs(), kernel: thisHost().kernel });
+        const time: Time = { monotonicUs: monotonicUs(), kernel: thisHost().kernel, run: this.run };
+        if (typeof reply === 'function') reply(time);
       });
+      onHost(socket);
     });
-    return namespace;
   }
 
   /** Idempotent. Hosts that were refused, or told to end, disconnect themselves: closing at once would discard what they were told. */
@@ -93,22 +101,30 @@ export class Listener {
     this.#endSockets();
     await closed;
   }
-
-  #refuseToken({ handshake }: Socket): Refusal | undefined {
-    const wrong = this.#wrong.get(handshake.address);
-    const isRecent = wrong !== undefined && performance.now() - wrong.sinceMs < 60_000;
-    if (isRecent && wrong.count >= MAX_WRONG_TOKENS) return wrongToken('too many wrong tokens; wait a minute');
-    if (this.#isToken(handshake.auth.token)) return undefined;
-    if (isRecent) wrong.count++;
-    else this.#wrong.set(handshake.address, { count: 1, sinceMs: performance.now() });
-    return wrongToken('the token is not that of this run');
-  }
 }
 
-function wrongToken(message: string): Refusal {
-  return {
-    code: 'JOIN_LINE_WRONG',
-    message,
-    fix: 'set CAPACITY_CONDUCTOR to the line that this run’s conductor has printed',
-  };
+/**
+ * Ends connections that do not show the token in time, and the oldest of them when there are too many.
+ * @returns to be called with each that has shown it
+ */
+function watchStrangers(server: HttpsServer): (socket: NetSocket) => void {
+  const strangers = new Map<string, NetSocket>();
+  // TLS wraps a connection's socket in another one.
+  const placeOf = ({ remoteAddress, remotePort }: NetSocket) => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: NetSocket) => {
+    const place = placeOf(socket);
+    const end = () => strangers.delete(place) && socket.destroy();
+    const timer = setTimeout(end, STRANGER_MS);
+    strangers.set(place, socket);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      if (strangers.get(place) === socket) strangers.delete(place);
+    });
+    const [oldest] = strangers.values();
+    if (strangers.size > MAX_STRANGERS && oldest) {
+      strangers.delete(placeOf(oldest));
+      oldest.destroy();
+    }
+  });
+  return (socket) => strangers.delete(placeOf(socket));
 }

@@ -1,77 +1,92 @@
 /**
- * What a conductor and the hosts of its run exchange, in namespace `/agent`. A host says hello when it connects (in Socket.IO's
- * `auth`); all else travels in streams (stream.ts) but the readings of the clock. Points in time are on the conductor's clock: only
+ * What a conductor and the hosts of its run exchange. A host says hello when it connects (in Socket.IO's `auth`); all else travels in
+ * streams (stream.ts) but the readings of the clock. Each side parses what it gets. Points in time are on the conductor's clock: only
  * the agent converts.
  */
 import { z } from 'zod';
-import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
-import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
-
-export const AGENT_NAMESPACE = '/agent';
+import { byName, count, index, instant, name, sentence } from '../../../protocol/link/bounds.ts';
+import { engineMessageSchema, failureSchema, runMessageSchema } from '../../../protocol/link/messages.ts';
+import { printable } from '../../../protocol/printable.ts';
 
 /**
  * How long the connection between a host and its conductor may be away. Both sides give up after the same time: nobody would
  * release the host's connections, and the conductor counts them as lost.
  */
 export const SILENT_AFTER_MS = 30_000;
+/** Until the conductor and all hosts are there, whoever comes first: containers of a cloud can take minutes to start. */
+export const JOIN_TIMEOUT_MS = 600_000;
+
+/** On a terminal. */
+const shown = name.min(1).transform((text) => printable(text, 200));
 
 export const helloSchema = z.object({
   /** Host name. */
-  host: z.string().min(1),
+  host: shown,
   /** Random, of the agent's process: whoever comes back has the same one. */
-  instance: z.string().min(1),
+  instance: name.min(1),
   /** As `Host.kernel`. */
-  kernel: z.string(),
+  kernel: name,
   /** Of the packages, with their build. */
-  version: z.string(),
+  version: shown,
   /** `CAPACITY_HOSTS`. */
-  hosts: z.number().int().positive(),
+  hosts: index.positive(),
   /** `CAPACITY_HOST`. */
-  index: z.number().int().nonnegative().optional(),
+  index: index.optional(),
   /** What the scenario reads. */
-  inputs: z.record(z.string().max(1000), z.string().max(100)),
+  inputs: byName(name),
   /** Of this host's share, phase by phase. */
-  arrivals: z.array(z.number().int().nonnegative()),
-  cores: z.number().int().positive(),
+  arrivals: z.array(z.int().nonnegative()).max(10_000),
+  cores: index.positive(),
 });
-
 export type Hello = z.infer<typeof helloSchema>;
 
+/** `run`: of a host that has been in one. */
+export const authSchema = z.object({ hello: helloSchema, run: name.optional() });
+
+/** The conductor's clock, and which run it conducts. */
+export const timeSchema = z.object({ monotonicUs: instant, kernel: name, run: name });
+export type Time = z.infer<typeof timeSchema>;
+
+/** Bytes resident, and per cent of a core. */
+const layerSchema = z.object({ rssBytes: count, cpuPercent: count });
+
 /** One second of a generator host. */
-export interface MachineRow {
+export const machineRowSchema = z.object({
   /** A row can come late, after a break. */
-  atUs: number;
+  atUs: instant,
   /** Of all cores; null where the kernel does not tell. */
-  cpuIdlePercent: number | null;
-  memoryUsedBytes: number | null;
-  /** Layers of the generator: bytes resident, and per cent of a core. */
-  fleet: { rssBytes: number; cpuPercent: number };
-  artillery: { rssBytes: number; cpuPercent: number };
-  /** How far the conductor's clock is ahead, and the largest possible error of a converted time. */
-  clock: { offsetUs: number; boundUs: number };
+  cpuIdlePercent: count.nullable(),
+  memoryUsedBytes: count.nullable(),
+  /** Layers of the generator. */
+  fleet: layerSchema,
+  artillery: layerSchema,
+  /** How far the conductor's clock is ahead, and the largest possible error of a time that was converted so far. */
+  clock: z.object({ offsetUs: instant, boundUs: instant }),
   /** Arrivals that Artillery has not started. */
-  skippedUsers: number;
-}
+  skippedUsers: count,
+});
+export type MachineRow = z.infer<typeof machineRowSchema>;
 
-export type AgentMessage =
+export const agentMessageSchema = z.discriminatedUnion('type', [
   /** Of an engine of this host. */
-  | { type: 'engine'; message: EngineMessage }
+  z.object({ type: z.literal('engine'), message: engineMessageSchema }),
   /** The doctor has passed this host for its share, and its clock is known. */
-  | { type: 'fits' }
-  | { type: 'refused'; code: ErrorCode; message: string; fix: string }
-  | { type: 'phase'; index: number; stage: 'started' | 'completed' }
-  | { type: 'machine'; row: MachineRow }
+  z.object({ type: z.literal('fits') }),
+  z.object({ type: z.literal('refused'), ...failureSchema.shape }),
+  z.object({ type: z.literal('phase'), index, stage: z.enum(['started', 'completed']) }),
+  z.object({ type: z.literal('machine'), row: machineRowSchema }),
   /** Artillery is about to end here: its virtual users have left, or somebody has stopped it. */
-  | { type: 'bye'; stopped: boolean; skippedUsers: number };
+  z.object({ type: z.literal('bye'), stopped: z.boolean(), skippedUsers: count }),
+]);
+export type AgentMessage = z.infer<typeof agentMessageSchema>;
 
-export type HubMessage =
-  | { type: 'run'; message: RunMessage }
-  /** Ends Artillery on the host, with a line for whoever looks there. */
-  | { type: 'end'; exitCode: number; why: string };
+export const hubMessageSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('run'), message: runMessageSchema }),
+  /** Ends Artillery on the host, with a line for whoever looks there. Its part of the run is not done, so that is no success. */
+  z.object({ type: z.literal('end'), exitCode: z.int().min(1).max(255), why: sentence }),
+]);
+export type HubMessage = z.infer<typeof hubMessageSchema>;
 
 /** What a refused host learns, as `data` of Socket.IO's `connect_error`. */
-export interface Refusal {
-  code: ErrorCode;
-  message: string;
-  fix: string;
-}
+export type Refusal = z.infer<typeof failureSchema>;
+export { failureSchema as refusalSchema };

@@ -117,3 +117,22 @@ describe('a connection that breaks', { concurrency: true }, () => {
     assert.deepEqual([link.status.connected, link.unanswered], [MEMBERS, 0]);
   });
 });
+
+it('hosts of a run that died are refused by the next one with the same secret, and end', async (t) => {
+  const [died, next] = [await startHub(t, 1), await startHub(t, 1)];
+  const wire = await CuttableLink.open(t, died.join.port);
+  const old = newAgent(t, { ...died.join, port: wire.port }, { host: 'old' });
+  await old.agent.join();
+  died.hub.send({ type: 'start' });
+  wire.drop();
+  wire.mend(next.join.port);
+  await eventually('the end of the old host', () => old.ends.length > 0);
+  assert.match(String(old.ends[0]), /belongs to an earlier run/);
+  await newAgent(t, next.join, { host: 'new' }).agent.join();
+  await next.hub.joined(5000, NEVER);
+  assert.deepEqual(
+    next.hub.hosts.map(({ name }) => name),
+    ['new'],
+  );
+  assert.deepEqual(next.refusals, []);
+});

@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { fingerprintOf, parseJoinLine } from '../../../plugin/conduct/hosts/join-line.ts';
-import { readSecret } from '../../../plugin/conduct/hosts/secret.ts';
+import { fingerprintOf, parseJoinLine, readSecret } from '../../../plugin/conduct/hosts/join-line.ts';
 import { codeBlocks, page } from '../../helpers/pages.ts';
 import { missingTools } from '../../helpers/tools.ts';
 

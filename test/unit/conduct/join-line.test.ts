@@ -3,8 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { fingerprintOf, formatJoinLine, parseJoinLine } from '../../../plugin/conduct/hosts/join-line.ts';
-import { newSecret, readSecret } from '../../../plugin/conduct/hosts/secret.ts';
+import {
+  fingerprintOf,
+  formatJoinLine,
+  newSecret,
+  parseJoinLine,
+  readSecret,
+} from '../../../plugin/conduct/hosts/join-line.ts';
 
 const fingerprint = 'ab'.repeat(32);
 const token = 'token-of-the_tests';

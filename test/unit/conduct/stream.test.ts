@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
+import { z } from 'zod';
 import { Stream, type StreamSocket } from '../../../plugin/conduct/hosts/stream.ts';
 
 /** Two ends of a connection. What is sent on a broken one is lost. */
@@ -24,10 +25,18 @@ function connection(): { ends: [StreamSocket, StreamSocket]; breakOff(): void } 
   };
 }
 
+function hearing(heard: number[], then: (message: number) => void = () => {}, problems: string[] = []) {
+  const onMessage = (message: number) => {
+    heard.push(message);
+    then(message);
+  };
+  return { schema: z.number(), onMessage, onMalformed: (problem: string) => void problems.push(problem) };
+}
+
 it('a stream delivers each message once and in order, through breaks', () => {
   const heard: number[] = [];
-  const sender = new Stream<number, never>(() => {});
-  const receiver = new Stream<never, number>((message) => heard.push(message));
+  const sender = new Stream<number, number>(hearing([]));
+  const receiver = new Stream<never, number>(hearing(heard));
   sender.send(1);
   const first = connection();
   receiver.attach(first.ends[1]);
@@ -46,11 +55,8 @@ it('a stream delivers each message once and in order, through breaks', () => {
 
 it('a message whose acknowledgement was lost is sent again, and delivered once', () => {
   const heard: number[] = [];
-  const sender = new Stream<number, never>(() => {});
-  const receiver = new Stream<never, number>((message) => {
-    heard.push(message);
-    if (message === 1) first.breakOff();
-  });
+  const sender = new Stream<number, number>(hearing([]));
+  const receiver = new Stream<never, number>(hearing(heard, (message) => message === 1 && first.breakOff()));
   const first = connection();
   // The acknowledgement does not get through.
   const deaf: StreamSocket = {
@@ -66,4 +72,19 @@ it('a message whose acknowledgement was lost is sent again, and delivered once',
   receiver.attach(second.ends[1]);
   sender.attach(second.ends[0]);
   assert.deepEqual([heard, sender.pending], [[1], 0]);
+});
+
+it('what is no message is told and left out, whatever comes as its number, and the next one is delivered', () => {
+  const [heard, problems]: [number[], string[]] = [[], []];
+  const receiver = new Stream<never, number>(hearing(heard, undefined, problems));
+  const { ends } = connection();
+  receiver.attach(ends[1]);
+  const emit = ends[0].emit as (...row: unknown[]) => void;
+  emit('message', 1, 1, () => {});
+  emit('message', 2, null, () => {});
+  for (const number of [4, 1e308, Number.NaN, -1, 0, 1.5, '3', null, undefined, {}])
+    emit('message', number, 9, () => {});
+  emit('message', 3, 3, () => {});
+  assert.deepEqual(heard, [1, 3]);
+  assert.equal(problems.length, 8, problems.join('\n'));
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { withInstants } from '../../../protocol/clock/instants.ts';
 import { randomSource } from '../../helpers/random-source.ts';
 
@@ -175,4 +176,17 @@ it('of a message, the points in time are converted, at any depth, and nothing el
       list: [{ latencyFromAtUs: null }, { startedAtUs: 107, counts: [7] }],
     },
   );
+});
+
+it('a clock that converts tells the largest error that applied, however well the time is known later', () => {
+  const line = new ClockLine(false);
+  const clock = new ConvertingClock(line);
+  for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
+  // A disturbance, in which one way takes long.
+  for (const seconds of [11, 14, 17]) line.add(reading(seconds, 34_000, 40_000));
+  const errorUs = Math.abs(clock.toTheirs(17 * SECOND) - 17 * SECOND - AHEAD);
+  assert.ok(errorUs > 30_000, String(errorUs));
+  for (const seconds of [18, 21, 31]) line.add(reading(seconds, 0, 50));
+  assert.equal(line.boundUs, 50);
+  assert.ok(clock.boundUs >= errorUs, String(clock.boundUs));
 });

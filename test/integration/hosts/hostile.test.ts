@@ -1,0 +1,202 @@
+/** Rows that no host and no conductor sends: whoever gets them goes on, and does not believe them. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:https';
+import { describe, it } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import type { Socket as ServerSocket } from 'socket.io';
+import { io } from 'socket.io-client';
+import { Listener } from '../../../plugin/conduct/hosts/listener.ts';
+import { type AgentMessage, hubMessageSchema } from '../../../plugin/conduct/hosts/messages.ts';
+import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
+import type { EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
+import { mutants } from '../../helpers/hostile.ts';
+import { helloOf, joinOf, newAgent, secret, startHub } from '../../helpers/hosts.ts';
+import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+const NEVER = new AbortController().signal;
+const INSECURE = { rejectUnauthorized: false } as const;
+
+/** Those that end the host's part, last. */
+function agentMessages(): AgentMessage[] {
+  const layer = { rssBytes: 1, cpuPercent: 1 };
+  const clock = { offsetUs: 0, boundUs: 1 };
+  const row = {
+    atUs: 1,
+    cpuIdlePercent: 1,
+    memoryUsedBytes: 1,
+    fleet: layer,
+    artillery: layer,
+    clock,
+    skippedUsers: 0,
+  };
+  const reports: EngineReport[] = [
+    { type: 'ready', engines: 1 },
+    { type: 'began', beganAtUs: 1 },
+    { type: 'status', status: NO_STATUS },
+    { type: 'warmed', requestId: 1, failure: 'x' },
+    { type: 'snapshot', requestId: 1, snapshot: snapshot({}) },
+    { type: 'frozen', requestId: 1, rows: [frozenBroadcast(1, [10])] },
+    {
+      type: 'sighted',
+      requestId: 1,
+      sightings: [
+        {
+          ids: [{ id: 'a', firstAtUs: 1, sentAt: 1, bytes: 1, reached: 1, copies: 1, counted: true }],
+          ...{ filled: 0, unmatched: 0, example: 'x' },
+        },
+      ],
+    },
+    { type: 'messages', requestId: 1, counts: { sent: 1, unanswered: 0 } },
+    { type: 'faulted', requestId: 1 },
+    { type: 'closed', requestId: 1 },
+    { type: 'gone' },
+  ];
+  const from = { host: 'k', engine: '1' };
+  return [
+    { type: 'machine', row },
+    { type: 'phase', index: 1, stage: 'started' },
+    ...reports.map((report) => ({ type: 'engine' as const, message: { from, ...report } })),
+    { type: 'bye', stopped: false, skippedUsers: 0 },
+  ];
+}
+
+const RUN_MESSAGES: RunMessage[] = [
+  { type: 'warm-up', requestId: 1, order: { connections: 1, together: 1, room: 'r' } },
+  { type: 'snapshot', requestId: 1 },
+  {
+    type: 'freeze',
+    requestId: 1,
+    broadcasts: [
+      { seq: 1, room: 'r', sentAtUs: 1, intendedAtUs: 1, orderedAtUs: 1, previousAtUs: 1, id: 'a', latencyFromAtUs: 1 },
+    ],
+  },
+  { type: 'sight', requestId: 1, watch: true, outside: ['a'] },
+  { type: 'messages', requestId: 1, stage: 'rest' },
+  { type: 'fault', requestId: 1, order: { stage: 'begin', atUs: 1, drop: false } },
+  { type: 'release', parts: 1 },
+  { type: 'start', atUs: 1 },
+  { type: 'finish' },
+];
+
+it('a conductor lets a host say anything, and the run of the others goes on', async (t) => {
+  const test = await startHub(t, 2);
+  const link = new EngineLink(test.hub, { hosts: 2, replyTimeoutMs: 100 });
+  const good = newAgent(t, test.join, { host: 'good', hosts: 2 }, (message) =>
+    message.type === 'snapshot' ? { ...message, snapshot: snapshot({ opened: 7 }) } : undefined,
+  );
+  await good.agent.join();
+  good.say({ type: 'ready', engines: 1 });
+  const bad = io(`https://127.0.0.1:${test.join.port}`, {
+    ...{
+      transports: ['websocket'],
+      ...INSECURE,
+      auth: { hello: { ...helloOf({ hosts: 2 }), host: 'bad\n::error::x' } },
+    },
+    extraHeaders: { authorization: `Bearer ${test.join.token}` },
+  });
+  t.after(() => bad.disconnect());
+  await once(bad as never, 'connect');
+  const write = (text: string) => (bad.io.engine as unknown as { write(packet: string): void }).write(text);
+  let number = 0;
+  /** Resolves when the conductor has read all that was written before. */
+  const read = async () => {
+    const answered = Promise.withResolvers<void>();
+    bad.io.engine.on('data', (data) => String(data).startsWith(`3${number}[`) && answered.resolve());
+    write(`2${++number}["message",${number},{"type":"fits"}]`);
+    await answered.promise;
+  };
+  await read();
+  await test.hub.joined(5000, NEVER);
+  link.start();
+  const rows = agentMessages().flatMap((message) => [...mutants(message), JSON.stringify(message)]);
+  for (const row of rows) {
+    write(`2["message",${++number},${row}]`);
+    // Its answers to pings have to get through, too.
+    if (number % 100 === 0) await read();
+  }
+  for (const odd of ['', ',null', ',1e400,{}', `,"${number}",{}`, ',{},{}', ',[],[]', ',1,{},{},{}']) {
+    write(`2["message"${odd}]`);
+  }
+  await read();
+  const snapshots = await link.snapshots();
+  assert.deepEqual(
+    snapshots.filter(({ from }) => from.host === 'good').map(({ opened }) => opened),
+    [7],
+  );
+  assert.deepEqual(good.ends, []);
+  assert.deepEqual(test.refusals, []);
+  assert.ok(test.hub.hosts.every(({ name }) => !/\p{Cc}/u.test(name)));
+  assert.equal(({} as { polluted?: number }).polluted, undefined);
+});
+
+it('a host lets its conductor say anything, passes on only what is a message, and goes on', async (t) => {
+  const listener = await Listener.open('127.0.0.1', 0, secret);
+  const { promise: connected, resolve } = Promise.withResolvers<ServerSocket>();
+  listener.serve(() => undefined, resolve);
+  const { agent, ends, heard } = newAgent(t, joinOf(listener), {});
+  t.after(async () => {
+    await agent.close();
+    await listener.close();
+  });
+  await agent.join();
+  const socket = await connected;
+  let number = 0;
+  const write = (message: string) => socket.conn.write(`2["message",${++number},${message}]`);
+  for (const message of RUN_MESSAGES) for (const mutant of mutants({ type: 'run', message })) write(mutant);
+  const end = { type: 'end', exitCode: 5, why: 'x' };
+  for (const mutant of mutants(end)) if (!hubMessageSchema.safeParse(JSON.parse(mutant)).success) write(mutant);
+  write(JSON.stringify({ ...end, exitCode: 0 }));
+  write('{"type":"run","message":{"type":"snapshot","requestId":12345}}');
+  await eventually('the last message', () => heard.some((one) => 'requestId' in one && one.requestId === 12345));
+  assert.deepEqual(ends, []);
+  for (const message of heard) {
+    assert.doesNotThrow(() => hubMessageSchema.parse({ type: 'run', message }), JSON.stringify(message));
+  }
+  assert.ok(!heard.some((one) => 'broadcasts' in one && one.broadcasts.some(({ seq }) => !Number.isInteger(seq))));
+  write(JSON.stringify(end));
+  await eventually('the end', () => ends.some((why) => why === 'x'));
+});
+
+describe('whoever has no token', () => {
+  it('gets no WebSocket, and keeps few connections, the latest ones, so that hosts still come in', async (t) => {
+    const { hub, join } = await startHub(t, 1);
+    let closed = 0;
+    const strangers = Array.from({ length: 200 }, () => {
+      const socket = connect({ host: '127.0.0.1', port: join.port, ...INSECURE });
+      socket.on('error', () => {}).once('close', () => closed++);
+      t.after(() => socket.destroy());
+      return socket;
+    });
+    await eventually('the end of the oldest', () => closed >= 200 - 64);
+    await newAgent(t, join, {}).agent.join();
+    await hub.joined(5000, NEVER);
+    assert.ok(strangers.filter((one: TLSSocket) => !one.destroyed).length <= 64);
+    assert.equal(await statusOf(join.port, 'Bearer another-token-than-theirs'), 400);
+    assert.equal(await statusOf(join.port, undefined), 400);
+    assert.equal(await statusOf(join.port, `Bearer ${join.token}`), 101);
+  });
+
+  it('does not keep those out that have it, however often it tries', async (t) => {
+    const { hub, join } = await startHub(t, 1);
+    const wrong = Array.from({ length: 20 }, () => newAgent(t, { ...join, token: 'another-token-here' }, {}));
+    await Promise.all(wrong.map(({ agent }) => assert.rejects(agent.join(), { code: 'JOIN_LINE_WRONG' })));
+    await newAgent(t, join, {}).agent.join();
+    await hub.joined(5000, NEVER);
+  });
+});
+
+/** @returns HTTP's status of a request for a WebSocket */
+async function statusOf(port: number, authorization: string | undefined): Promise<number | undefined> {
+  const asking = request({
+    ...{ host: '127.0.0.1', port, path: '/socket.io/?EIO=4&transport=websocket', ...INSECURE },
+    headers: {
+      ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+      ...{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', ...(authorization && { authorization }) },
+    },
+  }).end();
+  const [response] = await Promise.race([once(asking, 'response'), once(asking, 'upgrade')]);
+  asking.destroy();
+  return response.statusCode;
+}
