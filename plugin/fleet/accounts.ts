@@ -3,7 +3,8 @@
  * even after a fleet process has died with its counts:
  * asked = pending + failed + opened, and opened = alive + ended.
  */
-import type { ConnectionAccounts } from '../../protocol/link/snapshot.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
 
 /** The state of one connection; one that comes back goes from `ended` to `alive` again. */
 export interface Account {
@@ -19,6 +20,8 @@ export class Accounts {
   #returned = 0;
   readonly #failed = new Map<string, number>();
   readonly #ended = new Map<string, number>();
+  /** All ends, also those of connections that came back. */
+  readonly #disconnects: Record<string, number> = {};
 
   /** An attempt begins, the first one or a repeat. */
   begin(account: Account): void {
@@ -45,12 +48,15 @@ export class Accounts {
 
   /** Whichever side ended it. A pending connection is not affected: `opened` or `failed` will follow. */
   ended(account: Account, reason: string): void {
-    if (account.state === 'alive') this.#move(account, 'ended', reason);
+    if (account.state !== 'alive') return;
+    setOwn(this.#disconnects, reason, (ownValue(this.#disconnects, reason) ?? 0) + 1);
+    this.#move(account, 'ended', reason);
   }
 
-  read(): ConnectionAccounts {
-    const [failed, ended] = [Object.fromEntries(this.#failed), Object.fromEntries(this.#ended)];
-    return { asked: this.#asked, pending: this.#pending, alive: this.#alive, failed, ended, returned: this.#returned };
+  read(): Pick<FleetSnapshot, 'accounts' | 'disconnects'> {
+    const counts = { asked: this.#asked, pending: this.#pending, alive: this.#alive, returned: this.#returned };
+    const causes = { failed: Object.fromEntries(this.#failed), ended: Object.fromEntries(this.#ended) };
+    return { accounts: { ...counts, ...causes }, disconnects: { ...this.#disconnects } };
   }
 
   #move(account: Account, state: Account['state'], cause: string): void {

@@ -133,7 +133,7 @@ export class Fleet {
     );
   }
 
-  async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts'>> {
+  async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts' | 'disconnects'>> {
     const snapshots = await Promise.all(
       this.#processes.map(async (child) => {
         let answers = false;
@@ -152,7 +152,7 @@ export class Fleet {
         };
       }),
     );
-    return { ...mergeSnapshots(snapshots), accounts: this.#accounts.read() };
+    return { ...mergeSnapshots(snapshots), ...this.#accounts.read() };
   }
 
   async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {

@@ -48,7 +48,6 @@ export function processHealth(
   return {
     pid: process.pid,
     connections,
-    rssBytes: process.memoryUsage.rss(),
     cpuUs: user + system,
     eventLoop: watch.read(),
   };

@@ -11,7 +11,7 @@ import type { ProcessSnapshot } from './messages.ts';
 
 export type MergedSnapshot = Omit<
   FleetSnapshot,
-  'accounts' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
+  'accounts' | 'disconnects' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
 > & {
   /** Attempts that failed, by cause (each attempt, repeats included). */
   attemptFailures: Record<string, number>;
@@ -41,7 +41,6 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
     opened: sum((one) => one.opened),
     connected: entries.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
     attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
-    disconnects: sumCounts([...snapshots.map((one) => one.disconnects), deaths(entries)]),
     returns: {
       dropped: sum((one) => one.returns.dropped),
       returned: sum((one) => one.returns.returned),
@@ -133,10 +132,5 @@ function faultOf(entries: ProcessEntry[]): { fault?: FaultCounts } {
 /** The health of a process that has never sent a snapshot. */
 function unknownHealth(pid: number): ProcessSnapshot['health'] {
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
-  return { pid, connections: 0, rssBytes: 0, cpuUs: 0, eventLoop };
-}
-
-function deaths(entries: ProcessEntry[]): Record<string, number> {
-  const lost = entries.reduce((total, { alive, snapshot }) => total + (alive ? 0 : (snapshot?.connected ?? 0)), 0);
-  return lost > 0 ? { 'fleet process died': lost } : {};
+  return { pid, connections: 0, cpuUs: 0, eventLoop };
 }

@@ -148,7 +148,7 @@ export type FleetAnswer =
 /** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
-  'processes' | 'accounts' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
+  'processes' | 'accounts' | 'disconnects' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
 > & {
   health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive' | 'answers'>;
   /** Attempts that failed, by cause (each attempt, repeats included). */

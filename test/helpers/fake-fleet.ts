@@ -59,7 +59,7 @@ export class FakeFleet {
   }
 
   async snapshot() {
-    return { ...mergeSnapshots([]), accounts: new Accounts().read() };
+    return { ...mergeSnapshots([]), ...new Accounts().read() };
   }
 
   async freeze() {

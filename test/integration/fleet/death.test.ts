@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { startFaultyServer } from '../../helpers/faulty-server.ts';
@@ -94,3 +96,54 @@ test('a fleet process that stands still is left out after a while, and reported 
   ]);
   process.kill(stopped, 'SIGCONT');
 });
+
+test('a fleet process without a file left keeps its connections, and tells of them', {
+  skip: !hasPrlimit(),
+}, async (t) => {
+  const server = await startFaultyServer();
+  t.after(() => server.close());
+  const fleet = await Fleet.start(fleetSettings(server.url), 1);
+  t.after(() => fleet.close());
+  await joinAll(fleet, 16);
+  const pid = (await fleet.snapshot()).processes[0]?.pid as number;
+  const files = readdirSync(`/proc/${pid}/fd`).length;
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}`]);
+  // As the limit is of their numbers, some can be free below it.
+  const opened = await Promise.allSettled(Array.from({ length: 40 }, () => fleet.connection().open('/')));
+  const refused = opened.filter(({ status }) => status === 'rejected').length;
+  assert.ok(refused > 0);
+  const { processes, connected, disconnects, accounts } = await fleet.snapshot();
+  assert.deepEqual(
+    processes.map(({ alive, answers }) => [alive, answers]),
+    [[true, true]],
+  );
+  const held = 16 + opened.length - refused;
+  assert.deepEqual([connected, disconnects, accounts.alive], [held, {}, held]);
+  assert.deepEqual(accounts.failed, { EMFILE: refused });
+});
+
+test('connections that opened after the last snapshot of a process that dies are among its disconnects', async (t) => {
+  const server = await startFaultyServer();
+  t.after(() => server.close());
+  const fleet = await Fleet.start(fleetSettings(server.url), 1);
+  t.after(() => fleet.close());
+  await joinAll(fleet, 3);
+  const [child] = (await fleet.snapshot()).processes;
+  const [, ...later] = await joinAll(fleet, 4);
+  await later[0]?.close();
+  const died = new Promise((resolve) => later[1]?.onDrop(resolve));
+  process.kill(child?.pid as number, 'SIGKILL');
+  assert.equal(await died, 'fleet process died');
+  const { disconnects, accounts } = await fleet.snapshot();
+  assert.deepEqual(disconnects, { 'io client disconnect': 1, 'fleet process died': 6 });
+  assert.deepEqual(accounts.ended, disconnects);
+});
+
+function hasPrlimit(): boolean {
+  try {
+    execFileSync('prlimit', ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+}

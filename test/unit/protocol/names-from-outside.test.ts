@@ -1,6 +1,7 @@
 /** Workers, rooms and causes have names that others choose, such as those of JavaScript's own properties. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
 import { newConnectionState } from '../../../plugin/fleet/process/connections/connection-state.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
@@ -23,13 +24,24 @@ for (const name of NAMES) {
     it('counts as any other in a fleet process', () => {
       const counts = new Counts();
       for (const id of [1, 2]) counts.assign(newConnectionState(id, undefined), name, true);
-      counts.ended(name);
       assert.deepEqual(Object.entries(structuredClone(counts.perWorker)), [[name, 2]]);
-      assert.deepEqual(Object.entries(structuredClone(counts.disconnects)), [[name, 1]]);
       const connection = newConnectionState(3, undefined);
       counts.assign(connection, name, false);
       counts.assign(connection, '', false);
       assert.deepEqual(Object.entries(counts.perSessionPrefix), []);
+    });
+
+    it('is why a connection ended', () => {
+      const accounts = new Accounts();
+      const account: Account = { state: 'idle', cause: '' };
+      accounts.begin(account);
+      accounts.opened(account);
+      accounts.ended(account, name);
+      const {
+        disconnects,
+        accounts: { ended },
+      } = accounts.read();
+      assert.deepEqual([disconnects, ended].map(Object.entries), [[[name, 1]], [[name, 1]]]);
     });
 
     it('is a sum of numbers', () => {

@@ -183,7 +183,6 @@ export class ClientReports implements ClientSink {
       return;
     }
     this.#held.counts.connected--;
-    this.#held.counts.ended(reason);
     this.#held.failPending(connection, 'closed', reason);
     if (connection.closeRequestId !== undefined) {
       this.#held.fault?.dropped(connection.id, reason, false);

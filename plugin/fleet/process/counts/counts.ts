@@ -22,8 +22,6 @@ export class Counts {
   sentBytes = 0;
   /** By cause. */
   readonly attemptFailures: Record<string, number> = {};
-  /** By Socket.IO's reason. */
-  readonly disconnects: Record<string, number> = {};
   /** Every connection that has ever opened, by the transport that it has now or had last. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
   /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */
@@ -39,10 +37,6 @@ export class Counts {
 
   failed(cause: FailureCode): void {
     add(this.attemptFailures, cause, 1);
-  }
-
-  ended(reason: string): void {
-    add(this.disconnects, reason, 1);
   }
 
   upgradeFailed(cause: FailureCode): void {
