@@ -104,15 +104,16 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
       openAtRate(fleet, refusals.length * times, ratePerSec),
       openAtRate(fleet, times, ratePerSec, `http://127.0.0.1:${nobody}`),
     ]);
-    const [{ opened, attemptFailures }, truth] = [await fleet.snapshot(), await server.truth()];
+    const [{ alive, ended, failed }, truth] = [(await fleet.snapshot()).accounts, await server.truth()];
+    const opened = Object.values(ended).reduce((sum, count) => sum + count, alive);
     const causes = refusals.filter((refusal) => refusal !== null);
-    const others = Object.keys(attemptFailures).filter(
+    const others = Object.keys(failed).filter(
       (cause) => cause !== 'ECONNREFUSED' && !causes.includes(cause as Refusal),
     );
     return [
       exactly('accepted', truth.acceptedAtUs.length, opened),
-      ...causes.map((cause) => exactly(`refused: ${cause}`, known(truth.refused[cause]), attemptFailures[cause] ?? 0)),
-      exactly('refused: ECONNREFUSED (nobody listens)', times, attemptFailures.ECONNREFUSED ?? 0),
+      ...causes.map((cause) => exactly(`refused: ${cause}`, known(truth.refused[cause]), failed[cause] ?? 0)),
+      exactly('refused: ECONNREFUSED (nobody listens)', times, failed.ECONNREFUSED ?? 0),
       exactly('other causes', 0, others.length),
     ];
   });

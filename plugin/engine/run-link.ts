@@ -129,7 +129,7 @@ export class RunLink {
 }
 
 async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
-  const { attemptFailures: _, ...merged } = reported ? await reported.fleet.snapshot() : NO_FLEET;
+  const merged = reported ? await reported.fleet.snapshot() : NO_FLEET;
   const { retries, failures, examples } = reported?.tally ?? newTally();
   const failed = { failures: { ...failures }, failureExamples: { ...examples } };
   return { ...merged, engineLoop: eventLoop.read(), retries: retries + merged.returns.retries, ...failed };

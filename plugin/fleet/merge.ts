@@ -1,21 +1,13 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
-
 import { CONNECT_STAGES } from '../../protocol/connection.ts';
 import { mergeEncoded } from '../../protocol/histogram.ts';
 import { addConnecting, addFaults, addSeries } from '../../protocol/link/add-series.ts';
-import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
 import type { FaultCounts } from '../../protocol/link/fault.ts';
+import type { EventLoopHealth } from '../../protocol/link/health.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { ProcessSnapshot } from './messages.ts';
 
-export type MergedSnapshot = Omit<
-  FleetSnapshot,
-  'accounts' | 'disconnects' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
-> & {
-  /** Attempts that failed, by cause (each attempt, repeats included). */
-  attemptFailures: Record<string, number>;
-};
+export type MergedSnapshot = Omit<ProcessSnapshot, 'eventLoop'> & Pick<FleetSnapshot, 'processes'>;
 
 /** What is known of one fleet process. */
 interface ProcessEntry {
@@ -27,110 +19,87 @@ interface ProcessEntry {
   snapshot: ProcessSnapshot | undefined;
 }
 
+type Counts = { [key: string]: number | string | Counts };
+
+const NO_TIMES = { sent: 0, acknowledged: 0, ackUs: mergeEncoded([]), sendDelayUs: mergeEncoded([]) };
+const NO_LOOP: EventLoopHealth = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
+
+/** What adds up by itself. */
+const NOTHING = {
+  connected: 0,
+  returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: mergeEncoded([]) },
+  transports: { websocket: 0, upgraded: 0, polling: 0 },
+  compressed: 0,
+  upgradeFailures: {},
+  perWorker: {},
+  perSessionPrefix: {},
+  connectUs: Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, mergeEncoded([])])) as FleetSnapshot['connectUs'],
+  tlsResumed: 0,
+  receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0 },
+  messages: {
+    ...{ connections: 0, due: 0, sent: 0, notSent: { missed: 0, disconnected: 0 } },
+    ...{ unasked: 0, acknowledged: 0, unanswered: 0, lost: 0, measured: NO_TIMES, outside: NO_TIMES },
+  },
+  ignoredEvents: 0,
+  unknownAcks: 0,
+  receivedBytes: 0,
+  sentBytes: 0,
+};
+
 export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
-  const snapshots = entries.flatMap(({ snapshot }) => (snapshot ? [snapshot] : []));
-  const sum = (value: (snapshot: ProcessSnapshot) => number) => snapshots.reduce((total, one) => total + value(one), 0);
+  const snapshots = entries.flatMap(settled);
+  const faults = snapshots.flatMap(({ fault }) => fault ?? []);
   return {
-    processes: entries.map(({ index, pid, alive, answers, snapshot }) => ({
-      ...(snapshot?.health ?? unknownHealth(pid)),
-      index,
-      alive,
-      answers,
+    processes: entries.map(({ snapshot, ...known }) => ({
+      ...known,
+      connections: snapshot?.connected ?? 0,
+      eventLoop: snapshot?.eventLoop ?? NO_LOOP,
     })),
-    attempts: sum((one) => one.attempts),
-    opened: sum((one) => one.opened),
-    connected: entries.reduce((total, { alive, snapshot }) => total + (alive ? (snapshot?.connected ?? 0) : 0), 0),
-    attemptFailures: sumCounts(snapshots.map((one) => one.attemptFailures)),
-    returns: {
-      dropped: sum((one) => one.returns.dropped),
-      returned: sum((one) => one.returns.returned),
-      recovered: sum((one) => one.returns.recovered),
-      gaveUp: sum((one) => one.returns.gaveUp),
-      left: sum((one) => one.returns.left),
-      away: sum((one) => one.returns.away),
-      retries: sum((one) => one.returns.retries),
-      awayUs: mergeEncoded(snapshots.map((one) => one.returns.awayUs)),
-    },
-    transports: {
-      websocket: sum((one) => one.transports.websocket),
-      upgraded: sum((one) => one.transports.upgraded),
-      polling: sum((one) => one.transports.polling),
-    },
-    compressed: sum((one) => one.compressed),
-    upgradeFailures: sumCounts(snapshots.map((one) => one.upgradeFailures)),
-    perWorker: sumCounts(snapshots.map((one) => one.perWorker)),
-    perSessionPrefix: sumCounts(snapshots.map((one) => one.perSessionPrefix)),
-    connectUs: Object.fromEntries(
-      CONNECT_STAGES.map((stage) => [stage, mergeEncoded(snapshots.map((one) => one.connectUs[stage]))]),
-    ) as FleetSnapshot['connectUs'],
-    tlsResumed: sum((one) => one.tlsResumed),
-    openings: addSeries(snapshots.map((one) => one.openings)),
-    connecting: addConnecting(snapshots.map((one) => one.connecting)),
-    ...faultOf(entries),
-    receipts: {
-      received: sum((one) => one.receipts.received),
-      duplicates: sum((one) => one.receipts.duplicates),
-      late: sum((one) => one.receipts.late),
-      unreadable: sum((one) => one.receipts.unreadable),
-      neverOrdered: sum((one) => one.receipts.neverOrdered),
-      // Of a process that has died or is silent, nobody knows which of them the run has settled since.
-      open: entries.reduce((total, { answers, snapshot }) => total + (answers ? (snapshot?.receipts.open ?? 0) : 0), 0),
-    },
-    messages: addMessages(entries.flatMap(messagesOf)),
-    ignoredEvents: sum((one) => one.ignoredEvents),
-    unknownAcks: sum((one) => one.unknownAcks),
-    receivedBytes: sum((one) => one.receivedBytes),
-    sentBytes: sum((one) => one.sentBytes),
+    ...addUp(NOTHING, snapshots),
+    openings: addSeries(snapshots.map(({ openings }) => openings)),
+    connecting: addConnecting(snapshots.map(({ connecting }) => connecting)),
+    ...(faults.length > 0 && { fault: addFaults(faults) }),
   };
 }
 
-/** What a process that has died left unanswered is lost with its connections. */
-function messagesOf({ alive, snapshot }: ProcessEntry): MessageTotals[] {
-  if (!snapshot) return [];
-  const { messages } = snapshot;
-  return [alive ? messages : { ...messages, unanswered: 0, lost: messages.lost + messages.unanswered }];
-}
-
-function addMessages(all: MessageTotals[]): MessageTotals {
-  const sum = (value: (one: MessageTotals) => number) => all.reduce((total, one) => total + value(one), 0);
-  const times = (window: 'measured' | 'outside'): MessageTimes => ({
-    sent: sum((one) => one[window].sent),
-    acknowledged: sum((one) => one[window].acknowledged),
-    ackUs: mergeEncoded(all.map((one) => one[window].ackUs)),
-    sendDelayUs: mergeEncoded(all.map((one) => one[window].sendDelayUs)),
-  });
-  return {
-    connections: sum((one) => one.connections),
-    due: sum((one) => one.due),
-    sent: sum((one) => one.sent),
-    notSent: {
-      missed: sum((one) => one.notSent.missed),
-      disconnected: sum((one) => one.notSent.disconnected),
+/** @returns the snapshot as it still holds: what a process has left open when it died, or fell silent, nobody knows any more */
+function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] {
+  if (!snapshot || answers) return snapshot ? [snapshot] : [];
+  const receipts = { ...snapshot.receipts, open: 0 };
+  if (alive) return [{ ...snapshot, receipts }];
+  const { messages, fault } = snapshot;
+  return [
+    {
+      ...{ ...snapshot, receipts, connected: 0 },
+      messages: { ...messages, unanswered: 0, lost: messages.lost + messages.unanswered },
+      ...(fault && { fault: ended(fault) }),
     },
-    unasked: sum((one) => one.unasked),
-    acknowledged: sum((one) => one.acknowledged),
-    unanswered: sum((one) => one.unanswered),
-    lost: sum((one) => one.lost),
-    measured: times('measured'),
-    outside: times('outside'),
-  };
+  ];
 }
 
-/** Whatever connections a process had that has died since: they are not back. */
-function faultOf(entries: ProcessEntry[]): { fault?: FaultCounts } {
-  const faults = entries.flatMap(({ alive, snapshot }) => {
-    if (!snapshot?.fault) return [];
-    const { fault } = snapshot;
-    const { stayed, back, connections } = fault;
-    if (alive) return [fault];
-    const died = { ...fault.notBack, 'fleet process died': stayed + back };
-    return [{ ...fault, stayed: 0, back: 0, dropped: connections, notBack: died }];
-  });
-  return faults.length > 0 ? { fault: addFaults(faults) } : {};
+/** Its connections are not back. */
+function ended(fault: FaultCounts): FaultCounts {
+  const { stayed, back, connections } = fault;
+  const notBack = { ...fault.notBack, 'fleet process died': stayed + back };
+  return { ...fault, stayed: 0, back: 0, dropped: connections, notBack };
 }
 
-/** The health of a process that has never sent a snapshot. */
-function unknownHealth(pid: number): ProcessSnapshot['health'] {
-  const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
-  return { pid, connections: 0, cpuUs: 0, eventLoop };
+/**
+ * Adds numbers, merges histograms, and both in objects, key by key.
+ * @param zero has the keys to add; those of an empty object are whichever there are
+ */
+function addUp<T extends object>(zero: T, all: T[]): T {
+  return sumOf(zero as Counts, all as object[] as Counts[]) as T;
+}
+
+function sumOf(zero: Counts, all: Counts[]): Counts {
+  const keys = new Set(Object.keys(zero).length > 0 ? Object.keys(zero) : all.flatMap(Object.keys));
+  return Object.fromEntries(
+    Array.from(keys, (key) => {
+      const values = all.flatMap((one) => (Object.hasOwn(one, key) ? [one[key] as number | string | Counts] : []));
+      const kind = (Object.hasOwn(zero, key) ? zero[key] : 0) as number | string | Counts;
+      if (typeof kind === 'number') return [key, (values as number[]).reduce((sum, value) => sum + value, 0)];
+      return [key, typeof kind === 'string' ? mergeEncoded(values as string[]) : sumOf(kind, values as Counts[])];
+    }),
+  );
 }

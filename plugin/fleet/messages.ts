@@ -8,9 +8,11 @@ import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { Backoff, ClientKind } from '../../protocol/connection.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
 import type { FaultOrder } from '../../protocol/link/fault.ts';
+import type { EventLoopHealth } from '../../protocol/link/health.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { FleetStatus } from '../../protocol/link/status.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { ClientOptions } from './client/client.ts';
 import type { OwnEventPlan } from './client/own-event.ts';
@@ -70,7 +72,31 @@ export interface OpenOptions {
   emit?: Emission;
 }
 
-/** `id` is the connection's number, given by the parent; `requestId` pairs an answer with its command. */
+/** What a whole process is asked, and how it answers. */
+export interface ProcessQuestions {
+  /** Drops all connections, and begins all counts and ledgers anew. @param firstId connections from it on are those of the run */
+  reset(firstId: number): void;
+  snapshot(): ProcessSnapshot;
+  freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[];
+  sight(order: SightOrder): Sightings;
+  messages(stage: MessageStage): MessageCounts;
+  fault(order: FaultOrder): void;
+}
+
+export interface SightOrder {
+  /** Whether ids of the own event that appear from now on are counted. */
+  watch: boolean;
+  /** Ids that are none of the run's: their rows are given up. */
+  outside: string[];
+}
+
+/**
+ * What becomes of an event: it stays in the process until it is taken, it is handed over with what has stayed, or nobody
+ * wants it.
+ */
+export type ListenMode = 'hold' | 'take' | 'drop';
+
+/** `id` is the connection's number, given by the parent; `requestId` pairs a command with its one answer. */
 export type FleetCommand =
   | {
       op: 'open';
@@ -78,31 +104,22 @@ export type FleetCommand =
       requestId: number;
       namespace: string;
       options?: OpenOptions;
-      interest?: string[];
-      /** Events to be kept in the process until they are taken. */
-      keep?: [namespace: string, event: string][];
       /** Delays the opening; further commands for the connection wait as well. */
       afterMs?: number;
     }
-  | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number; isRepeat?: true }
+  | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
   /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
   | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
-  | { op: 'interest'; id: number; event: string; wanted: boolean }
-  /** `hold` keeps events in the process; `take` hands them over, and then all that come; `drop` forgets them. */
-  | { op: 'keep'; id: number; namespace: string; event: string; mode: 'hold' | 'take' | 'drop' }
+  | { op: 'listen'; id: number; namespace: string; event: string; mode: ListenMode }
   | { op: 'close'; id: number; requestId: number }
-  /** Connections from this id on are those of the run. */
-  | { op: 'reset'; requestId: number; firstId: number }
-  | { op: 'snapshot'; requestId: number }
-  | { op: 'freeze'; requestId: number; broadcasts: FreezeOrder[] }
-  | { op: 'sight'; requestId: number; watch: boolean; outside: string[] }
-  | { op: 'messages'; requestId: number; stage: MessageStage }
-  | { op: 'fault'; requestId: number; order: FaultOrder }
+  | { op: 'ask'; requestId: number; question: keyof ProcessQuestions; given: unknown }
   | { op: 'exit' };
 
 export type FleetAnswer =
-  | { op: 'ready'; pid: number }
   | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
+  | { op: 'acked'; requestId: number; args: unknown[] }
+  | { op: 'left'; requestId: number }
+  | { op: 'answer'; requestId: number; answer: unknown }
   | {
       op: 'failed';
       requestId: number;
@@ -111,46 +128,32 @@ export type FleetAnswer =
       data?: unknown;
       retryAfterMs?: number | undefined;
     }
-  | { op: 'acked'; requestId: number; args: unknown[] }
+  | ConnectionReport
+  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed'>);
+
+/** What happens to a connection without having been asked for. */
+export type ConnectionReport =
+  | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
+  /** Events that were held and displaced by newer ones. */
+  | { op: 'displaced'; id: number; count: number }
   /** The server refused something that nobody waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
-  | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
-  /** What was kept, oldest first, and how many older ones it displaced. */
-  | { op: 'kept'; id: number; namespace: string; event: string; events: unknown[][]; displaced: number }
-  /** Events that were displaced and whose successors nobody has taken. */
-  | { op: 'displaced'; id: number; count: number }
-  /** @property returns the process will try to bring it back: `returned` for each namespace, or `lost` follows */
+  /** @property returns the process will try to bring it back: `returned` follows for each namespace */
   | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true }
-  /** `retries`: attempts after the first one; reported once for all namespaces. */
-  | { op: 'returned'; id: number; namespace: string; isRecovered: boolean; retries: number }
-  /** It stays away, or one of its namespaces; `reason` is that of the drop. */
-  | { op: 'lost'; id: number; namespace?: string; reason: string; retries: number }
-  | { op: 'left'; requestId: number }
-  | {
-      op: 'status';
-      connecting: number;
-      connected: number;
-      upgrading: number;
-      away: number;
-      joining: number;
-      joined: number;
-      received: number;
-      reached: number;
-      loopLateMs: number;
-    }
-  | { op: 'reset'; requestId: number }
-  | { op: 'snapshot'; requestId: number; snapshot: ProcessSnapshot }
-  | { op: 'frozen'; requestId: number; rows: FrozenBroadcast[] }
-  | { op: 'sighted'; requestId: number; sightings: Sightings }
-  | { op: 'messages'; requestId: number; counts: MessageCounts }
-  | { op: 'faulted'; requestId: number };
+  | ({ op: 'returned'; id: number } & Return);
 
-/** One process's contribution to the `FleetSnapshot`; the engine adds the failures and retries that it decides on. */
+/** What became of a connection that was to come back. */
+export interface Return {
+  /** Undefined if all are lost. */
+  namespace: string | undefined;
+  /** The reason of the drop, if it stays away. */
+  lostBy: string | undefined;
+  /** Attempts after the first one; reported once for all namespaces. */
+  retries: number;
+}
+
+/** One process's contribution to the `FleetSnapshot`; the engine adds what it decides on, and what it knows of dead processes. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
   'processes' | 'accounts' | 'disconnects' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
-> & {
-  health: Omit<FleetSnapshot['processes'][number], 'index' | 'alive' | 'answers'>;
-  /** Attempts that failed, by cause (each attempt, repeats included). */
-  attemptFailures: Record<string, number>;
-};
+> & { eventLoop: EventLoopHealth };

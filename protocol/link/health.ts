@@ -23,7 +23,6 @@ export const fleetProcessHealthSchema = z.object({
   /** False if it did not answer this time: it has died or stalled, and its figures are from earlier. */
   answers: z.boolean(),
   connections: count,
-  cpuUs: count,
   eventLoop: eventLoopHealthSchema,
 });
 export type FleetProcessHealth = z.infer<typeof fleetProcessHealthSchema>;

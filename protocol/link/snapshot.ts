@@ -58,9 +58,6 @@ export const fleetSnapshotSchema = z.object({
   accounts: connectionAccountsSchema,
   /** Of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
-  /** Connection attempts, first ones and repeats. */
-  attempts: count,
-  opened: count,
   /** Currently connected. */
   connected: count,
   /** Virtual users or connections that failed for good, by cause. */

@@ -171,7 +171,7 @@ export class FakeRun {
         };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
-        return [snapshot({ opened: started, connected, transports, accounts, receipts })];
+        return [snapshot({ connected, transports, accounts, receipts })];
       },
       freeze: async (orders) => {
         this.asked.push(`freeze ${orders.map(({ seq }) => seq).join()}`);

@@ -119,8 +119,6 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     processes: [],
     accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 },
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
-    attempts: 0,
-    opened: 0,
     connected: 0,
     failures: {},
     failureExamples: {},

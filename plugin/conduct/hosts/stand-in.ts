@@ -94,7 +94,6 @@ function ended(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason:
       ended: plus(accounts.ended, lost),
       returned: accounts.returned,
     },
-    opened: snapshot.opened + newer,
     transports: { ...snapshot.transports, websocket: snapshot.transports.websocket + newer },
     connected: 0,
     disconnects: plus(disconnects, lost),

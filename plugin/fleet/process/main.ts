@@ -3,24 +3,18 @@
 import { once } from 'node:events';
 import { ownEvent } from '../client/own-event.ts';
 import { loadParser } from '../client/parser.ts';
-import { EventLoopWatch } from '../health.ts';
 import { parserCodec } from '../light/socket-io/parser-codec.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
 import { Outbox } from '../outbox.ts';
-import { Pacer } from '../pacer.ts';
 import { TimerLag } from '../timer-lag.ts';
-import type { ConnectionManagerDependencies } from './connections/connection-manager.ts';
+import type { CreateClient } from './parts.ts';
 import { ProcessState } from './process-state.ts';
 
 const STATUS_INTERVAL_MS = 100;
 
-const [{ settings, index, processes }] = (await once(process, 'message')) as [FleetStart];
-const clients = await loadClients(settings);
-const pacer = new Pacer(settings.disconnectRatePerSec);
-const eventLoop = new EventLoopWatch();
-const share = shareOf(settings, index, processes);
-const newState = (firstId: number) =>
-  new ProcessState({ settings, share, firstId, createClient: clients.create, pacer, answer });
+const [start] = (await once(process, 'message')) as [FleetStart];
+const clients = await loadClients(start.settings);
+const newState = (firstId: number) => new ProcessState(start, firstId, clients.create, answer);
 let state = newState(0);
 
 // These carry their own times, so they can wait.
@@ -42,26 +36,11 @@ const statusTimer = setInterval(() => {
 
 process.on('message', (commands: FleetCommand[]) => {
   for (const command of commands) {
-    if (command.op === 'snapshot')
-      answer({ op: 'snapshot', requestId: command.requestId, snapshot: state.snapshot(eventLoop) });
-    else if (command.op === 'freeze') {
-      const rows = command.broadcasts.map((broadcast) => ({ process: index, ...state.freeze(broadcast) }));
-      answer({ op: 'frozen', requestId: command.requestId, rows });
-    } else if (command.op === 'sight') {
-      const sightings = state.sight(command.watch, command.outside);
-      answer({ op: 'sighted', requestId: command.requestId, sightings });
-    } else if (command.op === 'messages') {
-      const { requestId, stage } = command;
-      answer({ op: 'messages', requestId, counts: state.messages.enter(stage) });
-    } else if (command.op === 'fault') {
-      state.connections.fault(command.order);
-      answer({ op: 'faulted', requestId: command.requestId });
-    } else if (command.op === 'reset') {
-      state.close();
-      state = newState(command.firstId);
-      answer({ op: 'reset', requestId: command.requestId });
-    } else if (command.op === 'exit') close();
-    else state.run(command);
+    try {
+      obey(command);
+    } catch (error) {
+      refuse(command, error as Error);
+    }
   }
 });
 process.on('disconnect', close);
@@ -69,14 +48,34 @@ process.on('disconnect', close);
 // decides when its fleet ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
-if (process.connected) answer({ op: 'ready', pid: process.pid });
+if (process.connected) answer({ op: 'answer', requestId: 0, answer: undefined });
 else close(); // The parent was killed while the client was still being loaded.
+
+function obey(command: FleetCommand): void {
+  if (command.op === 'exit') close();
+  else if (command.op !== 'ask') state.run(command);
+  else {
+    const { requestId, question, given } = command;
+    if (question !== 'reset') answer({ op: 'answer', requestId, answer: state[question](given as never) });
+    else {
+      state.close();
+      state = newState(given as number);
+      answer({ op: 'answer', requestId, answer: undefined });
+    }
+  }
+}
+
+/** What cannot be done fails alone: the process holds thousands of connections. */
+function refuse(command: FleetCommand, { message }: Error): void {
+  const failure = { cause: 'fleet_protocol', message } as const;
+  if ('requestId' in command && command.requestId !== undefined) {
+    answer({ op: 'failed', requestId: command.requestId, ...failure });
+  } else if ('id' in command) answer({ op: 'refused', id: command.id, ...failure });
+}
 
 function close(): void {
   clearInterval(statusTimer);
   outbox.close();
-  pacer.close();
-  eventLoop.close();
   state.close();
   clients.close();
   process.removeAllListeners('disconnect');
@@ -90,7 +89,7 @@ async function loadClients({ client, ownEvent: plan, defaults: { parser } }: Fle
     const { createOfficialClient } = await import('../official/client.ts');
     const { isolateExceptions } = await import('../official/isolate.ts');
     isolateExceptions();
-    const create: ConnectionManagerDependencies['createClient'] = (slot, options, sink, sessions) =>
+    const create: CreateClient = (slot, options, sink, sessions) =>
       createOfficialClient(slot, options, sink, counted, sessions);
     return { create, close: () => {} };
   }
@@ -100,9 +99,4 @@ async function loadClients({ client, ownEvent: plan, defaults: { parser } }: Fle
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, counted, plan && new OwnEventReader(plan));
   return { create: light.create.bind(light), close: () => light.close() };
-}
-
-/** @returns the index of this process among all fleet processes of the run */
-function shareOf({ fleet }: FleetSettings, index: number, processes: number): { index: number; of: number } {
-  return { index: fleet.index * processes + index, of: fleet.of * processes };
 }

@@ -1,103 +1,143 @@
-/** Everything that a fleet process counts and times; a reset replaces it by a new one. */
+/** Everything that a fleet process holds, counts and times; a reset replaces it by a new one. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import type { MessageCounts, MessageStage } from '../../../protocol/link/client-messages.ts';
+import type { FaultOrder } from '../../../protocol/link/fault.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { Sightings as Report } from '../../../protocol/link/sightings.ts';
-import { type EventLoopWatch, processHealth } from '../health.ts';
-import type { FleetAnswer, ProcessSnapshot } from '../messages.ts';
-import { amongHosts } from './among-hosts.ts';
-import { ConnectionManager, type ConnectionManagerDependencies } from './connections/connection-manager.ts';
-import { type ConnectionCommand, OpenSchedule } from './connections/open-schedule.ts';
-import { ConnectSeries } from './counts/connect-series.ts';
-import { ConnectTimes } from './counts/connect-times.ts';
-import { OpenSeries } from './counts/open-series.ts';
+import { EventLoopWatch } from '../health.ts';
+import type { FleetAnswer, FleetStart, ProcessQuestions, ProcessSnapshot, SightOrder } from '../messages.ts';
+import { Pacer } from '../pacer.ts';
+import { Acknowledgements } from './acknowledgements.ts';
+import { ClientReports } from './connections/client-reports.ts';
+import { type ConnectionCommand, ConnectionCommands } from './connections/connection-commands.ts';
+import { HeldConnections } from './connections/held-connections.ts';
+import { Connecting } from './counts/connecting.ts';
+import { Counts } from './counts/counts.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Sightings } from './ledger/sightings.ts';
 import { RepeatedMessages } from './messages/repeated-messages.ts';
+import type { CreateClient, Parts, Share } from './parts.ts';
 
 /** The process itself numbers the broadcasts of an own event. */
 const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };
 
 type Status = Extract<FleetAnswer, { op: 'status' }>;
 
-export class ProcessState {
+export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
+  readonly counts = new Counts();
   readonly ledger: Ledger;
-  readonly sightings: Sightings;
-  readonly connections: ConnectionManager;
-  readonly messages: RepeatedMessages;
-  readonly #connectTimes = new ConnectTimes();
-  readonly #openSeries = new OpenSeries(monotonicUs());
-  readonly #connectSeries = new ConnectSeries(monotonicUs());
-  readonly #schedule: OpenSchedule;
+  readonly acknowledgements: Acknowledgements;
+  readonly held: HeldConnections;
+  /** Where clients report. */
+  readonly reports: ClientReports;
+  readonly #parts: Parts;
+  readonly #index: number;
+  readonly #commands: ConnectionCommands;
+  readonly #eventLoop = new EventLoopWatch();
 
+  /** @param firstId of the connections that count from now on */
   constructor(
-    dependencies: Omit<
-      ConnectionManagerDependencies,
-      'ledger' | 'sightings' | 'messages' | 'connectTimes' | 'openSeries' | 'connectSeries'
-    >,
+    { settings, index, processes }: FleetStart,
+    firstId: number,
+    createClient: CreateClient,
+    answer: (answer: FleetAnswer) => void,
+    pacer = new Pacer(settings.disconnectRatePerSec),
   ) {
-    const { ownEvent, broadcasts } = dependencies.settings;
+    const { ownEvent, broadcasts, fleet } = settings;
+    const { counts } = this;
     const ledger = new Ledger(ownEvent ? { ...OWN_PLAN, bytes: ownEvent.bytes } : broadcasts);
-    const sightings = new Sightings(ledger);
+    const share = { index: fleet.index * processes + index, of: fleet.of * processes };
+    this.#index = index;
     this.ledger = ledger;
-    this.sightings = sightings;
-    this.messages = new RepeatedMessages(amongHosts(dependencies.share, dependencies.settings));
-    this.connections = new ConnectionManager({
-      ...dependencies,
-      ledger,
-      sightings,
-      messages: this.messages,
-      connectTimes: this.#connectTimes,
-      openSeries: this.#openSeries,
-      connectSeries: this.#connectSeries,
+    this.acknowledgements = new Acknowledgements(settings, { ledger, counts, answer });
+    this.#parts = {
+      ...{ settings, share, firstId, createClient, pacer, answer, counts, ledger },
+      fleetShare: amongHosts(fleet, settings.host),
+      acknowledgements: this.acknowledgements,
+      sightings: new Sightings(ledger),
+      messages: new RepeatedMessages(amongHosts(share, settings.host)),
+      connecting: new Connecting(monotonicUs()),
+    };
+    this.held = new HeldConnections(this.#parts, {
+      attempt: (connection) => this.#commands.attempt(connection),
+      send: (connection, command) => this.#commands.send(connection, command),
     });
-    this.#schedule = new OpenSchedule((command) => this.connections.run(command), dependencies.answer);
+    this.reports = new ClientReports(this.#parts, this.held, (command) => this.#commands.emit(command));
+    this.#commands = new ConnectionCommands(this.#parts, this.held, this.reports);
   }
 
   /** Runs a command for one connection, when its time has come. */
   run(command: ConnectionCommand): void {
-    this.#schedule.add(command);
+    this.#commands.run(command);
   }
 
-  freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
-    const { seq, id, sentAtUs } = order;
-    if (id === undefined) return this.ledger.freeze(order);
-    return { ...this.ledger.finalize({ ...order, seq: this.sightings.finalize(id, sentAtUs) }), seq };
+  freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+    const { sightings } = this.#parts;
+    return broadcasts.map((order) => {
+      const { seq, id, sentAtUs } = order;
+      const process = this.#index;
+      if (id === undefined) return { process, ...this.ledger.freeze(order) };
+      return { process, ...this.ledger.finalize({ ...order, seq: sightings.finalize(id, sentAtUs) }), seq };
+    });
   }
 
-  /** @param watch whether ids that appear from now on are counted @param outside ids that are none of the run's */
-  sight(watch: boolean, outside: string[]): Report {
-    this.sightings.watch(watch);
-    for (const id of outside) this.ledger.discard(this.sightings.discard(id));
-    return this.sightings.report();
+  sight({ watch, outside }: SightOrder): Report {
+    const { sightings } = this.#parts;
+    sightings.watch(watch);
+    for (const id of outside) this.ledger.discard(sightings.discard(id));
+    return sightings.report();
+  }
+
+  messages(stage: MessageStage): MessageCounts {
+    return this.#parts.messages.enter(stage);
+  }
+
+  /** The begin or the end of a planned fault, which can be that all connections drop. */
+  fault(order: FaultOrder): void {
+    if (order.stage === 'end') {
+      this.held.fault?.end();
+      return;
+    }
+    const open = this.held.beginFault(order.atUs);
+    if (!order.drop) return;
+    for (const { client } of open) {
+      client?.destroy();
+      if (client) this.reports.onClosed(client, 'transport close', undefined);
+    }
   }
 
   status(): Omit<Status, 'loopLateMs'> {
-    const { counts, joining, joined } = this.connections;
-    const { connecting, connected, upgrading } = counts;
+    const { connecting, connected, upgrading } = this.counts;
     const { received, reached } = this.ledger;
-    const { away } = this.connections.returns;
+    const { joining, joined } = this.acknowledgements;
+    const { away } = this.held.returns;
     return { op: 'status', connecting, connected, upgrading, away, joining, joined, received, reached };
   }
 
-  snapshot(eventLoop: EventLoopWatch): ProcessSnapshot {
-    const { connecting: _, upgrading: __, ...counted } = this.connections.counts;
+  snapshot(): ProcessSnapshot {
+    const { connecting: _, upgrading: __, ...counted } = this.counts;
     return {
       ...counted,
-      returns: this.connections.returns.snapshot(),
-      ...this.connections.faultCounts(),
-      health: processHealth(counted.connected, eventLoop),
-      connectUs: this.#connectTimes.snapshot(),
-      openings: this.#openSeries.snapshot(),
-      connecting: this.#connectSeries.snapshot(),
+      ...this.#parts.connecting.snapshot(),
+      ...this.held.faultCounts(),
+      returns: this.held.returns.snapshot(),
       receipts: this.ledger.totals(),
-      messages: this.messages.snapshot(),
+      messages: this.#parts.messages.snapshot(),
+      eventLoop: this.#eventLoop.read(),
     };
   }
 
   /** Drops all remaining connections, without reports. */
   close(): void {
-    this.#schedule.close();
-    this.messages.close();
-    this.connections.destroy();
+    this.#parts.pacer.close();
+    this.#eventLoop.close();
+    this.#commands.close();
+    this.#parts.messages.close();
+    this.held.destroy();
   }
+}
+
+/** @param share of this host @returns the same part, of all hosts */
+function amongHosts({ index, of }: Share, host: Share | undefined): Share {
+  return host ? { index: host.index * of + index, of: of * host.of } : { index, of };
 }

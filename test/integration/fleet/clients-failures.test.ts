@@ -100,6 +100,18 @@ for (const kind of KINDS) {
       assert.equal(await causeOf(url, { localAddress: 'nonsense' }), 'ERR_INVALID_IP_ADDRESS');
     });
 
+    test('a source port of ours that is taken', { skip: kind.name.startsWith('official') }, async () => {
+      const [server, other] = [createServer(), createServer()];
+      const taken = await listen(other);
+      const url = `http://127.0.0.1:${await listen(server)}`;
+      const connected = once(server, 'connection') as Promise<[Socket]>;
+      const ports = [taken, taken];
+      const { client } = start(url, { localAddress: '127.0.0.1', localPort: () => ports.shift() ?? 0 });
+      const [{ remotePort }] = await connected;
+      assert.ok(remotePort && remotePort !== taken);
+      client.destroy();
+    });
+
     test('a URL that is none', async () => {
       assert.equal(await causeOf('nonsense'), 'ERR_INVALID_URL');
     });

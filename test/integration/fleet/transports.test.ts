@@ -29,7 +29,10 @@ for (const client of ['light', 'official'] as const) {
     const settled = (opened: number) =>
       eventually(`${opened} openings, and as many upgrades`, async () => {
         const snapshot = await fleet.snapshot();
-        return snapshot.opened === opened && snapshot.transports.polling === 0 ? snapshot : undefined;
+        return snapshot.openings.counts.reduce((sum, count) => sum + count, 0) === opened &&
+          snapshot.transports.polling === 0
+          ? snapshot
+          : undefined;
       });
     const before = await settled(CONNECTIONS);
     assert.deepEqual(before.transports, { websocket: 0, upgraded: CONNECTIONS, polling: 0 });

@@ -18,7 +18,7 @@ function engine() {
   return (message: RunMessage): EngineReport | undefined => {
     if (message.type === 'snapshot') {
       const accounts = { asked: MEMBERS, pending: 0, alive: MEMBERS, failed: {}, ended: {}, returned: 0 };
-      return { ...message, snapshot: snapshot({ opened: MEMBERS, accounts }) };
+      return { ...message, snapshot: snapshot({ accounts }) };
     }
     if (message.type !== 'freeze') return undefined;
     const row = frozenBroadcast(1, [10, 20, 30, 40, 50], { reordered: ++asked });

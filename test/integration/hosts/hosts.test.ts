@@ -18,7 +18,7 @@ function engineOf(connections: number) {
   return (message: RunMessage): EngineReport | undefined => {
     if (message.type === 'snapshot') {
       const accounts = { asked: connections, pending: 0, alive: connections, failed: {}, ended: {}, returned: 0 };
-      return { ...message, snapshot: snapshot({ opened: connections, accounts }) };
+      return { ...message, snapshot: snapshot({ accounts }) };
     }
     if (message.type === 'freeze') {
       return { type: 'frozen', requestId: message.requestId, rows: [frozenBroadcast(1, [10, 20])] };

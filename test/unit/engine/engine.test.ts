@@ -223,7 +223,7 @@ describe('with the plugin', () => {
     assert.equal(started.length, 0);
     send({ type: 'snapshot', requestId: 1 });
     const [answer] = await once(arrived, 'snapshot');
-    assert.equal(answer.snapshot.attempts, 0);
+    assert.equal(answer.snapshot.accounts.asked, 0);
   });
 
   it('tells the run what the server said at the first failure of each code', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { ConnectionTable } from '../../../plugin/fleet/process/connections/connection-table.ts';
-import { OpenSeries } from '../../../plugin/fleet/process/counts/open-series.ts';
+import { Series } from '../../../plugin/fleet/process/counts/series.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { addSeries } from '../../../protocol/link/add-series.ts';
 
@@ -52,7 +52,7 @@ it('stay in the ledger of a run with broadcasts, whose rows have them', () => {
 });
 
 it('are counted in intervals that become longer, and none is lost', () => {
-  const series = new OpenSeries(0);
+  const series = new Series(0);
   for (let us = 0; us < 3 * DAY_US; us += SECOND_US) series.record(us);
   const { counts, intervalUs } = series.snapshot();
   assert.ok(counts.length <= 2 ** 16, `${counts.length} intervals`);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectTimes } from '../../../plugin/fleet/process/counts/connect-times.ts';
-import type { ConnectStage } from '../../../protocol/connection.ts';
+import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
+import type { ConnectStage } from '../../../protocol/connection.ts';
 
 test('every connection is in every snapshot after it, stage by stage', () => {
-  const times = new ConnectTimes();
+  const times = new Connecting(0);
   const values = (stage: ConnectStage) => {
-    const { totalCount, minNonZeroValue, maxValue } = decodeHistogram(times.snapshot()[stage]);
+    const { totalCount, minNonZeroValue, maxValue } = decodeHistogram(times.snapshot().connectUs[stage]);
     return [totalCount, minNonZeroValue, maxValue];
   };
   for (let index = 0; index < 600; index++) {
-    times.record({ tcpUs: 10, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, index < 599 ? 100 : 150);
+    times.opened({ tcpUs: 10, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, index < 599 ? 100 : 150);
     if (index === 0) assert.deepEqual(values('total'), [1, 100, 100]);
   }
   assert.deepEqual(values('total'), [600, 100, 150]);
@@ -22,9 +22,9 @@ test('every connection is in every snapshot after it, stage by stage', () => {
 });
 
 test('TLS is a stage where there is any', () => {
-  const times = new ConnectTimes();
-  times.record({ tcpUs: 10, tlsUs: 25, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 100);
-  const { tls, upgrade } = times.snapshot();
+  const times = new Connecting(0);
+  times.opened({ tcpUs: 10, tlsUs: 25, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, 100);
+  const { tls, upgrade } = times.snapshot().connectUs;
   assert.deepEqual(
     [tls, upgrade].map((encoded) => decodeHistogram(encoded).maxValue),
     [15, 5],
@@ -32,9 +32,9 @@ test('TLS is a stage where there is any', () => {
 });
 
 test('a client that cannot tell the stages tells the total', () => {
-  const times = new ConnectTimes();
-  times.record({ namespaceUs: 100 }, 100);
-  const { total, tcp, namespace } = times.snapshot();
+  const times = new Connecting(0);
+  times.opened({ namespaceUs: 100 }, 0, 100);
+  const { total, tcp, namespace } = times.snapshot().connectUs;
   assert.deepEqual(
     [total, tcp, namespace].map((encoded) => decodeHistogram(encoded).totalCount),
     [1, 0, 1],

@@ -1,38 +1,37 @@
 /** What a planned fault did to the connections of a fleet process. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type ConnectionState,
-  newConnectionState,
-} from '../../../plugin/fleet/process/connections/connection-state.ts';
+import { Connection, type Home } from '../../../plugin/fleet/process/connections/connection.ts';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
-import { newHome } from '../../../plugin/fleet/process/connections/home.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { addFaults } from '../../../protocol/link/add-series.ts';
 import type { FaultCounts } from '../../../protocol/link/fault.ts';
 
-const AWAY = { away: {} } as unknown as ReturnType<typeof newHome>;
+const AWAY = { away: {} } as Home;
+const HOME: Home = { namespaces: [], joins: [], away: undefined };
 
 function bench(connections: number) {
-  const table = new Map<number, ConnectionState>();
-  for (let id = 0; id < connections; id++) table.set(id, { ...newConnectionState(id, newHome()), open: true });
-  const account = new FaultAccount(monotonicUs(), table.values(), 2);
-  const set = (id: number, changes: Partial<ConnectionState>) =>
-    table.set(id, { ...(table.get(id) as ConnectionState), ...changes });
+  const table = new Map<number, Connection>();
+  const open = (id: number) => void table.set(id, Object.assign(new Connection(id, true), { open: true }));
+  for (let id = 0; id < connections; id++) open(id);
+  const returns = { recovered: 2 };
+  const account = new FaultAccount(monotonicUs(), table.values(), { table: { find: (id) => table.get(id) }, returns });
+  const set = (id: number, changes: object) => Object.assign(table.get(id) as Connection, changes);
   return {
     account,
     table,
-    drop: (id: number, returns = true) => {
-      set(id, { open: false, ...(returns && { home: AWAY }) });
-      account.dropped(id, 'transport close', returns);
+    returns,
+    open,
+    drop: (id: number, willReturn = true) => {
+      set(id, { open: false, ...(willReturn && { home: AWAY }) });
+      account.dropped(id, 'transport close', willReturn);
     },
-    giveUp: (id: number) => set(id, { home: newHome() }),
+    giveUp: (id: number) => set(id, { home: HOME }),
     comeBack: (id: number) => {
       account.attempted(id);
-      set(id, { open: true, home: newHome() });
+      set(id, { open: true, home: HOME });
       account.returned(id);
     },
-    find: (id: number) => table.get(id),
   };
 }
 
@@ -42,7 +41,7 @@ function sums({ connections, stayed, dropped, back, notBack }: FaultCounts): voi
 }
 
 test('each connection has one fate, however often it drops', () => {
-  const { account, table, drop, comeBack, giveUp, find } = bench(8);
+  const { account, table, returns, drop, comeBack, giveUp } = bench(8);
   for (const id of [0, 1, 2, 3, 4, 5]) drop(id);
   for (const id of [0, 1]) comeBack(id);
   account.failed(2, 'http_502');
@@ -51,7 +50,8 @@ test('each connection has one fate, however often it drops', () => {
   giveUp(3);
   drop(6, false);
   table.delete(5);
-  const counts = account.read(find, 3);
+  returns.recovered = 3;
+  const counts = account.read();
   sums(counts);
   const { connections, stayed, dropped, back, notBack, recovered, failedAttempts } = counts;
   assert.deepEqual(
@@ -68,15 +68,15 @@ test('each connection has one fate, however often it drops', () => {
 });
 
 test('what happens after its end, or to others, is no consequence', () => {
-  const { account, table, drop, comeBack, find } = bench(2);
-  table.set(9, { ...newConnectionState(9, newHome()), open: true });
+  const { account, open, drop, comeBack } = bench(2);
+  open(9);
   drop(9);
   comeBack(9);
   drop(0);
   comeBack(0);
-  account.end(find, 2);
+  account.end();
   drop(1);
-  const { dropped, stayed, back } = account.read(find, 2);
+  const { dropped, stayed, back } = account.read();
   assert.deepEqual({ dropped, stayed, back }, { dropped: 1, stayed: 1, back: 1 });
 });
 
@@ -85,7 +85,7 @@ test('the counts of processes add up', () => {
   one.drop(0);
   one.comeBack(0);
   other.drop(1);
-  const all = addFaults([one.account.read(one.find, 2), other.account.read(other.find, 2)]);
+  const all = addFaults([one.account.read(), other.account.read()]);
   sums(all);
   assert.deepEqual(
     [all.connections, all.stayed, all.dropped, all.back, all.notBack],

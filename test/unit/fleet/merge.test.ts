@@ -3,17 +3,20 @@ import { test } from 'node:test';
 import { mergeSnapshots } from '../../../plugin/fleet/merge.ts';
 import type { ProcessSnapshot } from '../../../plugin/fleet/messages.ts';
 
-/** Of a process that holds this many copies of broadcasts whose rows are not finalized. */
+/** Of a process that holds this many copies of broadcasts whose rows are not finalized, and as many connections. */
 function open(copies: number): ProcessSnapshot {
   const { processes: _, receipts, ...none } = mergeSnapshots([]);
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
-  const health = { pid: 1, connections: 0, rssBytes: 0, cpuUs: 0, eventLoop };
-  return { ...none, health, receipts: { ...receipts, received: copies, open: copies } };
+  return { ...none, eventLoop, connected: copies, receipts: { ...receipts, received: copies, open: copies } };
 }
 
 test('copies in open rows of a process that has died are not said to be nobody’s', () => {
   const dead = { index: 0, pid: 1, alive: false, answers: false, snapshot: open(750) };
   const living = { index: 1, pid: 2, alive: true, answers: true, snapshot: open(2) };
-  const { receipts } = mergeSnapshots([dead, living]);
-  assert.deepEqual([receipts.received, receipts.open], [752, 2]);
+  const { receipts, connected, processes } = mergeSnapshots([dead, living]);
+  assert.deepEqual([receipts.received, receipts.open, connected], [752, 2, 2]);
+  assert.deepEqual(
+    processes.map(({ connections }) => connections),
+    [750, 2],
+  );
 });

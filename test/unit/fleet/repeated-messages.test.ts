@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/client/repeated-message.ts';
-import {
-  type ConnectionState,
-  newConnectionState,
-} from '../../../plugin/fleet/process/connections/connection-state.ts';
+import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
 import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 
@@ -27,9 +24,9 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
   t.after(() => messages.close());
   messages.define(0, { ...MESSAGE, ...changes });
   const sent: (number | undefined)[] = [];
-  const connect = (): ConnectionState => {
+  const connect = (): Connection => {
     const client = { repeat: (_: RepeatedMessage, ackId?: number) => sent.push(ackId) > 0 } as Partial<Client>;
-    return { ...newConnectionState(1, undefined), client: client as Client, open: true };
+    return Object.assign(new Connection(1, false), { client: client as Client, open: true });
   };
   /** In steps as timers have them. */
   const pass = (seconds: number) => {
@@ -61,7 +58,7 @@ test('each connection sends once in each period, from its begin to its end', (t)
   pass(5);
   assert.equal(sent.length, 15);
   assert.equal(new Set(sent).size, 15, 'each has an id of its own');
-  messages.end(connections[0] as ConnectionState);
+  messages.end(connections[0] as Connection);
   pass(2);
   assert.deepEqual(checked(), { ...checked(), connections: 3, due: 19, sent: 19, unanswered: 19 });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
-import { newConnectionState } from '../../../plugin/fleet/process/connections/connection-state.ts';
+import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
 import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
@@ -23,9 +23,9 @@ for (const name of NAMES) {
   describe(`a name such as ${name}`, () => {
     it('counts as any other in a fleet process', () => {
       const counts = new Counts();
-      for (const id of [1, 2]) counts.assign(newConnectionState(id, undefined), name, true);
+      for (const id of [1, 2]) counts.assign(new Connection(id, false), name, true);
       assert.deepEqual(Object.entries(structuredClone(counts.perWorker)), [[name, 2]]);
-      const connection = newConnectionState(3, undefined);
+      const connection = new Connection(3, false);
       counts.assign(connection, name, false);
       counts.assign(connection, '', false);
       assert.deepEqual(Object.entries(counts.perSessionPrefix), []);

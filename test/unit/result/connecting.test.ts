@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConnectSeries } from '../../../plugin/fleet/process/counts/connect-series.ts';
+import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
 import { connectingOverTime } from '../../../plugin/result/connections/connecting.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 
+const TIMINGS = { namespaceUs: 1 };
 const SECOND = 1_000_000;
 
 describe('connecting over time', () => {
   it('adds up the fleets from the start of the samples on', () => {
-    const [one, two] = [new ConnectSeries(0), new ConnectSeries(0)];
-    one.opened(SECOND / 2, 9000);
-    one.opened(2.1 * SECOND, 2000);
-    two.opened(2.2 * SECOND, 4000);
+    const [one, two] = [new Connecting(0), new Connecting(0)];
+    one.opened(TIMINGS, SECOND / 2, 9000);
+    one.opened(TIMINGS, 2.1 * SECOND, 2000);
+    two.opened(TIMINGS, 2.2 * SECOND, 4000);
     one.failed(3.5 * SECOND);
     two.ended(4.5 * SECOND);
-    const snapshots = [one, two].map((series) => snapshot({ connecting: series.snapshot() }));
+    const snapshots = [one, two].map((series) => snapshot({ connecting: series.snapshot().connecting }));
     assert.deepEqual(connectingOverTime(measurements({ snapshots, samplesBeganAtUs: SECOND })), {
       intervalSeconds: 1,
       t: [0, 1, 2, 3],
@@ -27,19 +28,19 @@ describe('connecting over time', () => {
   });
 
   it('has all series on one grid, also where only drops go on for long', () => {
-    const series = new ConnectSeries(0);
-    series.opened(10.5 * SECOND, 1000);
+    const series = new Connecting(0);
+    series.opened(TIMINGS, 10.5 * SECOND, 1000);
     series.ended(300.5 * SECOND);
-    const snapshots = [snapshot({ connecting: series.snapshot() })];
+    const snapshots = [snapshot({ connecting: series.snapshot().connecting })];
     const figures = connectingOverTime(measurements({ snapshots, samplesBeganAtUs: 0 }));
     assert.equal(figures?.intervalSeconds, 2);
     assert.deepEqual([figures?.t[figures.opened.indexOf(1)], figures?.t[figures.ended.indexOf(1)]], [10, 300]);
   });
 
   it('stays short, however long the run is', () => {
-    const series = new ConnectSeries(0);
-    for (let second = 0; second < 5000; second++) series.opened(second * SECOND, second === 77 ? 9000 : 1000);
-    const { opened, slowestUs } = series.snapshot();
+    const series = new Connecting(0);
+    for (let second = 0; second < 5000; second++) series.opened(TIMINGS, second * SECOND, second === 77 ? 9000 : 1000);
+    const { opened, slowestUs } = series.snapshot().connecting;
     assert.ok(opened.counts.length <= 200);
     assert.equal(
       opened.counts.reduce((sum, count) => sum + count),

@@ -1,10 +1,10 @@
 /** Whether latencies within a worker and across workers can be told apart. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newConnectionState } from '../../../plugin/fleet/process/connections/connection-state.ts';
+import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';
+import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { Acknowledgements } from '../../../plugin/fleet/process/messages/acknowledgements.ts';
 import { absentSections } from '../../../plugin/result/absent.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
@@ -14,11 +14,11 @@ import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
 function joined(...answers: unknown[]) {
   const ledger = new Ledger();
   const counts = new Counts();
-  const acknowledgements = new Acknowledgements({ ledger, counts, settings: { ledger: true }, answer: () => {} });
+  const acknowledgements = new Acknowledgements({ ledger: true }, { ledger, counts, answer: () => {} });
   for (const [slot, answer] of answers.entries()) {
     const client = { slot } as Parameters<Acknowledgements['request']>[0];
     // A session id of a server that is not ours.
-    const connection = { ...newConnectionState(slot, undefined), open: true, worker: 'k3jf' };
+    const connection = Object.assign(new Connection(slot, false), { open: true, worker: 'k3jf' });
     const join = { op: 'emit', id: slot, namespace: '/', event: 'join_room', args: ['capacity'] } as const;
     const ackId = acknowledgements.request(client, { ...join, args: [...join.args] }) as number;
     acknowledgements.received(client, connection, ackId, [answer]);

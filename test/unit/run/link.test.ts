@@ -61,7 +61,7 @@ class FakeEngine {
 }
 
 function answering(message: RunMessage): EngineReport | undefined {
-  if (message.type === 'snapshot') return { ...message, snapshot: snapshot({ opened: 5 }) };
+  if (message.type === 'snapshot') return { ...message, snapshot: snapshot({ connected: 5 }) };
   if (message.type === 'freeze')
     return { type: 'frozen', requestId: message.requestId, rows: [frozenBroadcast(1, [10])] };
   return message.type === 'close' ? { type: 'closed', requestId: message.requestId } : undefined;

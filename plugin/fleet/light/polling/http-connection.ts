@@ -4,7 +4,6 @@ import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
 import { networkCause } from '../../client/cause.ts';
-import { MAX_PORT_TRIES, PORT_TAKEN } from '../../client/taken-port.ts';
 import type { Shared } from '../shared.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
 import type { Destination, WebSocketOptions } from '../websocket/handshake.ts';
@@ -40,7 +39,6 @@ export class HttpConnection implements WireListener {
   #request: { purpose: Purpose; bytes: Buffer } | undefined = undefined;
   /** Requests answered on the current TCP connection. */
   #answered = 0;
-  #portTries = 0;
   #error: NodeJS.ErrnoException | undefined = undefined;
 
   constructor(listener: HttpListener, shared: Shared, destination: Destination, options: WebSocketOptions) {
@@ -106,13 +104,11 @@ export class HttpConnection implements WireListener {
 
   onWireClosed(): void {
     if (this.isGone) return;
-    const [error, wasConnected] = [this.#error, this.#isConnected];
+    const error = this.#error;
     this.#error = undefined;
     this.#isConnected = false;
-    const isTaken = !wasConnected && this.#options.localPort !== undefined && PORT_TAKEN.has(error?.code);
-    if (isTaken && this.#portTries++ < MAX_PORT_TRIES) this.#dial();
     // A kept connection that the server has closed just before the request arrived: a browser sends it again, too.
-    else if (this.#request !== undefined && this.#answered > 0 && !this.#answer.hasBegun) this.#dial();
+    if (this.#request !== undefined && this.#answered > 0 && !this.#answer.hasBegun) this.#dial();
     else this.#end(error);
   }
 

@@ -1,6 +1,5 @@
 /** A polling session that can change to WebSocket, as engine.io-client's does: probe, pause, and then the packet `5`. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import { MAX_PORT_TRIES, PORT_TAKEN } from '../../client/taken-port.ts';
 import type { Shared } from '../shared.ts';
 import type { WebSocketOptions } from '../websocket/handshake.ts';
 import type { EngineIoPacket } from './payload.ts';
@@ -25,7 +24,6 @@ export class PollingSession extends Polling implements ProbeListener {
   closesLater = false;
   readonly #owner: SessionListener;
   #probe: Probe | undefined = undefined;
-  #portTries = 0;
 
   constructor(owner: SessionListener, shared: Shared, plan: PollingPlan, options: WebSocketOptions) {
     super(owner, shared, plan, options);
@@ -63,10 +61,6 @@ export class PollingSession extends Polling implements ProbeListener {
     const wasChanging = this.isChanging;
     this.#probe = undefined;
     this.isChanging = false;
-    if (this.options.localPort !== undefined && PORT_TAKEN.has(cause) && this.#portTries++ < MAX_PORT_TRIES) {
-      this.upgrade();
-      return;
-    }
     if (wasChanging) this.resume();
     this.#owner.onProbeFailed(cause, message);
   }

@@ -28,10 +28,11 @@ function dialPlain(listener: WireListener, destination: Destination, options: We
   // net.Socket looks up names, and rejects an invalid source address.
   if (!hasTcpHandles || !destination.areAddresses) return withEnds(dialTcp(listener, destination, options));
   const { host, port } = destination.endpoint;
-  return dialHandle(listener, { host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
+  const { localAddress, localPort } = options;
+  return dialHandle(listener, { host, port, localAddress, localPort });
 }
 
-/** Uses Node's public sockets only. @throws as `dial` */
+/** Uses Node's public sockets only, for which the kernel chooses the source port. @throws as `dial` */
 export function dialSocket(listener: WireListener, destination: Destination, options: WebSocketOptions): Wire {
   return withEnds(
     destination.endpoint.secure ? dialTls(listener, destination, options) : dialTcp(listener, destination, options),
@@ -50,7 +51,7 @@ function dialTcp(listener: WireListener, destination: Destination, options: WebS
   const socket: Owned<Socket> = own(new Socket({ noDelay: true, onread: { buffer: readBuffer, callback } }), listener);
   socket.on('connect', onPlainConnect);
   const { host, port } = destination.endpoint;
-  socket.connect({ host, port, localAddress: options.localAddress, localPort: options.localPort?.() });
+  socket.connect({ host, port, localAddress: options.localAddress });
   return socket;
 }
 
@@ -64,7 +65,6 @@ function dialTls(listener: WireListener, destination: Destination, options: WebS
     host,
     port,
     localAddress: options.localAddress,
-    localPort: options.localPort?.(),
     servername,
     rejectUnauthorized: context.rejectUnauthorized,
     ALPNProtocols: ALPN,

@@ -15,6 +15,9 @@ export interface Request {
 
 interface ConnectRequest extends Request {
   wire: TcpHandle;
+  destination: Destination;
+  /** Source ports that were taken. */
+  tries: number;
 }
 
 interface WriteRequest extends Request {
@@ -51,6 +54,9 @@ interface Bindings {
 }
 
 const END_OF_FILE = 'EOF';
+/** A source port that we choose can be in use by another process: the next one is tried then. */
+const PORT_TAKEN = new Set(['EADDRINUSE', 'EADDRNOTAVAIL']);
+const MAX_PORT_TRIES = 100;
 /** Memory of a write that waits, beside its bytes: 566 measured with 200,000 pongs. */
 const WAITING_WRITE_BYTES = 570;
 export const bindings = load();
@@ -83,7 +89,8 @@ interface Destination {
   host: string;
   port: number;
   localAddress: string | undefined;
-  localPort: number | undefined;
+  /** Called for each try; undefined: the kernel chooses. */
+  localPort: (() => number) | undefined;
 }
 
 /** @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, for what fails at once */
@@ -97,48 +104,69 @@ let spareWrite: WriteRequest | undefined;
 
 class TcpHandle implements Wire {
   readonly #bindings: Bindings;
-  readonly #handle: Handle;
+  #handle: Handle;
   listener: WireListener | undefined;
   writableLength = 0;
 
   constructor(bindings: Bindings, listener: WireListener, destination: Destination) {
     this.#bindings = bindings;
     this.listener = listener;
-    this.#handle = new bindings.TCP(bindings.socketType);
-    this.#handle.wire = this;
-    try {
-      this.#connect(destination);
-    } catch (error) {
-      this.destroy();
-      throw error;
-    }
+    this.#handle = this.#newHandle();
+    const failed = this.#connect(destination, 0);
+    if (failed === undefined) return;
+    this.destroy();
+    throw failed;
   }
 
-  #connect({ host, port, localAddress, localPort = 0 }: Destination): void {
-    const handle = this.#handle;
+  #newHandle(): Handle {
+    const handle = new this.#bindings.TCP(this.#bindings.socketType);
+    handle.wire = this;
     handle.setNoDelay(true);
+    return handle;
+  }
+
+  /** @returns what fails at once */
+  #connect(destination: Destination, tries: number): NodeJS.ErrnoException | undefined {
+    const { host, port, localAddress, localPort } = destination;
+    const [handle, ownPort] = [this.#handle, localPort?.() ?? 0];
     if (localAddress !== undefined) {
       const bound = isIPv6(localAddress)
-        ? handle.bind6(localAddress, localPort, 0)
-        : handle.bind(localAddress, localPort, 0);
-      if (bound !== 0) throw systemError(bound, `bind ${localAddress}:${localPort}`);
+        ? handle.bind6(localAddress, ownPort, 0)
+        : handle.bind(localAddress, ownPort, 0);
+      if (bound !== 0) return this.#failed(bound, `bind ${localAddress}:${ownPort}`, destination, tries);
     }
-    const request = new this.#bindings.TCPConnectWrap();
+    const request = Object.assign(new this.#bindings.TCPConnectWrap(), { wire: this, destination, tries });
     request.oncomplete = onConnected;
-    request.wire = this;
     const status = isIPv6(host) ? handle.connect6(request, host, port) : handle.connect(request, host, port);
-    if (status !== 0) throw systemError(status, `connect ${host}:${port}`);
+    return status === 0 ? undefined : this.#failed(status, `connect ${host}:${port}`, destination, tries);
   }
 
-  connected(status: ErrorNumber): void {
+  /** @returns undefined if it goes on with another source port */
+  #failed(
+    status: ErrorNumber,
+    doing: string,
+    destination: Destination,
+    tries: number,
+  ): NodeJS.ErrnoException | undefined {
+    const error = systemError(status, doing);
+    const isTaken = destination.localPort !== undefined && PORT_TAKEN.has(error.code ?? '');
+    if (!isTaken || tries === MAX_PORT_TRIES) return error;
+    this.#handle.close();
+    this.#handle = this.#newHandle();
+    return this.#connect(destination, tries + 1);
+  }
+
+  connected(status: ErrorNumber, { destination, tries }: ConnectRequest): void {
+    if (this.listener === undefined) return;
     if (status !== 0) {
-      this.fail(status, 'connect');
+      const error = this.#failed(status, 'connect', destination, tries);
+      if (error) this.#end(error);
       return;
     }
     const handle = this.#handle;
     handle.onread = onRead;
     handle.useUserBuffer(readBuffer);
-    this.listener?.onWireOpen(false);
+    this.listener.onWireOpen(false);
     if (this.listener !== undefined) handle.readStart();
   }
 
@@ -181,17 +209,21 @@ class TcpHandle implements Wire {
   }
 
   fail(status: ErrorNumber, doing: string): void {
-    const listener = this.listener;
+    this.#end(systemError(status, doing));
+  }
+
+  #end(error: NodeJS.ErrnoException): void {
+    const { listener } = this;
     if (listener === undefined) return;
     this.destroy();
-    const error = systemError(status, doing);
     if (error.code !== END_OF_FILE) listener.onWireError(error);
     listener.onWireClosed();
   }
 }
 
 function onConnected(this: Request, status: ErrorNumber): void {
-  (this as ConnectRequest).wire.connected(status);
+  const request = this as ConnectRequest;
+  request.wire.connected(status, request);
 }
 
 function onRead(this: Handle): void {

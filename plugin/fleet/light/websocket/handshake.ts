@@ -105,6 +105,8 @@ export function planUpgrade(options: WebSocketOptions, target: string): UpgradeP
 /** @throws TypeError for an impossible URL */
 export function destinationOf({ url, localAddress }: WebSocketOptions): Destination {
   const endpoint = endpointOf(url);
+  // From an address of 127.0.0.0/8, it can be no other.
+  if (endpoint.host === 'localhost' && localAddress?.startsWith('127.')) endpoint.host = '127.0.0.1';
   return { endpoint, areAddresses: isIP(endpoint.host) !== 0 && isIP(localAddress ?? endpoint.host) !== 0 };
 }
 

@@ -3,38 +3,20 @@ import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../../client/client.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
-import type { FleetAnswer } from '../../messages.ts';
-import type { ConnectSeries } from '../counts/connect-series.ts';
-import type { ConnectTimes } from '../counts/connect-times.ts';
-import type { OpenSeries } from '../counts/open-series.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { FINALIZED, type Sightings } from '../ledger/sightings.ts';
-import type { RepeatedMessages } from '../messages/repeated-messages.ts';
-import { type ConnectionState, type EmitCommand, takePending, workerOf } from './connection-state.ts';
+import { FINALIZED } from '../ledger/sightings.ts';
+import type { Parts } from '../parts.ts';
+import { type Connection, type EmitCommand, workerOf } from './connection.ts';
 import type { HeldConnections } from './held-connections.ts';
-import { withNamespace, without } from './home.ts';
-
-interface ClientReportsDependencies {
-  held: HeldConnections;
-  ledger: Ledger;
-  sightings: Sightings;
-  connectTimes: ConnectTimes;
-  openSeries: OpenSeries;
-  connectSeries: ConnectSeries;
-  messages: RepeatedMessages;
-  answer: (answer: FleetAnswer) => void;
-  /** @returns whether another client tries the connection again, so that this failure need not be reported */
-  retryPort: (connection: ConnectionState, cause: FailureCode) => boolean;
-  emit: (command: EmitCommand) => void;
-}
 
 export class ClientReports implements ClientSink {
-  readonly #dependencies: ClientReportsDependencies;
+  readonly #parts: Parts;
   readonly #held: HeldConnections;
+  readonly #emit: (command: EmitCommand) => void;
 
-  constructor(dependencies: ClientReportsDependencies) {
-    this.#dependencies = dependencies;
-    this.#held = dependencies.held;
+  constructor(parts: Parts, held: HeldConnections, emit: (command: EmitCommand) => void) {
+    this.#parts = parts;
+    this.#held = held;
+    this.#emit = emit;
   }
 
   onOpen(
@@ -47,87 +29,78 @@ export class ClientReports implements ClientSink {
     const connection = this.#held.table.ofClient(client);
     if (!connection) return;
     const nowUs = monotonicUs();
-    const { home } = connection;
-    if (timings) {
-      this.#held.counts.opened++;
-      this.#held.counts.connected++;
-      this.#held.counts.connecting--;
-      connection.open = true;
-      this.#held.counts.carry(connection, client);
-      this.#held.counts.assign(connection, workerOf(sessionId), false);
-      if (home?.away) {
-        this.#held.returns.isBack(home.away);
-        this.#held.fault?.returned(connection.id);
-      } else this.#firstOpen(connection, client, timings, nowUs);
-    }
-    const pending = takePending(connection, namespace);
+    if (timings) this.#onTransportOpen(connection, client, workerOf(sessionId), timings, nowUs);
+    const pending = connection.takePending(namespace);
     if (pending === undefined) {
       this.#held.returns.opened(connection, client, namespace, isRecovered);
       return;
     }
-    if (home) home.namespaces = withNamespace(home.namespaces, namespace);
+    connection.keepNamespace(namespace);
     const { requestId, begunAtUs, emits } = pending;
-    this.#dependencies.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
-    for (const emit of emits ?? []) this.#dependencies.emit(emit);
+    this.#parts.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
+    for (const emit of emits) this.#emit(emit);
   }
 
-  /** Since the connection was asked for: the time of one that comes back is that of its absence. */
-  #firstOpen(connection: ConnectionState, client: Client, timings: ConnectTimings, nowUs: number): void {
-    if (timings.tlsResumed) this.#held.counts.tlsResumed++;
-    this.#dependencies.connectTimes.record(timings, nowUs - connection.attemptingSinceUs);
-    this.#dependencies.openSeries.record(nowUs);
-    this.#dependencies.connectSeries.opened(nowUs, nowUs - connection.attemptingSinceUs);
+  #onTransportOpen(
+    connection: Connection,
+    client: Client,
+    worker: string,
+    timings: ConnectTimings,
+    nowUs: number,
+  ): void {
+    const { counts, connecting, acknowledgements } = this.#parts;
+    const { away } = connection.home ?? {};
+    connection.open = true;
+    counts.opened(connection, client, worker);
+    if (away) {
+      this.#held.returns.isBack(away);
+      this.#held.fault?.returned(connection.id);
+      return;
+    }
+    // Since the connection was asked for: the time of one that comes back is that of its absence.
+    connecting.opened(timings, nowUs, nowUs - connection.attemptingSinceUs);
     connection.attemptingSinceUs = 0;
-    this.#held.acknowledgements.connected(client);
+    acknowledgements.connected(client);
   }
 
   onUpgraded(client: Client, tookUs: number): void {
-    this.#dependencies.connectTimes.recordUpgrade(tookUs);
+    this.#parts.connecting.changed(tookUs);
     this.#changeTransport(client);
   }
 
   onUpgradeFailed(client: Client, cause: FailureCode): void {
-    this.#held.counts.upgradeFailed(cause);
+    this.#parts.counts.upgradeFailed(cause);
     this.#changeTransport(client);
   }
 
   #changeTransport(client: Client): void {
     const connection = this.#held.table.ofClient(client);
-    if (connection?.open) this.#held.counts.carry(connection, client);
+    if (connection?.open) this.#parts.counts.carry(connection, client);
   }
 
   onRefused(client: Client, namespace: string, message: string, data: unknown): void {
     const connection = this.#held.table.ofClient(client);
     if (!connection) return;
-    const requestId = takePending(connection, namespace)?.requestId;
-    this.#held.counts.failed('namespace_refused');
-    if (!connection.open) {
-      this.#dependencies.connectSeries.failed(monotonicUs());
-      this.#held.fault?.failed(connection.id, 'namespace_refused');
-    }
-    if (requestId !== undefined) {
-      this.#dependencies.answer({ op: 'failed', requestId, cause: 'namespace_refused', message, data });
-    }
+    const pending = connection.takePending(namespace);
+    if (pending) this.#held.fail(pending, { cause: 'namespace_refused', message, data });
     if (connection.open) this.#held.returns.refused(connection, client, namespace);
     else {
-      this.#held.counts.connecting--;
       client.destroy();
-      this.#held.drop(connection);
-      this.#held.endAttempt(connection);
+      this.#endAttempt(connection, 'namespace_refused', message);
     }
   }
 
   onFailed(client: Client, cause: FailureCode, message: string, retryAfterMs?: number): void {
     const connection = this.#held.table.ofClient(client);
     if (!connection) return;
-    if (this.#dependencies.retryPort(connection, cause)) return;
-    this.#held.counts.failed(cause);
-    this.#dependencies.connectSeries.failed(monotonicUs());
+    this.#held.failAll(connection, { cause, message, retryAfterMs });
+    this.#endAttempt(connection, cause, message, retryAfterMs);
+  }
+
+  #endAttempt(connection: Connection, cause: FailureCode, message: string, retryAfterMs?: number): void {
+    this.#parts.connecting.failed(monotonicUs());
     this.#held.fault?.failed(connection.id, cause);
-    this.#held.counts.connecting--;
-    this.#held.failPending(connection, cause, message, retryAfterMs);
-    this.#held.drop(connection);
-    this.#held.endAttempt(connection, retryAfterMs);
+    this.#held.endAttempt(connection, message, retryAfterMs);
   }
 
   onBroadcast(
@@ -138,66 +111,68 @@ export class ClientReports implements ClientSink {
     receivedAtUs: number,
     copy: BroadcastCopy,
   ): void {
-    this.#dependencies.ledger.receive(client.slot, seq, worker, receivedAtUs, copy);
+    this.#parts.ledger.receive(client.slot, seq, worker, receivedAtUs, copy);
   }
 
   onOwnEvent(client: Client, id: string, receivedAtUs: number, copy: OwnEventCopy): void {
-    const { ledger, sightings } = this.#dependencies;
+    const { ledger, sightings } = this.#parts;
     const number = sightings.numberOf(id, receivedAtUs, copy);
     if (number === FINALIZED) ledger.receiveLate();
     else ledger.receive(client.slot, number, '', receivedAtUs, copy);
   }
 
   onUnreadable(_client: Client, example?: string): void {
-    this.#dependencies.ledger.receiveUnreadable();
-    this.#dependencies.sightings.unmatched(example);
+    this.#parts.ledger.receiveUnreadable();
+    this.#parts.sightings.unmatched(example);
   }
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
     const connection = this.#held.table.ofClient(client);
-    if (!connection || connection.kept?.put(namespace, event, args)) return;
-    this.#dependencies.answer({ op: 'event', id: connection.id, namespace, event, args });
+    const mode = connection?.listening?.put(namespace, event, args) ?? 'drop';
+    if (mode === 'drop') this.#parts.counts.ignoredEvents++;
+    else if (mode === 'take' && connection) {
+      this.#parts.answer({ op: 'event', id: connection.id, namespace, event, args });
+    }
   }
 
   onIgnored(): void {
-    this.#held.counts.ignoredEvents++;
+    this.#parts.counts.ignoredEvents++;
   }
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
     const connection = this.#held.table.ofClient(client);
-    if (ackId < FIRST_REPEATED_ACK_ID) this.#held.acknowledgements.received(client, connection, ackId, args);
-    else if (!connection || !this.#dependencies.messages.acknowledged(connection, ackId))
-      this.#held.counts.unknownAcks++;
+    const { acknowledgements, messages, counts } = this.#parts;
+    if (ackId < FIRST_REPEATED_ACK_ID) acknowledgements.received(client, connection, ackId, args);
+    else if (!connection || !messages.acknowledged(connection, ackId)) counts.unknownAcks++;
   }
 
   onUnknownAck(): void {
-    this.#held.counts.unknownAcks++;
+    this.#parts.counts.unknownAcks++;
   }
 
   onClosed(client: Client, reason: string, namespace: string | undefined): void {
     const connection = this.#held.table.ofClient(client);
     if (!connection) return;
     if (namespace !== undefined) {
-      if (connection.home) connection.home.namespaces = without(connection.home.namespaces, namespace);
-      this.#dependencies.answer({ op: 'closed', id: connection.id, reason, namespace });
+      connection.forgetNamespace(namespace);
+      this.#parts.answer({ op: 'closed', id: connection.id, reason, namespace });
       return;
     }
-    this.#held.counts.connected--;
-    this.#held.failPending(connection, 'closed', reason);
-    if (connection.closeRequestId !== undefined) {
-      this.#held.fault?.dropped(connection.id, reason, false);
-      this.#held.forget(connection);
+    this.#held.failAll(connection, { cause: 'closed', message: reason });
+    const leaves = connection.closeRequestId !== undefined;
+    const returns = !leaves && this.#held.returns.begin(connection, client, reason);
+    this.#held.fault?.dropped(connection.id, reason, returns);
+    if (leaves) {
+      this.#held.leave(connection, reason);
       return;
     }
-    this.#dependencies.connectSeries.ended(monotonicUs());
-    const returns = this.#held.returns.begin(connection, client, reason);
-    this.#held.fault?.dropped(connection.id, reason, returns === true);
-    this.#held.drop(connection);
-    this.#dependencies.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns }) });
+    this.#parts.connecting.ended(monotonicUs());
+    this.#held.drop(connection, reason);
+    this.#parts.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns: true as const }) });
   }
 
   onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.#held.counts.receivedBytes += receivedBytes;
-    this.#held.counts.sentBytes += sentBytes;
+    this.#parts.counts.receivedBytes += receivedBytes;
+    this.#parts.counts.sentBytes += sentBytes;
   }
 }

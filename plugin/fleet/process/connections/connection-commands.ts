@@ -1,154 +1,185 @@
 /** What the engine asks of connections: each command becomes calls on a connection's client, or waits for one. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { EVENTS } from '../../../../protocol/events.ts';
-import type { FleetAnswer, FleetCommand, FleetSettings } from '../../messages.ts';
-import type { Pacer } from '../../pacer.ts';
-import type { RoomShare } from '../ledger/room-share.ts';
-import { KeptEvents } from '../messages/kept-events.ts';
-import type { RepeatedMessages } from '../messages/repeated-messages.ts';
-import type { ClientFactory } from './client-factory.ts';
-import { type ConnectionState, type EmitCommand, findPending, namespacesToOpen } from './connection-state.ts';
+import type { ClientOptions, ClientSink } from '../../client/client.ts';
+import type { FleetCommand } from '../../messages.ts';
+import { RoomShare } from '../ledger/room-share.ts';
+import type { Parts } from '../parts.ts';
+import { TimerWheel } from '../timer-wheel.ts';
+import type { Connection, EmitCommand } from './connection.ts';
 import type { HeldConnections } from './held-connections.ts';
-import { withJoin } from './home.ts';
+import { Listening } from './listening.ts';
+import { optionsInTurn } from './source-ports.ts';
 
-interface ConnectionCommandsDependencies {
-  settings: Pick<FleetSettings, 'ownEvent'>;
-  held: HeldConnections;
-  clients: ClientFactory;
-  /** If the connections join rooms in turn. */
-  rooms: RoomShare | undefined;
-  messages: RepeatedMessages;
-  pacer: Pacer;
-  answer: (answer: FleetAnswer) => void;
-}
+/** A command for one connection. */
+export type ConnectionCommand = Extract<FleetCommand, { id: number }>;
+type Command<Op extends ConnectionCommand['op']> = Extract<ConnectionCommand, { op: Op }>;
+
+/** An opening that is less far ahead is done at once. */
+const MIN_AHEAD_MS = 10;
+const NOT_CONNECTED = { cause: 'closed', message: 'the connection has ended' } as const;
 
 export class ConnectionCommands {
-  readonly #dependencies: ConnectionCommandsDependencies;
+  readonly #parts: Parts;
   readonly #held: HeldConnections;
+  readonly #sink: ClientSink;
+  readonly #nextOptions: () => ClientOptions;
+  /** If the connections join rooms in turn. */
+  readonly #rooms: RoomShare | undefined;
   /** Sent again by a connection that comes back. */
   readonly #joinEvent: string | undefined;
+  /** By connection, the commands of those whose time to open has not come. */
+  readonly #early = new Map<number, ConnectionCommand[]>();
+  readonly #wheel = new TimerWheel<number>((id) => this.#release(id));
 
-  constructor(dependencies: ConnectionCommandsDependencies) {
-    this.#dependencies = dependencies;
-    this.#held = dependencies.held;
-    const { ownEvent } = dependencies.settings;
+  /** @param sink where clients report */
+  constructor(parts: Parts, held: HeldConnections, sink: ClientSink) {
+    this.#parts = parts;
+    this.#held = held;
+    this.#sink = sink;
+    const { defaults, localAddresses, reconnection, ownEvent, rooms } = parts.settings;
+    const options = { ...defaults, keepsSessions: reconnection !== undefined };
+    this.#nextOptions = optionsInTurn(options, localAddresses, parts.share);
+    this.#rooms = rooms && new RoomShare(rooms, parts.fleetShare, parts.firstId);
     this.#joinEvent = ownEvent ? ownEvent.join : EVENTS.joinRoom;
   }
 
+  /**
+   * Executes a command, when the time of its connection has come. The engine sends a batch ahead of time, with a delay for
+   * each connection, so that it need not wake for every one.
+   */
+  run(command: ConnectionCommand): void {
+    const early = this.#early.get(command.id);
+    if (early && command.op === 'close') {
+      this.#early.delete(command.id);
+      for (const one of early) {
+        if (one.op === 'open') this.#await(one);
+        else if (one.op === 'emit') this.#held.failEmit(one, NOT_CONNECTED);
+      }
+      this.#close(command);
+    } else if (early) early.push(command);
+    else if (command.op === 'open' && (command.afterMs ?? 0) >= MIN_AHEAD_MS) {
+      this.#early.set(command.id, [command]);
+      this.#wheel.add(command.id, command.afterMs ?? 0);
+    } else this.#execute(command);
+  }
+
+  #release(id: number): void {
+    const commands = this.#early.get(id) ?? [];
+    this.#early.delete(id);
+    for (const command of commands) this.#execute(command);
+  }
+
+  #execute(command: ConnectionCommand): void {
+    if (command.op === 'open') this.#open(command);
+    else if (command.op === 'emit') this.emit(command);
+    else if (command.op === 'repeat') this.#repeat(command);
+    else if (command.op === 'listen') this.#listen(command);
+    else this.#close(command);
+  }
+
   /** Opens a namespace, and the connection with its first one. */
-  open(command: Extract<FleetCommand, { op: 'open' }>): void {
-    const connection = this.#held.table.findOrAdd(command.id);
-    const { namespace, requestId, options } = command;
-    const emits = options?.emit && [{ op: 'emit' as const, id: command.id, namespace, ...options.emit }];
-    connection.pending = connection.pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
+  #open(command: Command<'open'>): void {
+    const connection = this.#await(command);
+    if (connection.client) connection.client.connect(command.namespace);
     // One that is away opens it when it comes back.
-    if (!connection.client && !connection.home?.away) {
-      this.#held.counts.attempts++;
-      this.#held.counts.connecting++;
+    else if (!connection.home?.away) {
       if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
-      connection.overrides = options?.overrides;
-      const slot = this.#held.table.assignSlot(connection);
-      connection.client = this.#dependencies.clients.create(slot, connection);
-      // Set before the first packet: a server can send events as soon as it has accepted the namespace.
-      if (command.interest) connection.client.interest = new Set(command.interest);
-      for (const name of command.keep ?? []) keptOf(connection).hold(name);
+      connection.overrides = command.options?.overrides;
+      this.#connect(connection);
     }
-    connection.client?.connect(namespace);
+  }
+
+  #await({ id, namespace, requestId, options }: Command<'open'>): Connection {
+    const connection = this.#held.table.findOrAdd(id);
+    const emit = options?.emit && { op: 'emit' as const, id, namespace, ...options.emit };
+    connection.addPending({ namespace, requestId, begunAtUs: monotonicUs() }, emit);
+    return connection;
   }
 
   /** Of a connection that is away. */
-  attempt(connection: ConnectionState): void {
+  attempt(connection: Connection): void {
     const { away } = connection.home ?? {};
     if (!away) return;
     this.#held.fault?.attempted(connection.id);
-    this.#held.counts.attempts++;
-    this.#held.counts.connecting++;
-    connection.portTries = 0;
-    const slot =
-      away.sessions.length > 0
-        ? this.#held.table.keepSlot(connection, away.slot)
-        : this.#held.table.assignSlot(connection);
-    connection.client = this.#dependencies.clients.create(slot, connection);
-    connection.client.interest = away.interest;
-    for (const namespace of namespacesToOpen(connection)) connection.client.connect(namespace);
+    this.#connect(connection, away.sessions.length > 0 ? away.slot : undefined);
+  }
+
+  #connect(connection: Connection, formerSlot?: number): void {
+    const slot = this.#held.table.assignSlot(connection, formerSlot);
+    const options = this.#nextOptions();
+    const { overrides, home, listening } = connection;
+    const ownOptions = overrides ? { ...options, ...overrides } : options;
+    const client = this.#parts.createClient(slot, ownOptions, this.#sink, home?.away?.sessions);
+    // Set before the first packet: a server can send events as soon as it has accepted the namespace.
+    client.interest = listening?.names;
+    connection.client = client;
+    this.#parts.counts.connecting++;
+    for (const namespace of connection.namespacesToOpen()) client.connect(namespace);
   }
 
   emit(command: EmitCommand): void {
-    const { namespace, event } = command;
     const connection = this.#held.table.find(command.id);
-    const client = connection?.client;
-    if (!client) return; // its end has been reported already
-    const pending = findPending(connection, namespace);
-    if (pending) {
-      pending.emits = [...(pending.emits ?? []), command];
+    if (!connection?.client) {
+      this.#held.failEmit(command, NOT_CONNECTED);
       return;
     }
-    const { home } = connection;
-    if (home && event === this.#joinEvent && command.isRepeat !== true) home.joins = withJoin(home.joins, command);
-    const sent =
-      this.#dependencies.rooms && event === EVENTS.joinRoom ? this.#dependencies.rooms.joinsOf(command) : [command];
-    for (const one of sent) client.emit(namespace, event, one.args, this.#held.acknowledgements.request(client, one));
+    const pending = connection.findPending(command.namespace);
+    if (pending) pending.emits = [...pending.emits, command];
+    else {
+      if (command.event === this.#joinEvent) connection.keepJoin(command);
+      this.send(connection, command);
+    }
   }
 
-  repeat({ id, key, message }: Extract<FleetCommand, { op: 'repeat' }>): void {
+  /** On the connection as it is now. */
+  send({ client }: Connection, command: EmitCommand): void {
+    const { namespace, event } = command;
+    const sent = this.#rooms && event === EVENTS.joinRoom ? this.#rooms.joinsOf(command) : [command];
+    for (const one of sent) {
+      client?.emit(namespace, event, one.args, this.#parts.acknowledgements.request(client, one));
+    }
+  }
+
+  #repeat({ id, key, message }: Command<'repeat'>): void {
     const connection = this.#held.table.find(id);
-    const { messages } = this.#dependencies;
+    const { messages } = this.#parts;
     if (message) messages.define(key, message);
     // Its end can have been reported already; one that comes back sends then.
     if (connection) messages.start(connection, key);
   }
 
-  interest({ id, event, wanted }: Extract<FleetCommand, { op: 'interest' }>): void {
-    const connection = this.#held.table.find(id);
-    // The next client gets it, or the one that is about to bring the connection back.
-    for (const holder of [connection?.home?.away, connection?.client]) {
-      if (!holder) continue;
-      if (wanted) {
-        holder.interest ??= new Set();
-        holder.interest.add(event);
-      } else if (holder.interest?.delete(event) && holder.interest.size === 0) holder.interest = undefined;
-    }
-  }
-
-  keep({ id, namespace, event, mode }: Extract<FleetCommand, { op: 'keep' }>): void {
-    const connection = this.#held.table.find(id);
+  #listen({ id, namespace, event, mode }: Command<'listen'>): void {
+    const connection = mode === 'drop' ? this.#held.table.find(id) : this.#held.table.findOrAdd(id);
     if (!connection) return;
-    if (mode === 'hold') {
-      keptOf(connection).hold([namespace, event]);
-      return;
-    }
-    const { events, displaced } = keptOf(connection).take([namespace, event]);
-    if (mode === 'drop') this.#held.displaced(id, displaced);
-    else if (events.length > 0) {
-      this.#dependencies.answer({ op: 'kept', id, namespace, event, events, displaced });
-    }
+    connection.listening ??= new Listening();
+    const { events, displaced } = connection.listening.set(namespace, event, mode);
+    if (connection.client) connection.client.interest = connection.listening.names;
+    if (mode === 'take') for (const args of events) this.#parts.answer({ op: 'event', id, namespace, event, args });
+    this.#held.displaced(id, displaced);
   }
 
-  close({ id, requestId }: Extract<FleetCommand, { op: 'close' }>): void {
-    const connection = this.#held.table.find(id);
-    if (connection) this.#dependencies.messages.end(connection);
-    if (!connection?.client) {
-      this.#held.displaced(id, connection?.kept?.displaced ?? 0);
-      if (connection) this.#held.returns.cancel(connection);
-      if (connection) this.#held.failPending(connection, 'closed', 'closed by the virtual user');
-      this.#held.table.delete(id);
-      this.#dependencies.answer({ op: 'left', requestId });
-      return;
-    }
+  #close({ id, requestId }: Command<'close'>): void {
+    const connection = this.#held.table.findOrAdd(id);
+    this.#parts.messages.end(connection);
     connection.closeRequestId = requestId;
-    this.#dependencies.pacer.add(() => {
-      // A connection that never opened cannot be closed politely, and would never report its end.
-      if (connection.client && !connection.open) {
-        connection.client.destroy();
-        this.#held.counts.connecting--;
-        this.#held.failPending(connection, 'closed', 'closed by the virtual user');
-        this.#held.forget(connection);
-      } else connection.client?.close();
-    });
+    if (!connection.client) this.#held.leave(connection);
+    else this.#parts.pacer.add(() => this.#leave(connection));
   }
-}
 
-function keptOf(connection: ConnectionState): KeptEvents {
-  connection.kept ??= new KeptEvents();
-  return connection.kept;
+  #leave(connection: Connection): void {
+    const { client, open } = connection;
+    if (open) client?.close();
+    else if (client) {
+      // A connection that never opened cannot be closed politely, and would never report its end.
+      client.destroy();
+      this.#held.leave(connection);
+    }
+  }
+
+  /** Forgets what waits for its time. */
+  close(): void {
+    this.#wheel.close();
+    this.#early.clear();
+  }
 }

@@ -1,12 +1,11 @@
 /** The connections of a fleet process, found by the engine's id or by the slot of their client. */
 import type { Client } from '../../client/client.ts';
-import { type ConnectionState, newConnectionState } from './connection-state.ts';
-import { newHome } from './home.ts';
+import { Connection } from './connection.ts';
 
 export class ConnectionTable {
   readonly #reusesSlots: boolean;
-  readonly #byId = new Map<number, ConnectionState>();
-  readonly #bySlot: (ConnectionState | undefined)[] = [];
+  readonly #byId = new Map<number, Connection>();
+  readonly #bySlot: (Connection | undefined)[] = [];
   readonly #free: number[] = [];
   readonly #reconnects: boolean;
 
@@ -19,40 +18,33 @@ export class ConnectionTable {
     this.#reusesSlots = reusesSlots;
   }
 
-  find(id: number): ConnectionState | undefined {
+  find(id: number): Connection | undefined {
     return this.#byId.get(id);
   }
 
   /** Those that are open now. */
-  open(): ConnectionState[] {
+  open(): Connection[] {
     return [...this.#byId.values()].filter((connection) => connection.open);
   }
 
-  findOrAdd(id: number): ConnectionState {
+  findOrAdd(id: number): Connection {
     let connection = this.#byId.get(id);
     if (!connection) {
-      connection = newConnectionState(id, this.#reconnects ? newHome() : undefined);
+      connection = new Connection(id, this.#reconnects);
       this.#byId.set(id, connection);
     }
     return connection;
   }
 
   /** @returns undefined once the client has been dropped */
-  ofClient(client: Client): ConnectionState | undefined {
+  ofClient(client: Client): Connection | undefined {
     const connection = this.#bySlot[client.slot];
     // A client that was dropped may still report, when another one has its slot.
     return connection?.client === client ? connection : undefined;
   }
 
-  /** @returns the slot of the connection's next client */
-  assignSlot(connection: ConnectionState): number {
-    const slot = this.#free.pop() ?? this.#bySlot.length;
-    this.#bySlot[slot] = connection;
-    return slot;
-  }
-
-  /** The connection's next client has the slot that it had before. */
-  keepSlot(connection: ConnectionState, slot: number): number {
+  /** @returns the slot of the connection's next client: a free one, or the one that it had before */
+  assignSlot(connection: Connection, slot = this.#free.pop() ?? this.#bySlot.length): number {
     this.#bySlot[slot] = connection;
     return slot;
   }

@@ -5,8 +5,15 @@
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
-import { OpenSeries } from '../counts/open-series.ts';
-import type { ConnectionState } from './connection-state.ts';
+import { Series } from '../counts/series.ts';
+import type { Connection } from './connection.ts';
+
+/** Where the account looks up what has become of them. */
+interface Looked {
+  table: { find(id: number): Connection | undefined };
+  /** @property recovered sessions that the server has restored so far */
+  returns: { readonly recovered: number };
+}
 
 /** Of a connection that has dropped since the fault. */
 interface Fate {
@@ -22,23 +29,24 @@ export class FaultAccount {
   readonly #atUs: number;
   readonly #open: ReadonlySet<number>;
   readonly #fates = new Map<number, Fate>();
-  readonly #drops: OpenSeries;
-  readonly #attempts: OpenSeries;
-  readonly #returns: OpenSeries;
+  readonly #drops: Series;
+  readonly #attempts: Series;
+  readonly #returns: Series;
   readonly #failedAttempts: Record<string, number> = {};
+  readonly #all: Looked;
   readonly #recoveredBefore: number;
   #final: FaultCounts | undefined;
 
   /**
    * @param atUs when the fault comes
    * @param open connections that are open then
-   * @param recovered sessions that the server has restored so far
    */
-  constructor(atUs: number, open: Iterable<ConnectionState>, recovered: number) {
+  constructor(atUs: number, open: Iterable<Connection>, all: Looked) {
     this.#atUs = atUs;
     this.#open = new Set(Array.from(open, ({ id }) => id));
-    this.#recoveredBefore = recovered;
-    [this.#drops, this.#attempts, this.#returns] = [new OpenSeries(atUs), new OpenSeries(atUs), new OpenSeries(atUs)];
+    this.#all = all;
+    this.#recoveredBefore = all.returns.recovered;
+    [this.#drops, this.#attempts, this.#returns] = [new Series(atUs), new Series(atUs), new Series(atUs)];
   }
 
   dropped(id: number, reason: string, returns: boolean): void {
@@ -64,22 +72,21 @@ export class FaultAccount {
   }
 
   /** Whatever happens from now on is no consequence of the fault. */
-  end(connections: (id: number) => ConnectionState | undefined, recovered: number): void {
-    this.#final ??= this.#counts(connections, recovered);
+  end(): void {
+    this.#final ??= this.#counts();
   }
 
-  /** @param recovered as for the constructor, now */
-  read(connections: (id: number) => ConnectionState | undefined, recovered: number): FaultCounts {
-    return this.#final ?? this.#counts(connections, recovered);
+  read(): FaultCounts {
+    return this.#final ?? this.#counts();
   }
 
-  #counts(connections: (id: number) => ConnectionState | undefined, recovered: number): FaultCounts {
+  #counts(): FaultCounts {
     const backUs = createHistogram();
     const notBack: Record<string, number> = {};
     // Counted by themselves, so that their sum can be checked.
     const counts = { stayed: 0, back: 0 };
     for (const id of this.#open) {
-      const connection = connections(id);
+      const connection = this.#all.table.find(id);
       const fate = this.#fates.get(id);
       if (!fate && connection?.open) counts.stayed++;
       else if (fate && fate.backAtUs > 0 && connection?.open) {
@@ -95,7 +102,7 @@ export class FaultAccount {
       ...counts,
       dropped: this.#fates.size,
       notBack,
-      recovered: recovered - this.#recoveredBefore,
+      recovered: this.#all.returns.recovered - this.#recoveredBefore,
       backUs: encodeHistogram(backUs),
       drops: this.#drops.snapshot(),
       attempts: this.#attempts.snapshot(),
@@ -105,7 +112,7 @@ export class FaultAccount {
   }
 }
 
-function whyNotBack(fate: Fate | undefined, connection: ConnectionState | undefined): string {
+function whyNotBack(fate: Fate | undefined, connection: Connection | undefined): string {
   if (!fate?.returns) return fate?.reason ?? 'io client disconnect';
   if (connection?.home?.away) return 'still away';
   return connection ? 'gave up' : 'io client disconnect';

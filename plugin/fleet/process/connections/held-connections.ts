@@ -1,111 +1,97 @@
-/** The connections of one fleet process with all that is counted of them, and how one of them ends. */
+/** The connections that a fleet process holds, and how one of them ends. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
-import type { FleetAnswer, FleetSettings } from '../../messages.ts';
-import { Counts } from '../counts/counts.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { Acknowledgements } from '../messages/acknowledgements.ts';
-import type { RepeatedMessages } from '../messages/repeated-messages.ts';
-import { type ConnectionState, type EmitCommand, NONE_PENDING } from './connection-state.ts';
+import type { Parts } from '../parts.ts';
+import type { Connection, EmitCommand, PendingNamespace } from './connection.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { FaultAccount } from './fault-account.ts';
-import { Returns } from './returns.ts';
+import { Returns, type ReturnsCalls } from './returns.ts';
 
-interface HeldConnectionsDependencies {
-  settings: FleetSettings;
-  ledger: Ledger;
-  messages: RepeatedMessages;
-  answer: (answer: FleetAnswer) => void;
-  /** Gives a connection that is away a new client, and connects it. */
-  attempt: (connection: ConnectionState) => void;
-  emit: (command: EmitCommand) => void;
+interface Failure {
+  cause: FailureCode;
+  message: string;
+  data?: unknown;
+  retryAfterMs?: number | undefined;
 }
 
 export class HeldConnections {
-  readonly counts = new Counts();
   readonly table: ConnectionTable;
-  readonly acknowledgements: Acknowledgements;
   readonly returns: Returns;
   /** Once a planned fault has begun. */
   fault: FaultAccount | undefined;
-  readonly #ledger: Ledger;
-  readonly #messages: RepeatedMessages;
-  readonly #answer: (answer: FleetAnswer) => void;
+  readonly #parts: Parts;
   readonly #reusesSlots: boolean;
 
-  constructor({ settings, ledger, messages, answer, attempt, emit }: HeldConnectionsDependencies) {
-    this.#ledger = ledger;
-    this.#messages = messages;
-    this.#answer = answer;
-    this.acknowledgements = new Acknowledgements({ ledger, settings, counts: this.counts, answer });
+  constructor(parts: Parts, calls: ReturnsCalls) {
+    this.#parts = parts;
+    const { ledger, settings } = parts;
     const reconnects = settings.reconnection !== undefined;
     // Those that come back have the slots that they had.
     this.#reusesSlots = !ledger.remembers && !reconnects;
     this.table = new ConnectionTable({ reconnects, reusesSlots: this.#reusesSlots });
-    const { table, acknowledgements } = this;
-    this.returns = new Returns({ backoff: settings.reconnection, table, acknowledgements, answer, attempt, emit });
+    this.returns = new Returns(parts, this.table, calls);
   }
 
   /** @returns the connections that were open */
-  beginFault(atUs: number): ConnectionState[] {
+  beginFault(atUs: number): Connection[] {
     const open = this.table.open();
-    this.fault = new FaultAccount(atUs, open, this.returns.recovered);
+    this.fault = new FaultAccount(atUs, open, this);
     return open;
   }
 
-  endFault(): void {
-    this.fault?.end((id) => this.table.find(id), this.returns.recovered);
-  }
-
   faultCounts(): { fault?: FaultCounts } {
-    const fault = this.fault?.read((id) => this.table.find(id), this.returns.recovered);
-    return fault ? { fault } : {};
+    return this.fault ? { fault: this.fault.read() } : {};
   }
 
-  failPending(connection: ConnectionState, cause: FailureCode, message: string, retryAfterMs?: number): void {
-    for (const { requestId } of connection.pending) {
-      this.#answer({ op: 'failed', requestId, cause, message, retryAfterMs });
-    }
-    connection.pending = NONE_PENDING;
+  /** The `open` command fails, with what was to be sent then. */
+  fail({ requestId, emits }: PendingNamespace, failure: Failure): void {
+    this.#parts.answer({ op: 'failed', requestId, ...failure });
+    for (const emit of emits) this.failEmit(emit, failure);
+  }
+
+  failAll(connection: Connection, failure: Failure): void {
+    for (const pending of connection.takeAllPending()) this.fail(pending, failure);
+  }
+
+  failEmit({ requestId }: EmitCommand, { cause, message }: Failure): void {
+    if (requestId !== undefined) this.#parts.answer({ op: 'failed', requestId, cause, message });
   }
 
   /** The client has ended; the engine can open the connection again. */
-  drop(connection: ConnectionState): void {
+  drop(connection: Connection, reason: string): void {
     const { client } = connection;
     if (!client) return;
-    this.acknowledgements.left(client);
-    this.#messages.disconnected(connection);
+    const { acknowledgements, messages, ledger, counts } = this.#parts;
+    acknowledgements.left(client, reason);
+    messages.disconnected(connection);
     this.table.releaseSlot(client);
-    if (this.#reusesSlots) this.#ledger.members.forget(client.slot);
-    this.counts.assign(connection, '', false);
-    this.counts.dropped(connection);
+    if (this.#reusesSlots) ledger.members.forget(client.slot);
+    counts.dropped(connection);
     connection.client = undefined;
     connection.open = false;
   }
 
-  forget(connection: ConnectionState): void {
-    this.drop(connection);
-    this.#confirmClose(connection);
-  }
-
-  #confirmClose(connection: ConnectionState): void {
-    this.returns.cancel(connection);
-    this.table.delete(connection.id);
-    this.displaced(connection.id, connection.kept?.displaced ?? 0);
-    if (connection.closeRequestId === undefined) return;
-    this.#answer({ op: 'left', requestId: connection.closeRequestId });
-    connection.closeRequestId = undefined;
-  }
-
   /** An attempt to open it has failed. */
-  endAttempt(connection: ConnectionState, retryAfterMs?: number): void {
-    if (connection.closeRequestId !== undefined) this.#confirmClose(connection);
+  endAttempt(connection: Connection, reason: string, retryAfterMs?: number): void {
+    this.drop(connection, reason);
+    if (connection.closeRequestId !== undefined) this.leave(connection, reason);
     else this.returns.failed(connection, retryAfterMs);
   }
 
-  /** Kept events that the engine has not taken, and never will. */
+  /** As its virtual user has asked for. */
+  leave(connection: Connection, reason = 'closed by the virtual user'): void {
+    const { closeRequestId: requestId } = connection;
+    this.drop(connection, reason);
+    this.failAll(connection, { cause: 'closed', message: reason });
+    this.returns.cancel(connection);
+    this.table.delete(connection.id);
+    this.displaced(connection.id, connection.listening?.displaced ?? 0);
+    if (requestId !== undefined) this.#parts.answer({ op: 'left', requestId });
+  }
+
+  /** Held events that the engine has not taken, and never will. */
   displaced(id: number, count: number): void {
-    if (count > 0) this.#answer({ op: 'displaced', id, count });
+    if (count > 0) this.#parts.answer({ op: 'displaced', id, count });
   }
 
   /** Drops all connections at once, without reports. */

@@ -3,39 +3,36 @@
  * repeated, as an application's `connect` handler repeats them, unless the server has restored the session.
  */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import type { Backoff } from '../../../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { ReturnCounts } from '../../../../protocol/link/snapshot.ts';
 import { retryDelayMs } from '../../backoff.ts';
 import type { Client } from '../../client/client.ts';
-import type { FleetAnswer } from '../../messages.ts';
-import type { Acknowledgements } from '../messages/acknowledgements.ts';
+import type { Parts } from '../parts.ts';
 import { TimerWheel } from '../timer-wheel.ts';
-import type { ConnectionState, EmitCommand } from './connection-state.ts';
+import { type Absence, type Connection, type EmitCommand, without } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import { type Absence, without } from './home.ts';
 
 /** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not come back then. */
 const SENT_AWAY = 'io server disconnect';
 
-interface ReturnsDependencies {
-  backoff: Backoff | undefined;
-  table: ConnectionTable;
-  acknowledgements: Acknowledgements;
-  answer: (answer: FleetAnswer) => void;
+export interface ReturnsCalls {
   /** Gives the connection a new client, and connects it. */
-  attempt: (connection: ConnectionState) => void;
-  emit: (command: EmitCommand) => void;
+  attempt: (connection: Connection) => void;
+  send: (connection: Connection, command: EmitCommand) => void;
 }
 
 export class Returns {
-  readonly #dependencies: ReturnsDependencies;
-  readonly #wheel = new TimerWheel<[ConnectionState, Absence]>((waiting) => this.#try(...waiting));
+  readonly #parts: Parts;
+  readonly #table: ConnectionTable;
+  readonly #calls: ReturnsCalls;
+  readonly #wheel = new TimerWheel<[Connection, Absence]>((waiting) => this.#try(...waiting));
   readonly #awayUs = createHistogram();
   readonly #counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
-  constructor(dependencies: ReturnsDependencies) {
-    this.#dependencies = dependencies;
+  constructor(parts: Parts, table: ConnectionTable, calls: ReturnsCalls) {
+    this.#parts = parts;
+    this.#table = table;
+    this.#calls = calls;
   }
 
   /** Connections that are to come back now. */
@@ -53,14 +50,13 @@ export class Returns {
   }
 
   /** An open connection has dropped. @returns whether it is to come back */
-  begin(connection: ConnectionState, { slot, sessions, interest }: Client, reason: string): true | undefined {
+  begin(connection: Connection, { slot, sessions }: Client, reason: string): boolean {
     const { home } = connection;
-    if (!this.#dependencies.backoff || !home || reason === SENT_AWAY) return undefined;
+    if (!home || reason === SENT_AWAY) return false;
     this.#counts.dropped++;
     this.#counts.away++;
     home.away = {
-      ...{ reason, slot, sessions, interest },
-      ...{ sinceUs: monotonicUs(), attempts: 0, waiting: home.namespaces },
+      ...{ reason, slot, sessions, sinceUs: monotonicUs(), attempts: 0, waiting: home.namespaces },
       ...{ isBack: false, isRecovered: false, isRenewed: false },
     };
     this.#schedule(connection, home.away, 0);
@@ -68,13 +64,13 @@ export class Returns {
   }
 
   /** An attempt has failed. */
-  failed(connection: ConnectionState, retryAfterMs = 0): void {
+  failed(connection: Connection, retryAfterMs = 0): void {
     const away = connection.home?.away;
     if (away) this.#schedule(connection, away, retryAfterMs);
   }
 
   /** The virtual user closes the connection. */
-  cancel({ home }: ConnectionState): void {
+  cancel({ home }: Connection): void {
     if (!home?.away) return;
     if (!home.away.isBack) {
       this.#counts.away--;
@@ -92,16 +88,14 @@ export class Returns {
   }
 
   /** A namespace is open again. @param isRecovered the server has restored its session */
-  opened(connection: ConnectionState, client: Client, namespace: string, isRecovered: boolean): void {
-    const { home } = connection;
-    if (!home?.away?.waiting.includes(namespace)) return;
-    const { away, joins } = home;
+  opened(connection: Connection, client: Client, namespace: string, isRecovered: boolean): void {
+    const { away, joins } = connection.home ?? {};
+    if (!away?.waiting.includes(namespace)) return;
     away.waiting = without(away.waiting, namespace);
-    const retries = away.attempts - 1;
-    this.#dependencies.answer({ op: 'returned', id: connection.id, namespace, isRecovered, retries });
+    this.#report(connection, namespace, undefined, away.attempts - 1);
     away.attempts = 1; // its retries are reported once
     if (isRecovered) away.isRecovered = true;
-    else if (joins.length === 0 || joins.some((join) => join.namespace === namespace)) {
+    else if (!joins?.length || joins.some((join) => join.namespace === namespace)) {
       this.#renew(connection, client, away, namespace);
     }
     if (away.isRenewed) this.#repeatJoins(connection, namespace);
@@ -109,13 +103,12 @@ export class Returns {
   }
 
   /** A namespace was refused, and another one is back. */
-  refused(connection: ConnectionState, client: Client, namespace: string): void {
-    const { home } = connection;
-    if (!home?.away?.waiting.includes(namespace)) return;
-    const { away } = home;
+  refused(connection: Connection, client: Client, namespace: string): void {
+    const { away } = connection.home ?? {};
+    if (!away?.waiting.includes(namespace)) return;
     away.waiting = without(away.waiting, namespace);
-    home.namespaces = without(home.namespaces, namespace);
-    this.#dependencies.answer({ op: 'lost', id: connection.id, namespace, reason: away.reason, retries: 0 });
+    connection.forgetNamespace(namespace);
+    this.#report(connection, namespace, away.reason, 0);
     this.#endIfComplete(connection, client, away);
   }
 
@@ -123,57 +116,60 @@ export class Returns {
     this.#wheel.close();
   }
 
-  #schedule(connection: ConnectionState, away: Absence, retryAfterMs: number): void {
-    const { backoff } = this.#dependencies;
-    const isLast = backoff === undefined || away.attempts >= backoff.attempts;
-    const delayMs = isLast ? undefined : retryDelayMs(backoff, away.attempts + 1, retryAfterMs);
+  #report({ id }: Connection, namespace: string | undefined, lostBy: string | undefined, retries: number): void {
+    this.#parts.answer({ op: 'returned', id, namespace, lostBy, retries });
+  }
+
+  #schedule(connection: Connection, away: Absence, retryAfterMs: number): void {
+    const { reconnection } = this.#parts.settings;
+    const isLast = reconnection === undefined || away.attempts >= reconnection.attempts;
+    const delayMs = isLast ? undefined : retryDelayMs(reconnection, away.attempts + 1, retryAfterMs);
     if (delayMs === undefined) this.#giveUp(connection, away);
     else this.#wheel.add([connection, away], delayMs);
   }
 
-  #giveUp({ id, home }: ConnectionState, { reason, attempts }: Absence): void {
+  #giveUp(connection: Connection, { reason, attempts }: Absence): void {
     this.#counts.away--;
     this.#counts.gaveUp++;
-    if (home) home.away = undefined;
-    this.#dependencies.answer({ op: 'lost', id, reason, retries: Math.max(0, attempts - 1) });
+    if (connection.home) connection.home.away = undefined;
+    this.#report(connection, undefined, reason, Math.max(0, attempts - 1));
   }
 
   /** Unless it has been closed meanwhile. */
-  #try(connection: ConnectionState, away: Absence): void {
+  #try(connection: Connection, away: Absence): void {
     if (connection.home?.away !== away || connection.closeRequestId !== undefined) return;
     away.attempts++;
     if (away.attempts > 1) this.#counts.retries++;
-    this.#dependencies.attempt(connection);
+    this.#calls.attempt(connection);
   }
 
   /** The session is a new one, so the ledger gets a new connection. @param except its joins are repeated by the caller */
-  #renew(connection: ConnectionState, client: Client, away: Absence, except?: string): void {
+  #renew(connection: Connection, client: Client, away: Absence, except?: string): void {
     if (away.isRenewed) return;
-    const { table, acknowledgements } = this.#dependencies;
     away.isRenewed = true;
     if (client.slot === away.slot) {
-      table.releaseSlot(client);
-      client.slot = table.assignSlot(connection);
+      this.#table.releaseSlot(client);
+      client.slot = this.#table.assignSlot(connection);
     }
-    acknowledgements.connected(client);
+    this.#parts.acknowledgements.connected(client);
     for (const namespace of connection.home?.namespaces ?? []) {
       if (namespace !== except && !away.waiting.includes(namespace)) this.#repeatJoins(connection, namespace);
     }
   }
 
-  #repeatJoins({ id, home }: ConnectionState, namespace: string): void {
-    for (const join of home?.joins ?? []) {
-      if (join.namespace === namespace) this.#dependencies.emit({ op: 'emit', id, ...join, isRepeat: true });
+  #repeatJoins(connection: Connection, namespace: string): void {
+    for (const join of connection.home?.joins ?? []) {
+      if (join.namespace === namespace) this.#calls.send(connection, { op: 'emit', id: connection.id, ...join });
     }
   }
 
   /** All namespaces are back, or refused. */
-  #endIfComplete(connection: ConnectionState, client: Client, away: Absence): void {
+  #endIfComplete(connection: Connection, client: Client, away: Absence): void {
     if (away.waiting.length > 0 || !connection.home) return;
     connection.home.away = undefined;
     if (away.isRecovered && !away.isRenewed) {
       this.#counts.recovered++;
-      this.#dependencies.acknowledgements.recovered(client, connection);
+      this.#parts.acknowledgements.recovered(client, connection);
     } else this.#renew(connection, client, away);
   }
 }

@@ -2,15 +2,9 @@
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { ownValue, setOwn } from '../../../../protocol/sum-counts.ts';
 import type { Client, TransportState } from '../../client/client.ts';
-import type { ConnectionState } from '../connections/connection-state.ts';
+import type { Connection } from '../connections/connection.ts';
 
 export class Counts {
-  /** Transports begun, repeats included. */
-  attempts = 0;
-  /** Of these, how many got as far as their first namespace. */
-  opened = 0;
-  /** Of these, how many resumed an earlier TLS session. */
-  tlsResumed = 0;
   /** Now. */
   connecting = 0;
   /** Now. */
@@ -20,8 +14,6 @@ export class Counts {
   unknownAcks = 0;
   receivedBytes = 0;
   sentBytes = 0;
-  /** By cause. */
-  readonly attemptFailures: Record<string, number> = {};
   /** Every connection that has ever opened, by the transport that it has now or had last. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
   /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */
@@ -35,8 +27,19 @@ export class Counts {
   /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
   readonly perSessionPrefix: Record<string, number> = {};
 
-  failed(cause: FailureCode): void {
-    add(this.attemptFailures, cause, 1);
+  opened(connection: Connection, client: Client, worker: string): void {
+    this.connecting--;
+    this.connected++;
+    this.carry(connection, client);
+    this.assign(connection, worker, false);
+  }
+
+  /** One that was connecting, or open; the transport that it had remains counted. */
+  dropped(connection: Connection): void {
+    if (connection.open) this.connected--;
+    else this.connecting--;
+    this.assign(connection, '', false);
+    this.#countUpgrading(connection, false);
   }
 
   upgradeFailed(cause: FailureCode): void {
@@ -44,7 +47,7 @@ export class Counts {
   }
 
   /** Takes over the client's transport, and whether it is compressed, for an open connection. */
-  carry(connection: ConnectionState, { transport, isUpgrading, isCompressed }: Client): void {
+  carry(connection: Connection, { transport, isUpgrading, isCompressed }: Client): void {
     if (connection.transport !== undefined) this.transports[connection.transport]--;
     this.transports[transport]++;
     connection.transport = transport;
@@ -53,12 +56,7 @@ export class Counts {
     this.#countUpgrading(connection, isUpgrading);
   }
 
-  /** The transport that it had remains counted. */
-  dropped(connection: ConnectionState): void {
-    this.#countUpgrading(connection, false);
-  }
-
-  #countUpgrading(connection: ConnectionState, isUpgrading: boolean): void {
+  #countUpgrading(connection: Connection, isUpgrading: boolean): void {
     if (connection.isUpgrading === isUpgrading) return;
     this.upgrading += isUpgrading ? 1 : -1;
     connection.isUpgrading = isUpgrading;
@@ -68,14 +66,14 @@ export class Counts {
    * @param worker `''` for none
    * @param namedByJoin the server itself named it
    */
-  assign(connection: ConnectionState, worker: string, namedByJoin: boolean): void {
+  assign(connection: Connection, worker: string, namedByJoin: boolean): void {
     this.#countWorker(connection, -1);
     connection.worker = worker;
     connection.namedByJoin = namedByJoin;
     this.#countWorker(connection, 1);
   }
 
-  #countWorker({ worker, namedByJoin }: ConnectionState, change: number): void {
+  #countWorker({ worker, namedByJoin }: Connection, change: number): void {
     if (worker !== '') add(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
   }
 }

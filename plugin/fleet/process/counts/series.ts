@@ -2,7 +2,6 @@
  * Events per time interval, such as connections opened: the source of the achieved rate, exact to one interval. In a long run
  * the intervals become longer, so that their number stays limited.
  */
-
 import type { TimeSeries } from '../../../../protocol/link/series.ts';
 
 interface SeriesOptions {
@@ -15,7 +14,7 @@ interface SeriesOptions {
 /** 11 minutes at first. */
 const COUNTS: SeriesOptions = { intervalUs: 10_000, maxIntervals: 2 ** 16, combine: (a, b) => a + b };
 
-export class OpenSeries {
+export class Series {
   readonly startedAtUs: number;
   readonly #options: SeriesOptions;
   #intervalUs: number;

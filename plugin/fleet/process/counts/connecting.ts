@@ -1,0 +1,89 @@
+/** How connecting went: how long it took, in total and by stage; and how many opened, failed and ended, over time. */
+import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/histogram.ts';
+import { CONNECT_STAGES, type ConnectStage, type FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
+import type { ConnectTimings } from '../../client/client.ts';
+import { Series } from './series.ts';
+
+/** Times are recorded in batches: between two connections the CPU cache loses the code of the histogram. */
+const BATCH_SIZE = 256;
+/** A result has no more rows than this; in a long run, each stands for several seconds. */
+const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
+
+export class Connecting {
+  #tlsResumed = 0;
+  readonly #histograms = ofEachStage(() => createHistogram());
+  /** Not in the histograms yet. */
+  #times: (ConnectTimings & { totalUs: number })[] = [];
+  readonly #openings: Series;
+  readonly #overTime: Record<keyof FleetSnapshot['connecting'], Series>;
+
+  constructor(startedAtUs: number) {
+    const rows = (combine?: { combine: typeof Math.max }) => new Series(startedAtUs, { ...ROWS, ...combine });
+    this.#openings = new Series(startedAtUs);
+    this.#overTime = {
+      ...{ opened: rows(), connectUs: rows(), slowestUs: rows({ combine: Math.max }) },
+      ...{ failed: rows(), ended: rows() },
+    };
+  }
+
+  /**
+   * @param timings ends of the stages of the attempt that succeeded
+   * @param tookUs from the start of the first attempt
+   */
+  opened(timings: ConnectTimings, atUs: number, tookUs: number): void {
+    if (timings.tlsResumed) this.#tlsResumed++;
+    this.#openings.record(atUs);
+    this.#overTime.opened.record(atUs);
+    this.#overTime.connectUs.record(atUs, tookUs);
+    this.#overTime.slowestUs.record(atUs, tookUs);
+    this.#times.push({ ...timings, totalUs: tookUs });
+    if (this.#times.length === BATCH_SIZE) this.#flush();
+  }
+
+  /** An attempt. */
+  failed(atUs: number): void {
+    this.#overTime.failed.record(atUs);
+  }
+
+  /** Other than by its virtual user. */
+  ended(atUs: number): void {
+    this.#overTime.ended.record(atUs);
+  }
+
+  /** From polling to WebSocket. */
+  changed(tookUs: number): void {
+    recordUs(this.#histograms.change, tookUs);
+  }
+
+  #flush(): void {
+    for (const times of this.#times) {
+      recordUs(this.#histograms.total, times.totalUs);
+      let previousUs = 0;
+      for (const stage of ['tcp', 'tls', 'upgrade', 'open', 'namespace'] as const) {
+        const endUs = times[`${stage}Us`];
+        if (endUs === undefined) continue;
+        recordUs(this.#histograms[stage], endUs - previousUs);
+        previousUs = endUs;
+      }
+    }
+    this.#times = [];
+  }
+
+  snapshot(): Pick<FleetSnapshot, 'connectUs' | 'tlsResumed' | 'openings' | 'connecting'> {
+    this.#flush();
+    const { opened, connectUs, slowestUs, failed, ended } = this.#overTime;
+    return {
+      connectUs: ofEachStage((stage) => encodeHistogram(this.#histograms[stage] as Histogram)),
+      tlsResumed: this.#tlsResumed,
+      openings: this.#openings.snapshot(),
+      connecting: {
+        ...{ opened: opened.snapshot(), connectUs: connectUs.snapshot(), slowestUs: slowestUs.snapshot() },
+        ...{ failed: failed.snapshot(), ended: ended.snapshot() },
+      },
+    };
+  }
+}
+
+function ofEachStage<T>(value: (stage: ConnectStage) => T): Record<ConnectStage, T> {
+  return Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, value(stage)])) as Record<ConnectStage, T>;
+}

@@ -1,0 +1,41 @@
+/** What the parts of a fleet process share. */
+import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../client/client.ts';
+import type { FleetAnswer, FleetSettings } from '../messages.ts';
+import type { Pacer } from '../pacer.ts';
+import type { Acknowledgements } from './acknowledgements.ts';
+import type { Connecting } from './counts/connecting.ts';
+import type { Counts } from './counts/counts.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { Sightings } from './ledger/sightings.ts';
+import type { RepeatedMessages } from './messages/repeated-messages.ts';
+
+export type CreateClient = (
+  slot: number,
+  options: ClientOptions,
+  sink: ClientSink,
+  sessions?: readonly RecoverableSession[],
+) => Client;
+
+/** A part of the whole run's connections. */
+export interface Share {
+  index: number;
+  of: number;
+}
+
+export interface Parts {
+  readonly settings: FleetSettings;
+  /** Of this process among all of this host, and of its fleet among all of the run. */
+  readonly share: Share;
+  readonly fleetShare: Share;
+  /** Of the connections that were opened since the last reset. */
+  readonly firstId: number;
+  readonly createClient: CreateClient;
+  readonly pacer: Pacer;
+  readonly answer: (answer: FleetAnswer) => void;
+  readonly ledger: Ledger;
+  readonly sightings: Sightings;
+  readonly messages: RepeatedMessages;
+  readonly counts: Counts;
+  readonly connecting: Connecting;
+  readonly acknowledgements: Acknowledgements;
+}

@@ -1,0 +1,88 @@
+/** A fleet process without a network: its clients do nothing but note what they are asked, and the test reports for them. */
+import type { TestContext } from 'node:test';
+import { type Client, NO_SESSIONS, type RecoverableSession } from '../../plugin/fleet/client/client.ts';
+import type { FleetAnswer, FleetSettings } from '../../plugin/fleet/messages.ts';
+import type { Pacer } from '../../plugin/fleet/pacer.ts';
+import type { CreateClient } from '../../plugin/fleet/process/parts.ts';
+import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
+import { fleetSettings } from './fleet.ts';
+
+export interface IdleClient extends Client {
+  sessions: readonly RecoverableSession[];
+  /** Namespaces that it was to open. */
+  readonly asked: string[];
+  /** Namespace, event, acknowledgement id. */
+  readonly sent: [string, string, number | undefined][];
+}
+
+const TIMINGS = { namespaceUs: 1 };
+
+export class IdleProcess {
+  readonly state: ProcessState;
+  readonly clients: IdleClient[] = [];
+  #answers: FleetAnswer[] = [];
+  #leaves: (() => void)[] = [];
+
+  /** @param create in place of idle clients */
+  constructor(t: TestContext, settings: Partial<FleetSettings> = {}, create?: CreateClient) {
+    const start = { settings: { ...fleetSettings('http://127.0.0.1:1'), ...settings }, index: 0, processes: 1 };
+    const pacer = { add: (leave: () => void) => void this.#leaves.push(leave), close: () => {} } as Pacer;
+    const idle: CreateClient = (slot, _options, _sink, sessions) => idleClient(slot, sessions);
+    const noted: CreateClient = (...given) => {
+      const client = (create ?? idle)(...given) as IdleClient;
+      this.clients.push(client);
+      return client;
+    };
+    this.state = new ProcessState(start, 0, noted, (answer) => void this.#answers.push(answer), pacer);
+    t.after(() => this.state.close());
+  }
+
+  /** The newest. */
+  get client(): IdleClient {
+    return this.clients.at(-1) as IdleClient;
+  }
+
+  run(...commands: Parameters<ProcessState['run']>[0][]): void {
+    for (const command of commands) this.state.run(command);
+  }
+
+  /** Connections that wait to leave do so now. */
+  leave(): void {
+    for (const one of this.#leaves.splice(0)) one();
+  }
+
+  /** The server accepts the namespace. @param isFirst of the client */
+  accept(namespace: string, isFirst: boolean, { client = this.client, worker = 'w0', isRecovered = false } = {}): void {
+    this.state.reports.onOpen(client, namespace, `${worker}-a`, isFirst ? TIMINGS : undefined, isRecovered);
+  }
+
+  /** A connection that is open. */
+  open(id: number, ...namespaces: string[]): void {
+    for (const namespace of namespaces) {
+      this.run({ op: 'open', id, requestId: id, namespace });
+      this.accept(namespace, namespace === namespaces[0]);
+    }
+  }
+
+  drop(client = this.client): void {
+    this.state.reports.onClosed(client, 'transport close', undefined);
+  }
+
+  /** Answers since the last call: all, or those of these kinds. */
+  news(...ops: FleetAnswer['op'][]): FleetAnswer[] {
+    return this.#answers.splice(0).filter(({ op }) => ops.length === 0 || ops.includes(op));
+  }
+}
+
+function idleClient(slot: number, sessions: readonly RecoverableSession[] = NO_SESSIONS): Client {
+  const client: IdleClient = {
+    ...{ slot, sessions, interest: undefined, asked: [], sent: [] },
+    ...{ transport: 'websocket', isUpgrading: false, isCompressed: false },
+    connect: (namespace) => void client.asked.push(namespace),
+    emit: (namespace, event, _args, ackId) => void client.sent.push([namespace, event, ackId]),
+    repeat: () => false,
+    close: () => {},
+    destroy: () => {},
+  };
+  return client;
+}
