@@ -4,7 +4,7 @@
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
-import { AUDIENCE } from '../../../protocol/link/ledger.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Client } from '../client/client.ts';
 import type { FleetAnswer, FleetSettings } from '../messages.ts';
 import { nameOf } from '../server-name.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
 import type { ConnectStage } from '../../../protocol/connection.ts';
+import { decodeHistogram } from '../../../protocol/histogram.ts';
 
 test('every connection is in every snapshot after it, stage by stage', () => {
   const times = new Connecting(0);

@@ -1,6 +1,7 @@
 /** How connecting went: how long it took, in total and by stage; and how many opened, failed and ended, over time. */
+import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/histogram.ts';
-import { CONNECT_STAGES, type ConnectStage, type FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
+import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
 import type { ConnectTimings } from '../../client/client.ts';
 import { Series } from './series.ts';
 
