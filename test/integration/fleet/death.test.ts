@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { startFaultyServer } from '../../helpers/faulty-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -137,6 +138,38 @@ test('connections that opened after the last snapshot of a process that dies are
   const { disconnects, accounts } = await fleet.snapshot();
   assert.deepEqual(disconnects, { 'io client disconnect': 1, 'fleet process died': 6 });
   assert.deepEqual(accounts.ended, disconnects);
+});
+
+test('what a fleet process is asked for and cannot do fails alone', async (t) => {
+  const server = await startFaultyServer();
+  t.after(() => server.close());
+  const fleet = await Fleet.start(fleetSettings(server.url), 1);
+  t.after(() => fleet.close());
+  const [connection] = await joinAll(fleet, 2);
+  server.broadcast(1);
+  await eventually('2 receipts', () => fleet.status().received === 2);
+  for (const order of [
+    null,
+    {},
+    7,
+    { seq: 1, room: 'capacity' },
+    { id: {}, sentAtUs: {} },
+    { seq: 1n, sentAtUs: 1n },
+  ]) {
+    await fleet.freeze([order as never]).catch(() => {});
+  }
+  await fleet.sight(true, 7 as never);
+  await fleet.messages('never' as never);
+  await fleet.fault(null as never);
+  const refused = new Promise<FleetError>((resolve, reject) => {
+    connection?.onRefused(resolve);
+    connection?.onDrop((reason) => reject(new Error(reason)));
+  });
+  connection?.emit('/', 'not for JSON', [1n]);
+  assert.match((await refused).message, /BigInt/);
+  await assert.rejects(connection?.emitWithAck('/', 'nor this', [1n], 5000) ?? Promise.resolve(), /BigInt/);
+  const { processes, connected } = await fleet.snapshot();
+  assert.deepEqual([processes[0]?.alive, processes[0]?.answers, connected], [true, true, 2]);
 });
 
 function hasPrlimit(): boolean {
