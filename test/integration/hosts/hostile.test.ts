@@ -84,7 +84,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
   const test = await startHub(t, 2);
   const link = new EngineLink(test.hub, { hosts: 2, replyTimeoutMs: 100 });
   const good = newAgent(t, test.join, { host: 'good', hosts: 2 }, (message) =>
-    message.type === 'snapshot' ? { ...message, snapshot: snapshot({ opened: 7 }) } : undefined,
+    message.type === 'snapshot' ? { ...message, snapshot: snapshot({ connected: 7 }) } : undefined,
   );
   await good.agent.join();
   good.say({ type: 'ready', engines: 1 });
@@ -122,7 +122,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
   await read();
   const snapshots = await link.snapshots();
   assert.deepEqual(
-    snapshots.filter(({ from }) => from.host === 'good').map(({ opened }) => opened),
+    snapshots.filter(({ from }) => from.host === 'good').map(({ connected }) => connected),
     [7],
   );
   assert.deepEqual(good.ends, []);
