@@ -1,22 +1,52 @@
 /**
- * What `prepack` and `postpack` of the packages beside this file do to them. Packed, they have the licence, and ask for
- * the Node that Artillery asks for. In a checkout they ask for none: npm may run on an older Node than the one that
- * `npm install` brings, and would warn of it.
+ * What `prepack` and `postpack` of the packages do to their manifests. Packed, they have the licence, where their sources are,
+ * of which build they are, and, unless they ask for another Node themselves, ask for the one that Artillery asks for. In a
+ * checkout they ask for none: npm may run on an older Node than the one that `npm install` brings, and would warn of it.
  */
-import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** npm never packs a file with this ending. */
 const ORIGINAL = 'package.json.orig';
+const ROOT = join(import.meta.dirname, '..');
 
 if (process.argv[2] === 'prepack') {
   const { engines } = createRequire(import.meta.url)('artillery/package.json');
-  const manifest = { ...JSON.parse(readFileSync('package.json', 'utf8')), engines };
-  copyFileSync('../../LICENSE', 'LICENSE');
+  const manifest = { engines, ...JSON.parse(readFileSync('package.json', 'utf8')), ...whereSourcesAre() };
+  copyFileSync(join(ROOT, 'LICENSE'), 'LICENSE');
   copyFileSync('package.json', ORIGINAL);
   // Renamed, so that nobody reads half of it.
   writeFileSync('package.json.new', `${JSON.stringify(manifest, null, 2)}\n`);
   renameSync('package.json.new', 'package.json');
+  const release = resolve('dist/protocol/release.js');
+  if (existsSync(release)) {
+    const { BUILD_FILE, sourceDigest } = await import(pathToFileURL(release).href);
+    writeFileSync(join('dist', BUILD_FILE), sourceDigest(ROOT));
+  }
 } else {
   renameSync(ORIGINAL, 'package.json');
+}
+
+/** @returns as the remote of the checkout has it; nothing without one */
+function whereSourcesAre() {
+  let remote;
+  try {
+    remote = execFileSync('git', ['remote', 'get-url', 'origin'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  } catch {
+    return {};
+  }
+  const [, host, path] = /^(?:\w+:\/\/)?(?:[^@/]+@)?([^/:]+)[/:](.+?)(?:\.git)?\s*$/.exec(remote) ?? [];
+  if (!host?.includes('.')) return {};
+  const home = `https://${host}/${path}`;
+  return {
+    repository: { type: 'git', url: `git+${home}.git`, directory: relative(ROOT, process.cwd()) },
+    homepage: `${home}#readme`,
+    bugs: `${home}/issues`,
+  };
 }

@@ -3,6 +3,7 @@
  * switches to the run's report, which stays in the browser after this process has ended.
  */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
@@ -29,7 +30,12 @@ const FETCH_TIMEOUT_MS = 3000;
 /** Beyond this, a page no longer reads and is disconnected. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 const PAGE = join(import.meta.dirname, 'page');
-const CHARTS = createRequire(import.meta.url).resolve('echarts/dist/echarts.common.min.js');
+/** Beside the page in a package; in a checkout, where npm has installed it. */
+const CHARTS_FILE = 'echarts.common.min.js';
+const PACKED_CHARTS = join(PAGE, CHARTS_FILE);
+const CHARTS = existsSync(PACKED_CHARTS)
+  ? PACKED_CHARTS
+  : createRequire(import.meta.url).resolve(`echarts/dist/${CHARTS_FILE}`);
 
 /** Path → file and its type. */
 const FILES: Record<string, [file: string, type: string]> = {

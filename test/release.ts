@@ -1,0 +1,109 @@
+/**
+ * `npm run release`: packs the packages, follows the README of each to the letter in a project that was empty, and stops before
+ * publishing. The server of one README is what the others measure, on the ports that they name; nginx and redis-server have to
+ * be installed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { execa } from 'execa';
+import { endChild } from '../protocol/end-child.ts';
+import { VERSION } from '../protocol/version.ts';
+import { ENGINE, HOOK, INSTRUMENT, packAll } from './helpers/packages.ts';
+import { codeBlocks, page, ROOT } from './helpers/pages.ts';
+
+/** In this order, as the server is part of the first. */
+const READMES = {
+  [INSTRUMENT]: 'server/instrument-package/README.md',
+  [ENGINE]: 'plugin/engine/README.md',
+  [HOOK]: 'plugin/hook/README.md',
+};
+const PORTS = [3000, 3200];
+const BLOCK_TIMEOUT_MS = 15 * 60_000;
+const SERVER_TIMEOUT_MS = 30_000;
+/** A measurement with doubts is one. */
+const SUSPECT = 3;
+
+const { CAPACITY_TOKEN = 'at-least-16-characters' } = process.env;
+const env = { ...process.env, CAPACITY_TOKEN, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' };
+const folder = mkdtempSync(join(tmpdir(), 'release-'));
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort());
+const options = { env, cancelSignal: stop.signal };
+let server: ChildProcess | undefined;
+
+/** Whatever fails ends the release, and says in which block of which README. */
+async function follow(name: string, readme: string, tarballs: string[]): Promise<void> {
+  const project = join(folder, name);
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{"private": true}');
+  for (const tarball of tarballs) copyFileSync(tarball, join(project, basename(tarball)));
+  const markdown = page(readme);
+  const [scenario] = codeBlocks(markdown, 'yaml');
+  if (scenario !== undefined) writeFileSync(join(project, 'scenario.yml'), scenario);
+  const [code] = codeBlocks(markdown, 'js');
+  // A server's project has it.
+  if (code !== undefined) await execa('npm', ['install', 'socket.io'], { cwd: project, ...options });
+  for (const [index, block] of codeBlocks(markdown, 'sh').entries()) {
+    console.log(`\n${readme}, block ${index + 1}:\n${block}`);
+    await run(block, project);
+    if (index === 0 && code !== undefined) await serve(code, project);
+  }
+}
+
+/** Each line by itself, so that the exit codes of all count. */
+async function run(block: string, cwd: string): Promise<void> {
+  const fails = `[ $code = 0 ] || [ $code = ${SUSPECT} ] || exit $code`;
+  const lines = block.trim().split('\n');
+  const script = lines.map((line) => `${line}\ncode=$?; ${fails}`).join('\n');
+  await execa('bash', ['-c', script], { cwd, ...options, stdio: 'inherit', timeout: BLOCK_TIMEOUT_MS });
+}
+
+async function serve(code: string, cwd: string): Promise<void> {
+  writeFileSync(join(cwd, 'server.mjs'), code);
+  server = spawn(process.execPath, ['server.mjs'], { cwd, env, stdio: 'inherit' });
+  const untilMs = performance.now() + SERVER_TIMEOUT_MS;
+  while (!(await Promise.all(PORTS.map(isTaken))).every(Boolean)) {
+    if (performance.now() > untilMs)
+      throw new Error(`the server of the README does not listen on ${PORTS.join(' and ')}`);
+    await delay(200);
+  }
+}
+
+function isTaken(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+/** @throws Error for what would make the packages others than those of this commit */
+async function requireCommit(): Promise<void> {
+  const { stdout } = await execa('git', ['status', '--porcelain'], { cwd: ROOT });
+  if (stdout !== '') throw new Error(`not everything is committed:\n${stdout}`);
+  for (const port of PORTS) if (await isTaken(port)) throw new Error(`port ${port} of the READMEs is taken`);
+}
+
+let packed = '';
+try {
+  await requireCommit();
+  const all = await packAll();
+  packed = all.folder;
+  for (const [name, readme] of Object.entries(READMES)) await follow(name, readme, Object.values(all.tarballs));
+  const manifest = readFileSync(join(folder, HOOK, `node_modules/${HOOK}/package.json`), 'utf8');
+  console.log(`\nVersion ${VERSION} does what its READMEs say. Nothing has been published; these commands do:`);
+  for (const tarball of Object.values(all.tarballs)) console.log(`  npm publish ${tarball}`);
+  if (!JSON.parse(manifest).repository)
+    console.log('Without a git remote, the packages do not say where their sources are.');
+} catch (error) {
+  rmSync(packed, { recursive: true, force: true });
+  console.error(`\n${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+} finally {
+  if (server) await endChild(server, () => server?.kill(), 5000);
+  rmSync(folder, { recursive: true, force: true });
+}
