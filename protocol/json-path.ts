@@ -3,7 +3,8 @@
 /** What each step names: a key, or the index in a list. */
 export type JsonPath = readonly string[];
 
-const STEP = /\.([^.[\]\s"']+)|\[(\d+)\]|\["([^"]+)"\]|\['([^']+)'\]/y;
+/** In double quotes as in JSON, so that any name can be written. */
+const STEP = /\.([^.[\]\s"']+)|\[(\d+)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\]/y;
 /** In words, as events usually have one argument. */
 const FIRST_ARGUMENT = 'first argument';
 
@@ -15,9 +16,21 @@ export function parseJsonPath(text: string): JsonPath | undefined {
   while (STEP.lastIndex < text.length) {
     const found = STEP.exec(text);
     if (!found) return undefined;
-    path.push(found.slice(1).find((step) => step !== undefined) as string);
+    const [, name, index, single, double] = found;
+    const step = double === undefined ? (name ?? index ?? single) : textOf(double);
+    if (step === undefined) return undefined;
+    path.push(step);
   }
   return text.startsWith('$') && /^\d+$/.test(path[0] ?? '') ? path : undefined;
+}
+
+/** @returns undefined if it is no JSON */
+function textOf(json: string): string | undefined {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }
 
 export function formatJsonPath(path: JsonPath): string {

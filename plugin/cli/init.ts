@@ -3,13 +3,12 @@ import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
-import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';
-import { addHelp, printJson, withJson } from './command.ts';
+import { addHelp, badOption, parseOptions, printJson, withJson } from './command.ts';
 import { lookAt } from './init/look.ts';
 import { type Starter, starterScenario } from './init/starter-scenario.ts';
 
-const DEFAULT_CONTROL_PORT = 3200;
+const CONTROL_PORT = 3200;
 
 const name = z.string().trim().min(1);
 const emission = z
@@ -89,7 +88,7 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
     say(starter.finding);
   }
   try {
-    writeFileSync(out, starterScenario(starter), { flag: force ? 'w' : 'wx' });
+    writeFileSync(out, starterScenario(starter, out), { flag: force ? 'w' : 'wx' });
   } catch (cause) {
     const fix = 'choose another file: --out <file>, or overwrite it: --force';
     throw new CapacityError('SCENARIO_UNWRITABLE', `${out} cannot be written`, fix, { cause });
@@ -101,24 +100,17 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
 
 /** @throws CapacityError BAD_OPTION */
 function starterOf(answers: Answers): Starter & { listen: number } {
-  const parsed = optionsSchema.safeParse(answers);
-  const problems = parsed.success ? [] : problemsOf(parsed.error, [], Object.keys(optionsSchema.shape));
-  if (answers.join !== undefined && answers.emit !== undefined) {
-    problems.push({ path: 'emit', message: 'give it or --join, not both' });
-  }
-  if (!parsed.success || problems.length > 0) {
-    const message = `some options are invalid or missing\n${formatProblems(problems)}`;
-    const missing = answers.url === undefined ? 'without a terminal, give at least --url <url>; see ' : '';
-    throw new CapacityError('BAD_OPTION', message, `${missing}npx socketio-capacity init --help`);
-  }
-  const { url, instrumented, control, room, join, emit, publish, event, connections, listen } = parsed.data;
-  const withControl = instrumented || control !== undefined;
+  const both = answers.join !== undefined && answers.emit !== undefined;
+  const wrong = both ? [{ path: '--emit', message: 'give it or --join, not both' }] : [];
+  const options = parseOptions(optionsSchema, answers, 'init', wrong);
+  const { url, instrumented, control, room, join, emit, publish, event, connections, listen } = options;
+  const controlUrls = control ?? (instrumented ? [`http://${new URL(url).hostname}:${CONTROL_PORT}`] : undefined);
   const own = join === undefined ? emit : { event: join, args: [room] };
   return {
     url: new URL(url).href,
     connections,
-    join: withControl ? { event: 'join_room', args: [room] } : own,
-    controlUrls: withControl ? (control ?? [defaultControl(url)]) : undefined,
+    join: controlUrls ? { event: 'join_room', args: [room] } : own,
+    controlUrls,
     event,
     publish,
     delivery: undefined,
@@ -138,9 +130,33 @@ function requireAnEvent({ finding }: Starter, { join, emit, publish, event }: An
   throw new CapacityError('EVENT_NOT_FOUND', `there is no event to count. ${finding}`, fix.join('\n  '));
 }
 
-function defaultControl(url: string): string {
-  return `http://${new URL(url).hostname}:${DEFAULT_CONTROL_PORT}`;
+interface Question {
+  option: keyof Answers;
+  text: string;
+  /** What an empty answer stands for, if it is shown. */
+  usual?: string;
+  /** Whether it is asked, given the answers so far. */
+  if?(answers: Answers): boolean;
 }
+
+const isInstrumented = ({ instrumented, control }: Answers) => Boolean(instrumented || control);
+
+const QUESTIONS: Question[] = [
+  { option: 'url', text: 'URL of the server', usual: 'http://localhost:3000' },
+  { option: 'connections', text: 'Connections', usual: '1000' },
+  { option: 'instrumented', text: 'Does it call instrument(io)?', if: ({ control }) => !control },
+  { option: 'room', text: 'Room for the run', usual: 'capacity', if: isInstrumented },
+  {
+    option: 'emit',
+    text: 'What a client emits to get messages, as ["subscribe", "news"] (empty: nothing)',
+    if: (answers) => !isInstrumented(answers) && answers.join === undefined,
+  },
+  {
+    option: 'publish',
+    text: 'What makes it send to everybody, as ["say", {"id": "$id"}] (empty: it sends by itself)',
+    if: (answers) => !isInstrumented(answers),
+  },
+];
 
 /**
  * An empty answer means the default, or none. A wrong one is asked for again.
@@ -153,39 +169,23 @@ async function ask(given: Answers): Promise<Answers> {
     import('@inquirer/confirm'),
   ]);
   const answers = { ...given };
-  const question = async (key: 'url' | 'connections' | 'room' | 'emit' | 'publish', message: string, usual = '') => {
-    if (answers[key] !== undefined) return;
-    const validate = (text: string) => problemWith(key, text) ?? true;
-    const answer = await input({ message, validate, ...(usual !== '' && { default: usual }) });
-    answers[key] = answer.trim() || undefined;
-  };
   try {
-    await question('url', 'URL of the server', 'http://localhost:3000');
-    await question('connections', 'Connections', '1000');
-    if (answers.instrumented === undefined && answers.control === undefined) {
-      answers.instrumented = await confirm({ message: 'Does it call instrument(io)?', default: false });
-    }
-    if (answers.instrumented || answers.control) {
-      await question('room', 'Room for the run', 'capacity');
-    } else {
-      if (answers.join === undefined) {
-        await question('emit', 'What a client emits to get messages, as ["subscribe", "news"] (empty: nothing)');
+    for (const { option, text: message, usual, if: applies } of QUESTIONS) {
+      if (answers[option] !== undefined || applies?.(answers) === false) continue;
+      if (option === 'instrumented') {
+        answers.instrumented = await confirm({ message, default: false });
+        continue;
       }
-      await question(
-        'publish',
-        'What makes it send to everybody, as ["say", {"id": "$id"}] (empty: it sends by itself)',
-      );
+      const { [option]: schema } = optionsSchema.shape;
+      const problemWith = (text: string) => schema.safeParse(text.trim()).error?.issues[0]?.message;
+      const validate = (text: string) => (text.trim() === '' ? true : (problemWith(text) ?? true));
+      const answer = await input({ message, validate, ...(usual !== undefined && { default: usual }) });
+      answers[option] = answer.trim() || undefined;
     }
     return answers;
   } catch (error) {
     if ((error as Error).name !== 'ExitPromptError') throw error;
     console.log();
-    const fix = 'answer all of them, or give options: npx socketio-capacity init --help';
-    throw new CapacityError('BAD_OPTION', 'the questions were not answered', fix);
+    throw badOption('the questions were not answered: answer all of them, or give options', 'init');
   }
-}
-
-function problemWith(key: keyof typeof optionsSchema.shape, text: string): string | undefined {
-  if (text.trim() === '') return undefined;
-  return optionsSchema.shape[key].safeParse(text.trim()).error?.issues[0]?.message;
 }

@@ -10,6 +10,7 @@ import { connectOfficial } from '../../run/receivers/official-client.ts';
 import { Publishers, prepare } from '../../run/receivers/publishers.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
+import { isTemplate } from '../../script/is-template.ts';
 import { parseEngineOptions } from '../../script/options/engine-options.ts';
 import type { Starter } from './starter-scenario.ts';
 
@@ -24,15 +25,20 @@ const PUBLISHED = 4;
 const MAX_FINDING_LENGTH = 1000;
 
 /**
+ * A name that the server made never becomes a template: Artillery has no escape for one.
  * @returns the event to count, if there is one, and what arrived, in words
  * @throws CapacityError TARGET_UNREACHABLE
  */
 export async function lookAt({ url, join, publish, event }: Starter, seconds: number) {
   const { heard, publishedIds } = await listen(url, { join, publish }, seconds);
   const wanted = (messages: Message[]) => messages.filter((message) => event === undefined || message.event === event);
-  const delivery = findPaths([wanted(heard[0]), wanted(heard[1])], publishedIds);
+  const usable = (messages: Message[]) => wanted(messages).filter((message) => !isTemplate(message.event));
+  const unnamed = wanted(heard[0]).some((message) => isTemplate(message.event));
+  const found = findPaths([usable(heard[0]), usable(heard[1])], publishedIds);
+  const delivery = isTemplate([found?.id, found?.sentAt]) ? undefined : found;
   const finding = findingOf(heard[0], delivery, publishedIds !== undefined);
-  return { delivery, finding: printable(finding, MAX_FINDING_LENGTH) };
+  const why = unnamed || delivery !== found ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
+  return { delivery, finding: printable(finding + why, MAX_FINDING_LENGTH) };
 }
 
 /** What was found, in words. */

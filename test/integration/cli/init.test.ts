@@ -76,6 +76,24 @@ it('finds where a chat puts the id that was published, also if it does not send 
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
 
+it('never writes a name of the server as a template', async (t) => {
+  const secret = '{{ $env.HOME }}';
+  for (const [event, key] of [
+    [secret, 'id'],
+    ['news', `${secret}_id`],
+  ] as const) {
+    let count = 0;
+    const templates = (io: Server) => {
+      const timer = setInterval(() => io.emit(event, { [key]: `m-${++count}` }), 50);
+      t.after(() => clearInterval(timer));
+    };
+    const { code, stdout, stderr, settings } = await init(t, templates, '--emit', '["subscribe"]');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /Names with “{{” cannot be used/);
+    assert.deepEqual([settings?.delivery, stdout.includes(process.env.HOME as string)], [undefined, false]);
+  }
+});
+
 it('asks for an event where it finds none, and writes what to fill in where one was given', async (t) => {
   const silent = await init(t, newsServer(t));
   assert.equal(silent.code, 2);
@@ -99,7 +117,7 @@ it('names all invalid options before it connects', async () => {
   const { code, stderr } = await cli(tmpdir(), 'init', ...args);
   assert.equal(code, 2);
   assert.match(stderr, /^BAD_OPTION/);
-  for (const line of [/publish: expected JSON/, /emit: give it or --join/, /give at least --url/])
+  for (const line of [/--publish: expected JSON/, /--emit: give it or --join/, /--url: expected a URL/])
     assert.match(stderr, line);
 });
 

@@ -4,12 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { type Starter, starterScenario } from '../../../plugin/cli/init/starter-scenario.ts';
+import { type Starter, starterScenario as written } from '../../../plugin/cli/init/starter-scenario.ts';
 import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
+
+const starterScenario = (starter: Starter) => written(starter, 'mine.yml');
 
 const TOKEN = '0123456789abcdef';
 const INSTRUMENTED: Starter = {
@@ -96,14 +98,35 @@ describe('a first scenario', () => {
     for (const connections of [8, 9, 10, 11, 13, 50, 97, 100, 777, 1000, 5000, 9973, 32_000, 100_000, 999_983]) {
       const { config } = await checked(t, starterScenario({ ...INSTRUMENTED, connections }));
       assert.equal(totalArrivals(config.phases), connections);
-      for (const { arrivalRate = 0 } of config.phases) assert.ok(arrivalRate <= 500 && Number.isInteger(arrivalRate));
+      for (const { arrivalRate = 0 } of config.phases) assert.ok(arrivalRate <= 500);
     }
   });
 
   it('takes names for text, whatever is in them', async (t) => {
-    const evil = "\"]\n      - think: 1 # {a: 'b'} &x *y";
-    const join = { event: evil, args: [evil] };
-    const { flow } = await checked(t, starterScenario({ ...OTHER, join, event: evil }));
-    assert.deepEqual(flow, [{ emit: [evil, evil] }, { waitFor: { event: evil, timeout: 66 } }, { hold: true }]);
+    const names = [
+      "\"]\n      - think: 1 # {a: 'b'} &x *y",
+      '<<',
+      'null',
+      '2001-01-01',
+      // A terminal acts on these, or an editor does not show them.
+      'a\u001b[31m\u0007\u0085\u009b\u202e\u2028\ufeff\u{e0041}\u0000b',
+    ];
+    for (const name of names) {
+      const join = { event: name, args: [name, { [name]: name }] };
+      const delivery = { event: name, id: ['0', name], sentAt: undefined, unusableTime: undefined };
+      const text = starterScenario({ ...OTHER, join, delivery });
+      assert.doesNotMatch(text, /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      const { flow, config } = await checked(t, text);
+      assert.deepEqual(flow, [{ emit: [name, name, { [name]: name }] }, { hold: true }]);
+      assert.deepEqual([config.delivery?.event, config.delivery?.id], [name, ['0', name]]);
+      const waiting = await checked(t, starterScenario({ ...OTHER, join, event: name }));
+      assert.deepEqual(waiting.flow?.[1], { waitFor: { event: name, timeout: 66 } });
+    }
+  });
+
+  it('names itself in its comments', () => {
+    for (const starter of [INSTRUMENTED, OTHER]) {
+      assert.match(starterScenario(starter), /^# {3}npx artillery run mine\.yml$/m);
+    }
   });
 });

@@ -3,13 +3,14 @@ import { test } from 'node:test';
 import { formatJsonPath, parseJsonPath, valueAt } from '../../../protocol/json-path.ts';
 
 test('paths into the arguments of an event', () => {
-  const args = [{ id: 7, 'message id': 'm', list: [{ at: 1 }] }, 'second'];
+  const args = [{ id: 7, 'message id': 'm', 'a"\\b]': 'odd', list: [{ at: 1 }] }, 'second'];
   const cases: [string, unknown][] = [
     ['first argument', args[0]],
     ['$.0.id', 7],
     ['$[0].id', 7],
     ['$[0]["message id"]', 'm'],
     ["$[0]['message id']", 'm'],
+    ['$[0]["a\\"\\\\b]"]', 'odd'],
     ['$.0.list[0].at', 1],
     ['$.1', 'second'],
     ['$.2', undefined],
@@ -26,7 +27,20 @@ test('paths into the arguments of an event', () => {
 });
 
 test('what is no path', () => {
-  for (const text of ['', '$', 'id', '$.id', '0.id', '$.0.', '$.0..id', '$[0', '$.0 .id', '$.*', '$.0[x]']) {
+  for (const text of [
+    '',
+    '$',
+    'id',
+    '$.id',
+    '0.id',
+    '$.0.',
+    '$.0..id',
+    '$[0',
+    '$.0 .id',
+    '$.*',
+    '$.0[x]',
+    '$.0["\\x"]',
+  ]) {
     assert.equal(parseJsonPath(text), undefined, text);
   }
 });
