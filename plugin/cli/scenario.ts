@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
+import { requireBounds } from '../script/bounds.ts';
 import type { Script } from '../script/script.ts';
 import { resolveArtillery } from '../series/artillery.ts';
 
@@ -25,7 +26,7 @@ export async function parseYaml(text: string): Promise<unknown> {
 
 /**
  * @param environment one of `config.environments`
- * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE
+ * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE, CONFIG_INVALID
  */
 export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
   const util = await artilleryUtil();
@@ -33,10 +34,12 @@ export async function readScenario(path: string, environment: string | undefined
   try {
     const script = await util.parseScript(await util.readScript(path));
     if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
+    // What follows walks over all of it.
+    requireBounds(script);
     const merged = await util.checkConfig(script, path, flags);
     return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
   } catch (cause) {
-    throw unreadable(path, cause);
+    throw cause instanceof CapacityError ? cause : unreadable(path, cause);
   }
 }
 

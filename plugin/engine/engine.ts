@@ -10,13 +10,13 @@ import { thisHost } from '../../protocol/machine/host.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/messages.ts';
-import { boundProblems } from '../script/bounds.ts';
+import { requireBounds } from '../script/bounds.ts';
 import { handedOver } from '../script/handed-over.ts';
 import { invalidSettings } from '../script/invalid-settings.ts';
 import { hasHttpSteps } from '../script/load/http-steps.ts';
 import { connectionsOfShare } from '../script/load/load.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
-import { readScenarios, type Scenarios } from '../script/scenarios.ts';
+import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
@@ -152,7 +152,9 @@ export default class CapacityEngine {
   /** @returns undefined when no scenario runs on this engine */
   async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
-    const { flows, problems } = readScenariosHere(script);
+    requireBounds(script);
+    // Only a worker knows the functions of the processor, and what other plugins have made of the flows.
+    const { flows, problems } = readScenarios(script, STEPS);
     const ours = script.scenarios?.filter((scenario) => usesOurEngine(scenario, script)) ?? [];
     const settings = this.#hasHook ? handedOver() : undefined;
     // The main thread has validated what it handed over.
@@ -208,12 +210,6 @@ export default class CapacityEngine {
     // For a phase without arrivals Artillery emits no `phaseCompleted`.
     events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && this.#release());
   }
-}
-
-/** Only a worker knows the functions of the processor, and what other plugins have made of the flows. */
-function readScenariosHere(script: Script): Scenarios {
-  const problems = boundProblems(script);
-  return problems.length > 0 ? { flows: [], problems } : readScenarios(script, STEPS);
 }
 
 /** What the run will do, as far as the fleet has to know it. */

@@ -1,5 +1,6 @@
 /** A few lines of YAML can stand for billions of values (aliases of aliases), or rename what every object inherits. */
 import { formatPath, type Problem } from '../../protocol/problems.ts';
+import { invalidSettings } from './invalid-settings.ts';
 import type { Script } from './script.ts';
 
 /** Far more than anybody writes; whatever reads a script to its end does so in well under a second. */
@@ -12,9 +13,9 @@ const RESERVED = '__proto__';
 /**
  * To be called before anything else walks over a script.
  * @param script aliases count as often as they are used
- * @returns at most one problem of size or depth, and every reserved name
+ * @throws CapacityError CONFIG_INVALID with at most one problem of size or depth, and every reserved name
  */
-export function boundProblems(script: Script): Problem[] {
+export function requireBounds(script: Script): void {
   const problems: Problem[] = [];
   let values = 0;
   const path: (string | number)[] = [];
@@ -40,5 +41,5 @@ export function boundProblems(script: Script): Problem[] {
 
   // Artillery puts the rows of CSV files there.
   read({ ...script, config: { ...script.config, payload: undefined } });
-  return problems;
+  if (problems.length > 0) throw invalidSettings(problems);
 }

@@ -4,9 +4,9 @@
  */
 import type { z } from 'zod';
 import type { TlsOptions } from '../../protocol/connection.ts';
-import { type Path, problemsOf } from '../../protocol/problems.ts';
+import { type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import { boundProblems } from './bounds.ts';
+import { requireBounds } from './bounds.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { crossProblems } from './cross-checks.ts';
 import { invalidSettings } from './invalid-settings.ts';
@@ -96,9 +96,9 @@ const NESTED_NAMES = ['interval', 'quiet', 'deadline'];
  * @throws CapacityError CONFIG_INVALID, which lists every problem with its place; RATE_IMPOSSIBLE, SHARE_IMPOSSIBLE
  */
 export function readSettings(script: Script, steps: StepTable, env: NodeJS.ProcessEnv, share = WHOLE): Settings {
-  const problems = boundProblems(script);
-  if (problems.length > 0) throw invalidSettings(problems);
+  requireBounds(script);
   const { config } = script;
+  const problems: Problem[] = [];
   const parse = <T>(schema: z.ZodType<T>, value: unknown, at: Path): T | undefined => {
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;

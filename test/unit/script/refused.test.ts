@@ -1,6 +1,10 @@
 /** What is refused before a run, with its place: settings that are wrong, or not right together. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { readScenario } from '../../../plugin/cli/scenario.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
@@ -187,6 +191,19 @@ describe('a script that is out of bounds', () => {
       assert.throws(() => hookConfig({}, config, {}, changes), { code: 'CONFIG_INVALID', message: refused });
     });
   }
+
+  it('is refused by the commands before anything walks over it', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'bounds-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const tenOf = (name: string) => `[${Array(10).fill(`*${name}`).join()}]`;
+    const levels = Array.from({ length: 20 }, (_, level) => `l${level + 1}: &l${level + 1} ${tenOf(`l${level}`)}`);
+    const path = join(folder, 'bomb.yml');
+    writeFileSync(path, ['l0: &l0 x', ...levels, 'config: { target: *l20 }'].join('\n'));
+    await assert.rejects(readScenario(path, undefined), {
+      code: 'CONFIG_INVALID',
+      message: /more than 1000000 values/,
+    });
+  });
 
   it('is none for the rows of its CSV files', () => {
     const payload = [{ path: 'users.csv', data: Array.from({ length: 400_000 }, (_, row) => [row, 'name', 'x']) }];
