@@ -33,7 +33,7 @@ export function assembleResult(
   const absent = absentSections(measurements);
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
   const measured: Omit<Result, 'outcome' | 'verdict' | 'capacity'> = {
-    schemaVersion: 1,
+    schemaVersion: 2,
     absent,
     run: {
       id: measurements.id,

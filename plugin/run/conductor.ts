@@ -69,8 +69,8 @@ export class Conductor {
     measurements.redisStream = workers.find(({ stream }) => stream !== undefined)?.stream;
     measurements.collectionsCounted = workers.every(({ collections }) => collections !== undefined);
     if (others > 0) {
-      const message = `${others} connections existed before the run, so the baseline includes them`;
-      addWarning(this.#context, 'BASELINE_NOT_EMPTY', message, 'measure a server that nobody else uses');
+      const message = `${others} connections existed before the run, and are in the baseline`;
+      addWarning(this.#context, 'SERVER_NOT_IDLE', message, 'measure a server that nobody else uses');
     }
     await clocks.read();
     clocks.follow();
@@ -172,9 +172,9 @@ export class Conductor {
     if (!settled && !signal.aborted) {
       addWarning(
         context,
-        'NOT_SETTLED',
-        `some of ${this.#arrivals.count} virtual users did not connect and join in time`,
-        'lower RATE; does every flow join, and does the server acknowledge each `join_room`?',
+        'TARGET_NOT_REACHED',
+        `some of ${this.#arrivals.count} virtual users had not connected and joined ${SETTLE_TIMEOUT_MS / 1000} s after the ramp`,
+        'lower `RATE`; let every flow join, and the server acknowledge each `join_room`',
       );
     }
     const connections = population.connections();
@@ -215,10 +215,11 @@ export class Conductor {
     await measureByConnections(this.#context);
     this.released = true;
     link.tell({ type: 'release' });
-    if (!(await population.gone(leaveTimeoutMs(population.connections()), signal))) {
+    const timeoutMs = leaveTimeoutMs(population.connections());
+    if (!(await population.gone(timeoutMs, signal))) {
       if (signal.aborted) return;
-      const left = population.connections();
-      addWarning(this.#context, 'NOT_GONE', `${left} connections did not end, so the residual is unknown`);
+      const message = `${population.connections()} connections were still open ${Math.round(timeoutMs / 1000)} s after they were released: the residual is not known`;
+      addWarning(this.#context, 'PLATEAU_MOVED', message, 'see the worker logs: what keeps these connections open?');
       return;
     }
     await measureResidual(this.#context, this.#checkpoints);

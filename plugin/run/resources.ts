@@ -231,7 +231,7 @@ async function nobody(
   return noProbe();
 }
 
-/** Workers are identified by their own statistics. A Redis that does not answer has its own reason, REDIS_GONE. */
+/** Workers are identified by their own statistics. A Redis that does not answer has its own reason, DEPLOYMENT_CHANGED. */
 async function identify(
   target: Target,
   control: Control,

@@ -41,7 +41,7 @@ export async function warmUp(context: RunContext): Promise<void> {
   if (failure === undefined) return;
   addWarning(
     context,
-    'WARM_UP_FAILED',
+    'CONNECTIONS_FAILED',
     `the short connections before the baseline failed: ${failure}`,
     'see the worker logs; or set `warmUp: 0`, which adds first-time costs to the memory per connection',
   );

@@ -20,7 +20,7 @@ import { workerMachinesSchema, workersSchema } from './workers.ts';
 import { workersOverTimeSchema } from './workers-over-time.ts';
 
 export const resultSchema = z.strictObject({
-  schemaVersion: z.literal(1),
+  schemaVersion: z.literal(2),
   run: z.strictObject({
     id: z.string(),
     scenario: z.string(),

@@ -52,7 +52,7 @@ export const EXPECTATIONS: Expectation[] = [
     metrics: ['socketio.delivery.coverage', 'socketio.delivery.received', 'socketio.delivery.lost_'],
     judge: ({ delivery, fault, verdict }) => {
       // What nobody could send, nobody received.
-      if (delivery?.broadcasts === 0 && verdict.reasons.some(({ code }) => code === 'BROADCAST_NOT_SENT')) {
+      if (delivery?.broadcasts === 0 && verdict.reasons.some(({ code }) => code === 'BROADCASTS_NOT_SENT')) {
         return { met: false, text: 'no broadcast could be sent, threshold all' };
       }
       if (!delivery || delivery.coverage === null) return null;

@@ -34,12 +34,15 @@ export function blamesOf(result: Result): Blamed[] {
   return [...failures, ...reasons];
 }
 
-function blameOf(code: string, { generator, connections, verdict }: Result): Blame {
+function blameOf(code: string, { generator, connections, delivery, verdict }: Result): Blame {
   const busy = generator.some(({ window, utilization }) => window === 'ramp' && utilization >= BUSY_LOOP);
-  const throttled = verdict.reasons.some(({ code }) => code === 'CPU_THROTTLED');
+  const throttled = verdict.reasons.some(({ code }) => code === 'GENERATOR_THROTTLED');
   if (code === 'RATE_NOT_REACHED' && (busy || throttled)) return 'generator';
+  // Copies of others in the same room show nothing of this deployment.
+  const { duplicates = 0, late = 0, wrongSize = 0, wrongContent = 0 } = delivery ?? {};
+  if (code === 'WRONG_COPIES' && duplicates + late + wrongSize + wrongContent === 0) return 'measurement';
   // Without failures, it is that all fleet processes stopped at the same number.
-  if (code === 'UNIFORM_CEILING' && !Object.keys(connections.failures).some((cause) => cause.startsWith('http_')))
+  if (code === 'LIMIT_REACHED' && !Object.keys(connections.failures).some((cause) => cause.startsWith('http_')))
     return 'generator';
   // Of another version: unknown, so it shows nothing.
   return definitionOf(code)?.blame ?? 'measurement';

@@ -34,9 +34,7 @@ type Find = (result: Result) => string[];
 
 /** A process that ended. */
 const replaced: Find = ({ verdict }) =>
-  verdict.reasons
-    .filter(({ code }) => ['WORKER_RESTARTED', 'REDIS_GONE', 'DEPLOYMENT_CHANGED'].includes(code))
-    .map(({ message }) => message);
+  verdict.reasons.filter(({ code }) => code === 'DEPLOYMENT_CHANGED').map(({ message }) => message);
 
 /** By the code with which most connections failed. */
 const refused: Find = ({ connections: { failures, failureExamples, lost } }) => {

@@ -70,7 +70,7 @@ function lostFirst({ connections: { lost, opened } }: Result, blames: { code: st
   const reasons = Object.entries(lost).filter(([, count]) => count > 0);
   const all = reasons.reduce((sum, [, count]) => sum + count, 0);
   const words =
-    blames.some(({ code }) => code === 'CONNECTIONS_LOST') && all > 0
+    blames.some(({ code }) => code === 'CONNECTIONS_DROPPED') && all > 0
       ? [`${counted(all, 'connection')} of ${counted(opened, 'opened one')} ${all === 1 ? 'was' : 'were'} lost`]
       : [];
   return [...words, ...blames.map(({ text }) => text)];

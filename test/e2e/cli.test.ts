@@ -74,7 +74,10 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const cwd = folder(t);
     writeRun(cwd, 'good');
     writeRun(cwd, 'doubtful', ({ verdict }) => {
-      Object.assign(verdict, { status: 'SUSPECT', reasons: [{ code: 'NOT_SETTLED', message: 'memory still grew' }] });
+      Object.assign(verdict, {
+        status: 'SUSPECT',
+        reasons: [{ code: 'TARGET_NOT_REACHED', message: 'memory still grew' }],
+      });
     });
     writeRun(cwd, 'useless', ({ verdict }) => Object.assign(verdict, { status: 'INVALID' }));
     const met = await cli(cwd, 'check', 'good', 'connections.failed = 0', 'delivery.coverage >= 1');
@@ -95,7 +98,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     });
     const doubtful = await cli(cwd, 'check', 'doubtful', 'connections.peak >= 5000');
     assert.equal(doubtful.code, 3);
-    assert.match(doubtful.stdout, /Passed\n {2}Measurement: SUSPECT \(NOT_SETTLED\)$/);
+    assert.match(doubtful.stdout, /Passed\n {2}Measurement: SUSPECT \(TARGET_NOT_REACHED\)$/);
     assert.equal((await cli(cwd, 'check', 'useless', 'connections.peak >= 5000')).code, 4);
     assert.equal((await cli(cwd, 'check', 'doubtful')).code, 3);
     const wrong = await cli(cwd, 'check', 'good', 'coverage > 1', 'latency');

@@ -72,7 +72,7 @@ describe('a plain Socket.IO server', () => {
     assert.ok(first > 60 * 2 ** 20, String(first));
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= first + 8 * 2 ** 20);
     assert.deepEqual(
-      verdict.reasons.filter(({ code }) => code === 'STATISTICS_STALE' || code === 'METRICS_GONE'),
+      verdict.reasons.filter(({ code }) => code === 'STATISTICS_STALE' || code === 'READINGS_MISSING'),
       [],
     );
     const page = readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8');

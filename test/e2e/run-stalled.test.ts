@@ -37,8 +37,8 @@ describe('of a generator that stands still', { concurrency: true }, () => {
     assert.equal(await run.ended, EXIT_CODES.suspect, run.output());
     const result = run.result();
     assert.equal(result?.verdict.status, 'SUSPECT');
-    const reason = result.verdict.reasons.find(({ code }) => code === 'GENERATOR_QUEUES');
-    assert.match(reason?.message ?? run.output(), /waited in the generator/);
+    const reason = result.verdict.reasons.find(({ code }) => code === 'GENERATOR_LATE');
+    assert.match(reason?.message ?? run.output(), /queued in the generator/);
     assert.ok((result.latency.behindSentinelMs?.max ?? 0) > STALL_MS / 2);
     assert.equal(result.delivery?.coverage, 1, 'late is not lost');
   });
@@ -56,7 +56,7 @@ describe('of a generator that stands still', { concurrency: true }, () => {
     }
     assert.equal(await run.ended, EXIT_CODES.suspect, run.output());
     const result = run.result();
-    const reason = result?.verdict.reasons.find(({ code }) => code === 'GENERATOR_LAGS');
+    const reason = result?.verdict.reasons.find(({ code }) => code === 'GENERATOR_LATE');
     assert.match(reason?.message ?? run.output(), /stood still for .* ms during the broadcasts/);
     assert.ok((result?.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
   });

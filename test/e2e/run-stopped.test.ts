@@ -135,7 +135,7 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     assert.equal(await run.ended, 4, run.output());
     const result = run.result();
     assert.equal(result?.verdict.status, 'INVALID');
-    const restarted = result.verdict.reasons.find(({ code }) => code === 'WORKER_RESTARTED');
+    const restarted = result.verdict.reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
     assert.match(restarted?.message ?? run.output(), new RegExp(`^${worker.id} restarted`));
     assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
     await assertNothingLeft(run);

@@ -29,7 +29,7 @@ it('a run whose generator is throttled says so, with the cores that it may use',
   assert.equal(environment.limits.cpuQuotaCores, 1.5);
   const { periods = 0, throttledPeriods = 0 } = machine?.throttled?.ramp ?? {};
   assert.ok(throttledPeriods > 0 && throttledPeriods <= periods, `${throttledPeriods} of ${periods}\n${run.output()}`);
-  const [reason] = verdict.reasons.filter(({ code }) => code === 'CPU_THROTTLED');
+  const [reason] = verdict.reasons.filter(({ code }) => code === 'GENERATOR_THROTTLED');
   assert.match(
     reason?.message ?? run.output(),
     /^the generator: \d+ of \d+ periods throttled during the ramp, for [\d.]+ s in all: this container may use 0\.04 cores/,

@@ -2,8 +2,6 @@
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { batchRows, deliveryFigures } from '../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
-import { copyProblems } from '../../plugin/result/reasons/copies.ts';
-import { ownEventProblems } from '../../plugin/result/reasons/own-event.ts';
 import { newOwnEvent } from '../../plugin/run/measurements/own-event.ts';
 import { tryDelivery } from '../../plugin/run/own-event/trial.ts';
 import { measureOwnEvent } from '../../plugin/run/own-event/window.ts';
@@ -11,10 +9,10 @@ import { Publishers } from '../../plugin/run/receivers/publishers.ts';
 import type { Delivery } from '../../plugin/script/settings.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import type { Result } from '../../protocol/result/result.ts';
 import { FakeRun } from './fake-run.ts';
 import { fleetSettings } from './fleet.ts';
 import { snapshot } from './measurements.ts';
+import { deliveryReasons } from './verdict.ts';
 
 interface Options {
   url: string;
@@ -61,8 +59,7 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
     measurements.snapshots = [snapshot({ receipts })];
     const figures = deliveryFigures(measurements, batchRows(measurements), context.config);
     const latency = latencyFigures(measurements);
-    const result = { delivery: figures, latency, generators: [] as Result['generators'] } as Result;
-    const reasons = [...ownEventProblems(measurements, result), ...copyProblems(measurements, result)];
+    const reasons = deliveryReasons(figures, latency, measurements);
     return { delivery: figures, latency, reasons, codes: reasons.map(({ code }) => code), measurements };
   } finally {
     publishers?.close();

@@ -156,7 +156,7 @@ export function perfectMessages(): Messages {
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
   const result: Result = {
-    schemaVersion: 1,
+    schemaVersion: 2,
     absent: {},
     run: {
       id: '20260102-030405-5k',

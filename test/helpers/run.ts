@@ -155,13 +155,10 @@ export function startRun(
 /** Reasons that can make a run SUSPECT only because other tests use the machine at the same time. */
 const BUSY_MACHINE = new Set([
   'MACHINE_SATURATED',
-  'GENERATOR_LAGS',
-  'GENERATOR_QUEUES',
+  'GENERATOR_LATE',
   'RATE_NOT_REACHED',
-  'SAMPLER_GAPS',
+  'READINGS_MISSING',
   'BROADCASTS_LATE',
-  'MESSAGES_LATE',
-  'MESSAGES_MISSED',
 ]);
 
 /**
@@ -169,9 +166,15 @@ const BUSY_MACHINE = new Set([
  * @returns the codes of the verdict, sorted, without those that a busy machine can add
  */
 export function reasonsOfServer({ verdict }: Result, expected: ReasonCode[] = []): string[] {
-  const found = verdict.reasons.map(({ code }) => code);
-  const isBusy = (code: string) => BUSY_MACHINE.has(code) && !expected.some((one) => one === code);
-  return found.filter((code) => !isBusy(code)).sort();
+  const isBusy = ({ code, message }: Result['verdict']['reasons'][number]) =>
+    BUSY_MACHINE.has(code) &&
+    !expected.some((one) => one === code) &&
+    // A source that no longer answers is not busy.
+    (code !== 'READINGS_MISSING' || /samples|gap/.test(message));
+  return verdict.reasons
+    .filter((reason) => !isBusy(reason))
+    .map(({ code }) => code)
+    .sort();
 }
 
 /** @returns the result of a successful run: its verdict is VALID, or would be on an otherwise idle machine */

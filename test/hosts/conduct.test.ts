@@ -96,7 +96,7 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
     hosts[1]?.child.kill('SIGINT');
     assert.equal(await run.ended, 4, run.output());
     const result = run.result();
-    assert.ok(result && codes(result).includes('AGENT_LOST'), run.output());
+    assert.ok(result && codes(result).includes('GENERATOR_SILENT'), run.output());
     assert.deepEqual(
       result.generators.map(({ held, lost }) => [held, lost !== null]),
       [

@@ -51,13 +51,13 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: ReasonCode[] =
   assertFoots(result, outputs());
   const { reasons } = result.verdict;
   assert.ok(
-    reasons.some(({ code }) => code === 'AGENT_LOST'),
+    reasons.some(({ code }) => code === 'GENERATOR_SILENT'),
     outputs(),
   );
   // Nothing but the loss and what follows from it.
   const others = new Set<string>([
-    'AGENT_LOST',
-    'CONNECTIONS_LOST',
+    'GENERATOR_SILENT',
+    'CONNECTIONS_DROPPED',
     'CONNECTIONS_FAILED',
     'TARGET_NOT_REACHED',
     ...also,

@@ -187,8 +187,8 @@ async function endLaunched(child: ChildProcess, patienceMs: number): Promise<voi
 
 function agentLost(host: string, why: string): Reason {
   return {
-    code: 'AGENT_LOST',
-    message: `generator host ${host} was gone before the end: ${why}. All of its connections count as lost`,
+    code: 'GENERATOR_SILENT',
+    message: `generator host ${host} was gone before the end: ${why}; all of its connections count as lost`,
     fix: 'see the output of Artillery there, and `dmesg`; then repeat the run',
   };
 }

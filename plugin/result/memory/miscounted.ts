@@ -3,12 +3,12 @@
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { unknownWorkers } from '../reasons/connections.ts';
+import { unknownWorkers } from '../reasons/workers.ts';
 
 type Memory = Result['memory'];
 
 /** The connections are not those of the generator alone, or the memory is not that of all workers, each once, now. */
-const MISCOUNTED: ReasonCode[] = ['WORKERS_DISAGREE', 'WORKER_REPEATED', 'STATISTICS_STALE', 'METRICS_ALTERNATE'];
+const MISCOUNTED: ReasonCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG', 'STATISTICS_STALE'];
 
 /** @returns the figures, with a doubt of each slope if the run found the counts to be wrong */
 export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {

@@ -1,80 +1,111 @@
-/** The load generator itself: what it was late by is in every figure. */
-
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+/** The load generator itself: what it was late by is in every time that it measured. */
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { Check, Detail, Measured } from './check.ts';
 import { saturationIn } from './machine.ts';
-import { stallProblems } from './stalls.ts';
+import { stallIn } from './stalls.ts';
 import { isThrottled } from './throttling.ts';
 
-/** Beyond this, latencies and rates are the generator's own. */
-const MAX_LOOP_DELAY_P99_MS = 50;
+type Loop = Result['generator'][number];
 
-export function* generatorProblems({ snapshots }: Measurements, result: Omit<Result, 'verdict'>): Generator<Reason> {
-  const { generator } = result;
-  const dead = snapshots.flatMap(({ processes }) => processes).filter(({ alive }) => !alive);
-  if (dead.length > 0) {
-    yield {
-      code: 'FLEET_PROCESS_DIED',
-      message: `${dead.length} fleet process${dead.length > 1 ? 'es' : ''} died; their connections count as lost while disconnected`,
-      fix: 'check `dmesg` for out-of-memory kills; give the generator its own machine',
-    };
-  }
-  const silent = snapshots.flatMap(({ processes }) => processes).filter(({ alive, answers }) => alive && !answers);
-  if (silent.length > 0) {
-    yield {
-      code: 'FLEET_PROCESS_SILENT',
-      message: `${silent.length} fleet process${silent.length > 1 ? 'es do' : ' does'} not answer (pid ${silent.map(({ pid }) => pid).join(', ')}): what ${silent.length > 1 ? 'their' : 'its'} connections received is not known`,
-      fix: 'check whether it was stopped, or the machine ran out of CPU or memory; give the generator its own machine',
-    };
-  }
-  const lagging = generator.filter(({ delayP99Ms }) => delayP99Ms > MAX_LOOP_DELAY_P99_MS);
-  const worst = lagging.toSorted((a, b) => b.delayP99Ms - a.delayP99Ms)[0];
-  if (worst) {
-    yield {
-      code: 'GENERATOR_LAGS',
-      message: `the event loop of ${worst.part} ${worst.index}${worst.host === undefined ? '' : ` on ${worst.host}`} was ${worst.delayP99Ms.toFixed(0)} ms late (p99) during the ${worst.window}`,
-      fix: 'give the generator its own cores, or lower the rate of connections and broadcasts',
-    };
-  }
-  const queued = [...queue(result)];
-  yield* queued;
-  const explained = [...lagging.map(({ window }) => window), ...queued.map(() => 'broadcasts' as const)];
-  yield* stallProblems(result, new Set(explained));
-}
-
+/** Beyond this, times and rates are the generator's own. */
+const MAX_DELAY_P99_MS = 50;
 /** Of the latency that the sentinel saw. */
 const MAX_BEHIND_SHARE = 0.25;
-
 /** Of the lag: a loop that stood still for less did not cause it. */
 const MIN_STALL_SHARE = 0.5;
+
+export const generator: Check[] = [
+  {
+    code: 'FLEET_PROCESS_DIED',
+    // It reaches all processes of the generator.
+    notAfter: 'stop',
+    find: (_, measurements) =>
+      named(
+        'died',
+        processes(measurements, ({ alive }) => !alive),
+      ),
+  },
+  {
+    code: 'GENERATOR_SILENT',
+    notAfter: 'stop',
+    find: (_, measurements) =>
+      named(
+        'did not answer',
+        processes(measurements, ({ alive, answers }) => alive && !answers),
+      ),
+  },
+  {
+    code: 'GENERATOR_LATE',
+    find: (result) =>
+      (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
+        const queued = window === 'broadcasts' ? queue(result) : undefined;
+        return queued ?? lateLoop(result, window) ?? stallIn(result, window) ?? [];
+      }),
+  },
+  {
+    code: 'GENERATOR_LATE',
+    find: ({ messages }) =>
+      messages && messages.notSent.missed > 0
+        ? { message: `${messages.notSent.missed} of ${messages.due} messages were not sent in their period` }
+        : undefined,
+  },
+  {
+    code: 'GENERATOR_LATE',
+    find({ messages }) {
+      const lateMs = messages?.sendDelayMs?.p99 ?? 0;
+      return lateMs > MAX_DELAY_P99_MS ? { message: `messages left ${lateMs.toFixed(0)} ms late (99 %)` } : undefined;
+    },
+  },
+];
+
+type FleetProcess = Measurements['snapshots'][number]['processes'][number];
+
+function processes({ snapshots }: Measurements, isMeant: (process: FleetProcess) => boolean): number[] {
+  return snapshots.flatMap(({ processes }) => processes.filter(isMeant).map(({ pid }) => pid));
+}
+
+function named(what: string, pids: number[]): Detail | undefined {
+  if (pids.length === 0) return undefined;
+  return { message: `${pids.length} fleet process${pids.length > 1 ? 'es' : ''} ${what} (pid ${pids.join(', ')})` };
+}
+
+function lateLoop({ generator }: Measured, window: Loop['window']): Detail | undefined {
+  const [worst] = generator
+    .filter((loop) => loop.window === window && loop.delayP99Ms > MAX_DELAY_P99_MS)
+    .toSorted((a, b) => b.delayP99Ms - a.delayP99Ms);
+  if (!worst) return undefined;
+  const where = worst.host === undefined ? '' : ` on ${worst.host}`;
+  return {
+    message: `the event loop of ${worst.part} ${worst.index}${where} was ${worst.delayP99Ms.toFixed(0)} ms late (99 %) during the ${window}`,
+  };
+}
 
 /**
  * The worker serves the sentinel last, unless its fan-out is uneven: whoever is behind it waited after the server only
  * where the generator itself shows why.
  */
-function* queue(result: Omit<Result, 'verdict'>): Generator<Reason> {
+function queue(result: Measured): Detail | undefined {
   const { sentinelMs, behindSentinelMs } = result.latency;
-  if (!sentinelMs || !behindSentinelMs) return;
+  if (!sentinelMs || !behindSentinelMs) return undefined;
   // With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99.
   const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
-  if (behindMs <= Math.max(MAX_LOOP_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return;
+  if (behindMs <= Math.max(MAX_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return undefined;
   const cause = whyBehind(result, behindMs);
-  if (cause === undefined) return;
-  yield {
-    code: 'GENERATOR_QUEUES',
-    message: `receivers (p99) lag up to ${behindMs.toFixed(0)} ms behind the reference receiver (sentinel), although their worker serves it last, after ${sentinelMs.p50.toFixed(0)} ms (median): they waited in the generator: ${cause}`,
-    fix: 'use latency.sentinelMs instead; give the generator its own cores or its own machine',
+  if (cause === undefined) return undefined;
+  return {
+    message: `copies queued in the generator: receivers were up to ${behindMs.toFixed(0)} ms (99 %) behind the reference receiver, whose median is ${sentinelMs.p50.toFixed(0)} ms, while ${cause}`,
+    fix: 'use `latency.sentinelMs` instead, and give the generator its own cores or its own machine',
   };
 }
 
-function whyBehind(result: Omit<Result, 'verdict'>, behindMs: number): string | undefined {
+function whyBehind(result: Measured, behindMs: number): string | undefined {
   const [stalled] = result.generator
     .filter(({ window, part }) => window === 'broadcasts' && part === 'fleet')
     .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs);
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
-    return `the event loop of fleet ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late meanwhile`;
+    return `the event loop of fleet ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late`;
   }
-  if (isThrottled(result, 'broadcasts')) return 'its container had used up its quota of CPU time meanwhile';
-  return saturationIn(result, 'broadcasts') && 'its machine had no CPU left meanwhile';
+  if (isThrottled(result, 'broadcasts')) return 'its container had used up its CPU quota';
+  return saturationIn(result, 'broadcasts') && 'its machine had no CPU left';
 }

@@ -1,7 +1,8 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
 
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { megabytes } from '../../../report/text/format.ts';
+import type { Check, Detail, Measured } from './check.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and
@@ -15,13 +16,11 @@ const MAX_SWAPPED_BYTES = 1024 ** 2;
 const MAX_MISSED_SHARE = 0.05;
 const MAX_GAP_INTERVALS = 5;
 
-type Measured = Omit<Result, 'verdict'>;
-
-export function* machineProblems(result: Measured): Generator<Reason> {
-  yield* saturation(result);
-  yield* swapping(result);
-  yield* samplerGaps(result);
-}
+export const machine: Check[] = [
+  { code: 'MACHINE_SATURATED', find: saturation },
+  { code: 'SWAPPING', find: swapping },
+  { code: 'READINGS_MISSING', find: samplerGaps },
+];
 
 type Window = Result['generator'][number]['window'];
 
@@ -41,18 +40,19 @@ export function saturationIn({ machine, generator }: Measured, window: Window): 
 }
 
 /** Of the windows that are saturated, the one in which least was idle. */
-function* saturation(result: Measured): Generator<Reason> {
+function saturation(result: Measured): Detail | undefined {
   const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
     (window) => saturationIn(result, window) ?? [],
   );
   const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
-  if (!worst) return;
-  const waited = Math.max(...worst.waits);
-  const waiting = `, and a thread of the generator waited for a CPU for ${(100 * waited).toFixed(0)} % of the time that it was ready to run`;
-  yield {
-    code: 'MACHINE_SATURATED',
-    message: `only ${worst.idlePercent.toFixed(1)} % of ${machineOf(result, worst)} was idle during the ${worst.window}${worst.waits.length > 0 ? waiting : ''}: times and rates are limited by the machine`,
-    fix: 'give the generator its own machine, add cores to this one, or lower the rate',
+  if (!worst) return undefined;
+  const waited = (100 * Math.max(...worst.waits)).toFixed(0);
+  const waiting =
+    worst.waits.length > 0
+      ? `, and a thread of the generator waited for a CPU for ${waited} % of the time that it was ready to run`
+      : '';
+  return {
+    message: `only ${worst.idlePercent.toFixed(1)} % of ${machineOf(result, worst)} was idle during the ${worst.window}${waiting}`,
   };
 }
 
@@ -62,18 +62,14 @@ function machineOf({ generators }: Measured, { window, idlePercent }: Saturation
   return busiest ? `generator host ${busiest.host}` : "the generator's machine";
 }
 
-function* swapping({ machine }: Measured): Generator<Reason> {
+function swapping({ machine }: Measured): Detail | undefined {
   const { swappedInBytes: read, swappedOutBytes: written } = machine ?? {};
-  if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return;
-  yield {
-    code: 'SWAPPING',
-    message: `the machine swapped out ${megabytes(written)} MB and in ${megabytes(read)} MB during the run: swapped-out memory is missing from every layer`,
-    fix: 'run swapoff -a, add memory, or use fewer connections',
-  };
+  if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return undefined;
+  return { message: `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB` };
 }
 
-function* samplerGaps({ sampling }: Measured): Generator<Reason> {
-  if (!sampling) return;
+function samplerGaps({ sampling }: Measured): Detail | undefined {
+  if (!sampling) return undefined;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
   const failing = Object.entries(failures).filter(([, count]) => count > due * MAX_MISSED_SHARE);
@@ -84,17 +80,12 @@ function* samplerGaps({ sampling }: Measured): Generator<Reason> {
       : []),
     ...failing.map(([source, count]) => `${source} failed ${count} times`),
   ];
-  if (seen.length === 0) return;
-  yield {
-    code: 'SAMPLER_GAPS',
+  if (seen.length === 0) return undefined;
+  return {
     message: `${seen.join(', ')}: peaks may have been missed`,
     fix:
       failing.length > 0
         ? `see whether ${failing.map(([source]) => source).join(' and ')} still answers, and in time: whoever waits for it takes no samples`
         : 'give the generator more CPU',
   };
-}
-
-function megabytes(bytes: number | null | undefined): string {
-  return ((bytes ?? 0) / 1024 ** 2).toFixed(1);
 }

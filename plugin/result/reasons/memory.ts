@@ -1,66 +1,79 @@
-/** Workers whose memory is no line through the plateaus, so that there is no memory per connection. */
-
-import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+/** Memory that is missing, or no line through the plateaus, so that there is no memory per connection. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
 import { mainWorkerLayer } from '../../../report/figures/layers.ts';
 import type { Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { Check, Detail } from './check.ts';
+
+/** Two points always lie on a line. */
+const MIN_PLATEAUS = 3;
 
 /** A slope that is only not known well enough makes no figure, and no doubt of the others. */
-export function* memoryProblems({ perConnectionBytes, inService, plateaus }: Result['memory']): Generator<Reason> {
+export const memory: Check[] = [
+  {
+    code: 'MEMORY_GROWS',
+    find({ memory: { perConnectionBytes } }) {
+      const layer = mainWorkerLayer(perConnectionBytes);
+      return perConnectionBytes[layer]?.doubt === 'grows' ? { message: `${layer} grew` } : undefined;
+    },
+  },
+  { code: 'MEMORY_NOT_LINEAR', find: ({ memory }) => bend(memory) },
+  { code: 'READINGS_MISSING', notAfter: 'abort', find: ({ memory }, measured) => missing(memory, measured) },
+  {
+    code: 'TOO_FEW_PLATEAUS',
+    notAfter: 'abort',
+    find(_, { plateaus, memory, overTime, fault }) {
+      // Their question is not what a connection costs, but what it leaves behind, or how it comes back.
+      if (overTime || fault || !memory) return undefined;
+      const different = new Set(plateaus.map(({ connections }) => connections));
+      if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
+      return { message: `memory was read at ${[...different].join(' and ')} connections` };
+    },
+  },
+];
+
+function bend({ perConnectionBytes, inService, plateaus }: Result['memory']): Detail | undefined {
   const layer = mainWorkerLayer(perConnectionBytes);
-  const atRest = perConnectionBytes[layer]?.doubt;
-  if (atRest === 'grows') {
-    yield {
-      code: 'MEMORY_GROWS',
-      message: `${layer} grew while the number of connections stayed the same, and a collection did not free it: the slope takes this for the cost of connections, or lacks what they took after the plateaus`,
-      fix: 'look for a leak in the server (timers, caches, listeners), or for memory that a connection takes only after a while: a longer `hold` and longer pauses show both better',
-    };
-  }
-  if (atRest === 'curved') {
+  if (perConnectionBytes[layer]?.doubt === 'curved') {
     const points = plateaus.flatMap(({ connections, [layer]: y }) => (y === undefined ? [] : [{ x: connections, y }]));
-    yield notLinear(`${layer} at rest`, points);
-  } else if (inService?.perConnectionBytes[layer]?.doubt === 'curved') {
-    yield notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
+    return notLinear(`${layer} at rest`, points);
   }
+  if (inService?.perConnectionBytes[layer]?.doubt !== 'curved') return undefined;
+  return notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
 }
 
-/** What says why memory is missing. */
-const EXPLAINED: ReasonCode[] = ['METRICS_GONE', 'DEPLOYMENT_CHANGED', 'COLLECTION_MISSING'];
+function notLinear(what: string, points: Point[]): Detail {
+  const share = bendOf(points)?.share ?? 0;
+  const percent = (100 * Math.abs(share)).toFixed(0);
+  return {
+    message: `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${percent} % of the average`,
+  };
+}
 
 /** A figure that some plateaus lack has no line, and would be missing from the report without a word. */
-export function* missingMemory(
-  { aborted, warnings }: Pick<Measurements, 'aborted' | 'warnings'>,
+function missing(
   { plateaus, inService, absent }: Result['memory'],
-): Generator<Reason> {
-  if (aborted || warnings.some(({ code }) => EXPLAINED.includes(code))) return;
-  const all = [lackingIn(plateaus), lackingIn(inService?.plateaus ?? [])];
+  { uncollected }: Pick<Measurements, 'uncollected'>,
+): Detail | undefined {
+  const all = [lackingIn(plateaus, uncollected), lackingIn(inService?.plateaus ?? [], uncollected)];
   const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
-  if (lacking.length === 0) return;
+  if (lacking.length === 0) return undefined;
   const times = Math.max(...all.map((one) => one.times));
   const why = lacking.map((id) => absent[id]).find((reason) => reason !== undefined);
-  yield {
-    code: 'MEMORY_MISSING',
+  return {
     message: `${lacking.join(' and ')} could not be read at ${times} of ${plateaus.length} plateaus${why ? `: ${why}` : ''}`,
     fix: 'name the processes that are there during the whole run, and run as root or as their user',
   };
 }
 
-/** @returns figures that some readings have, and how many readings lack one of them */
-function lackingIn(readings: Record<string, number>[]): { ids: string[]; times: number } {
-  const known = [...new Set(readings.flatMap(Object.keys))].filter((id) => id.startsWith('worker'));
-  const ids = known.filter((id) => readings.some((reading) => !(id in reading)));
+/**
+ * @param known figures whose absence has a reason of its own
+ * @returns figures that some readings have, and how many readings lack one of them
+ */
+function lackingIn(readings: Record<string, number>[], known: string[]): { ids: string[]; times: number } {
+  const figures = [...new Set(readings.flatMap(Object.keys))].filter((id) => id.startsWith('worker'));
+  const ids = figures.filter((id) => !known.includes(id) && readings.some((reading) => !(id in reading)));
   return { ids, times: readings.filter((reading) => ids.some((id) => !(id in reading))).length };
-}
-
-function notLinear(what: string, points: Point[]): Reason {
-  const percent = 100 * Math.abs(bendOf(points)?.share ?? 0);
-  const direction = (bendOf(points)?.share ?? 0) > 0 ? 'more' : 'less';
-  return {
-    code: 'MEMORY_NOT_LINEAR',
-    message: `${what} is not a straight line: the last connections cost ${direction} than the first ones, by ${percent.toFixed(0)} % of the average`,
-    fix: 'measure with the number of connections that you expect, and read the table of plateaus',
-  };
 }

@@ -1,7 +1,7 @@
 /** One stall of the generator: the p99 of its event loops' delay does not show it, and the measured times can be full of it. */
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Summary } from '../../../protocol/result/parts.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import type { Detail, Measured } from './check.ts';
 
 type Loop = Result['generator'][number];
 
@@ -10,44 +10,34 @@ const MIN_MS = 50;
 /** Of a figure: it can be the generator's own where the stall explains so much of it. */
 const MIN_SHARE = 0.5;
 
-/** What is to be above the median: a stall makes some values longer, and not all of them. */
-interface Times {
-  window: Loop['window'];
-  what: string;
-  times: Summary | null;
-}
-
 /**
- * Of broadcasts, the times of their last receivers: those of one broadcast's receivers differ without any stall.
- * @param explained windows of which another reason says that the generator was late
+ * What is to be above the median: a stall makes some values longer, and not all of them. For broadcasts, the times of their last
+ * receivers: those of one broadcast's receivers differ without any stall.
  */
-export function* stallProblems(result: Omit<Result, 'verdict'>, explained: Set<Loop['window']>): Generator<Reason> {
-  const { connections, messages, latency } = result;
-  const all: Times[] = [
-    { window: 'ramp', what: 'connect time', times: connections.connectMs },
-    { window: 'messages', what: 'time to an acknowledgement', times: messages?.ackMs ?? null },
-    { window: 'broadcasts', what: 'time to the last receiver', times: latency.completionMs },
-  ];
-  for (const { window, what, times } of all) {
-    const loop = longestStall(result, window);
-    if (explained.has(window) || !loop || !times) continue;
-    // A single one is all there is.
-    const usualMs = times.count > 1 ? times.p50 : 0;
-    const figure = quoted(times).find(({ ms }) => isOfStall(ms, usualMs, loop.delayMaxMs));
-    if (!figure) continue;
-    yield {
-      code: 'GENERATOR_LAGS',
-      message: `fleet ${loop.index}${loop.host === undefined ? '' : ` on ${loop.host}`} stood still for ${loop.delayMaxMs.toFixed(0)} ms during the ${window}, so the ${what} of ${figure.ms.toFixed(0)} ms (${figure.name}; median ${times.p50.toFixed(0)} ms) can be its own`,
-      fix: 'measure again; did something stop the generator: another process on its cores, a pause of its container or virtual machine?',
-    };
-  }
-}
+const TIMES: Record<Loop['window'], { what: string; of: (result: Measured) => Summary | null | undefined }> = {
+  ramp: { what: 'connect time', of: ({ connections }) => connections.connectMs },
+  messages: { what: 'time to an acknowledgement', of: ({ messages }) => messages?.ackMs },
+  broadcasts: { what: 'time to the last receiver', of: ({ latency }) => latency.completionMs },
+};
 
-/** Only the fleet receives, and takes the times. */
-function longestStall({ generator }: Pick<Result, 'generator'>, window: Loop['window']): Loop | undefined {
-  return generator
-    .filter((loop) => loop.window === window && loop.part === 'fleet')
-    .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs)[0];
+/** @returns the longest stall of a fleet process in the window, if it can be a figure of it */
+export function stallIn(result: Measured, window: Loop['window']): Detail | undefined {
+  const { what, of } = TIMES[window];
+  const times = of(result);
+  // Only the fleet receives, and takes the times.
+  const [loop] = result.generator
+    .filter((one) => one.window === window && one.part === 'fleet')
+    .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs);
+  if (!loop || !times) return undefined;
+  // A single one is all there is.
+  const usualMs = times.count > 1 ? times.p50 : 0;
+  const figure = quoted(times).find(({ ms }) => isOfStall(ms, usualMs, loop.delayMaxMs));
+  if (!figure) return undefined;
+  const where = loop.host === undefined ? '' : ` on ${loop.host}`;
+  return {
+    message: `fleet ${loop.index}${where} stood still for ${loop.delayMaxMs.toFixed(0)} ms during the ${window}, which can explain the ${what} of ${figure.ms.toFixed(0)} ms (${figure.name}; median ${times.p50.toFixed(0)} ms)`,
+    fix: 'measure again; find what stopped the generator: another process on its cores, or a pause of its container or virtual machine',
+  };
 }
 
 /** The highest percentile that there is, and the maximum. */

@@ -1,8 +1,8 @@
 /** Quotas of CPU time that stopped a container: the cause of what is late, or slow, in it. */
 
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { decimals, integer } from '../../../report/text/format.ts';
+import type { Check } from './check.ts';
 
 type Windows = NonNullable<Result['machine']>['throttled'];
 type Window = keyof NonNullable<Windows>;
@@ -10,29 +10,23 @@ type Window = keyof NonNullable<Windows>;
 /** Of its periods. A group that is stopped once in twenty waits up to a tenth of a second then, and its p99 is of that. */
 const MAX_THROTTLED_SHARE = 0.05;
 
-const RAISE = 'raise the CPU limit of the container (docker: --cpus, Kubernetes: resources.limits.cpu)';
-
-export function* throttlingProblems({ machine, workers }: Pick<Result, 'machine' | 'workers'>): Generator<Reason> {
-  const own = worst(machine?.throttled ?? null);
-  if (own !== undefined) {
-    yield {
-      code: 'CPU_THROTTLED',
-      message: `the generator: ${own}; times and rates are limited by that quota`,
-      fix: `${RAISE}, or lower the load`,
-    };
-  }
-  const found = workers.flatMap(({ worker, throttled }) => {
-    const said = worst(throttled);
-    return said === undefined ? [] : [`${worker}: ${said}`];
-  });
-  if (found.length > 0) {
-    yield {
-      code: 'WORKERS_THROTTLED',
-      message: `${found.join('; ')}; times and rates are limited by that quota`,
-      fix: `${RAISE}, or take the figures as those of this limit`,
-    };
-  }
-}
+export const throttling: Check[] = [
+  {
+    code: 'GENERATOR_THROTTLED',
+    find({ machine }) {
+      const message = worst(machine?.throttled ?? null);
+      return message === undefined ? undefined : { message };
+    },
+  },
+  {
+    code: 'WORKERS_THROTTLED',
+    find: ({ workers }) =>
+      workers.flatMap(({ worker, throttled }) => {
+        const found = worst(throttled);
+        return found === undefined ? [] : { message: `${worker}: ${found}` };
+      }),
+  },
+];
 
 /** @returns whether the generator's container was stopped in the window more often than can be neglected */
 export function isThrottled({ machine }: Pick<Result, 'machine'>, window: Window): boolean {

@@ -56,8 +56,8 @@ export function judgeAgain(context: RunContext): void {
   for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) noteEcho(context, load, via, echo);
   const { jumpedRoundTrips } = measurements;
   if (jumpedRoundTrips === 0) return;
-  const message = `${jumpedRoundTrips} round trips: a worker's clock jumped meanwhile, or just before or after`;
-  addWarning(context, 'ROUND_TRIPS_MISSING', message, 'was its machine suspended, or moved to another host?');
+  const message = `${jumpedRoundTrips} round trips are not used: a worker's clock jumped during them`;
+  addWarning(context, 'PROBE_INCOMPLETE', message, 'was its machine suspended, or moved to another host?');
 }
 
 /** @returns the probe's own room */
@@ -93,7 +93,7 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
     const why = unsent[0] ?? 'not answered';
     addWarning(
       context,
-      'ROUND_TRIPS_MISSING',
+      'PROBE_INCOMPLETE',
       `${count - answered()} of ${count} unloaded round trips are missing: ${why}`,
       ROUND_TRIPS_FIX,
     );

@@ -151,15 +151,15 @@ function checkProbe(context: RunContext, answered: Set<number>): void {
   const missing = sent.filter(({ seq }) => !answered.has(seq)).length;
   if (signal.aborted || missing === 0) return;
   const why = probe.leftAtUs === undefined ? 'not answered' : "the probe's connection ended";
-  const message = `${missing} of ${sent.length} round trips under load: ${why}`;
-  addWarning(context, 'ROUND_TRIPS_MISSING', message, ROUND_TRIPS_FIX);
+  const message = `${missing} of ${sent.length} round trips under load are missing: ${why}`;
+  addWarning(context, 'PROBE_INCOMPLETE', message, ROUND_TRIPS_FIX);
 }
 
 function noSentinel(context: RunContext, why: string): void {
   const message = `there is no reference receiver (sentinel), so the generator's own queue is unknown: ${why}`;
   addWarning(
     context,
-    'SENTINEL_MISSING',
+    'PROBE_INCOMPLETE',
     message,
     'see the worker logs: the server refuses or drops single connections',
   );

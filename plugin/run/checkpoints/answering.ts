@@ -6,8 +6,8 @@ export function checkEngines(context: RunContext): void {
   const { unanswered, silentHosts } = context.link;
   if (unanswered === 0) return;
   const where = silentHosts.size > 0 ? ` on ${[...silentHosts].join(', ')}` : '';
-  const message = `Artillery's workers${where} left ${unanswered} requests unanswered, and what they counted is not known`;
-  addWarning(context, 'ENGINE_SILENT', message, 'give the generator more CPU, or split the load');
+  const message = `Artillery's workers${where} left ${unanswered} requests of the run unanswered`;
+  addWarning(context, 'GENERATOR_SILENT', message);
 }
 
 /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
@@ -15,5 +15,5 @@ export async function checkRedis(context: RunContext): Promise<void> {
   const { redis, signal } = context;
   if (!redis || signal.aborted || (await redis.read())) return;
   const why = redis.lastFailure ?? 'no answer';
-  addWarning(context, 'REDIS_GONE', `Redis stopped answering during the run: ${why}`, 'see its log, and restart it');
+  addWarning(context, 'DEPLOYMENT_CHANGED', `Redis no longer answered at the end: ${why}`);
 }

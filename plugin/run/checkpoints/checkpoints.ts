@@ -23,14 +23,15 @@ export class Checkpoints {
   readonly #deployment: DeploymentParts;
 
   constructor(context: RunContext) {
-    const warnings = new WarningsOnce(context);
     this.#context = context;
-    this.#counts = new WorkerCounts(context, warnings);
-    this.#age = new StatisticsAge(context, warnings);
-    this.#files = new OpenFiles(context, warnings);
-    this.#others = new OtherClients(context, warnings);
-    this.#metrics = new MetricsPages(context, warnings);
-    this.#deployment = new DeploymentParts(context, warnings);
+    // Whoever counts the same connections need not say twice that a count is wrong.
+    const ofCounts = new WarningsOnce(context);
+    this.#counts = new WorkerCounts(context, ofCounts);
+    this.#age = new StatisticsAge(context, ofCounts);
+    this.#files = new OpenFiles(context, ofCounts);
+    this.#others = new OtherClients(context, ofCounts);
+    this.#metrics = new MetricsPages(context, new WarningsOnce(context));
+    this.#deployment = new DeploymentParts(context, new WarningsOnce(context));
   }
 
   /** Before the load. @returns the workers, and how many connections are not the run's own */

@@ -13,7 +13,7 @@ export function processOf({ host, pid, instance }: Counted): string {
   return instance ?? JSON.stringify([host, pid]);
 }
 
-/** Of each process once, however many control URLs lead to it: that has its own reason, WORKER_REPEATED. */
+/** Of each process once, however many control URLs lead to it: that has its own reason, WORKER_URLS_WRONG. */
 export function connectionsOf(workers: Counted[]): number {
   const counts = new Map(workers.map((worker) => [processOf(worker), worker.connections]));
   return [...counts.values()].reduce((total, count) => total + count, 0);

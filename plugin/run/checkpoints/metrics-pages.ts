@@ -62,7 +62,7 @@ export class MetricsPages {
       const urls = pairs.map((pair) => pair.join(' and ')).join('; ');
       const message = `two pages of metrics were of the same process at each standstill: ${urls}`;
       const fix = 'name the page of each process once in `workers.prometheus`';
-      this.#warnings.warn('WORKER_REPEATED', message, fix);
+      this.#warnings.warn('WORKER_URLS_WRONG', message, fix);
     }
     return targets;
   }
@@ -71,13 +71,13 @@ export class MetricsPages {
     const failures = targets.flatMap(({ failure }) => failure ?? []);
     if (failures.length > 0) {
       const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
-      this.#warnings.warn('METRICS_GONE', `${when}, ${failures.join('; ')}`, fix);
+      this.#warnings.warn('READINGS_MISSING', `${when}, ${failures.join('; ')}`, fix);
     }
     const inTurn = targets.filter(({ alternates }) => alternates);
     if (inTurn.length > 0) {
       const message = `${when}, several processes had answered in turn at ${urlsOf(inTurn)}`;
       const fix = 'give each process a port of its own for its metrics, and list them all in `prometheus`';
-      this.#warnings.warn('METRICS_ALTERNATE', message, fix);
+      this.#warnings.warn('WORKER_URLS_WRONG', message, fix);
     }
   }
 }

@@ -19,7 +19,7 @@ const POLL_MS = 200;
 export class WorkerCounts {
   readonly #context: RunContext;
   readonly #warnings: WarningsOnce;
-  /** Connections that existed before the run; they have their own reason, BASELINE_NOT_EMPTY. */
+  /** Connections that existed before the run; they have their own reason, SERVER_NOT_IDLE. */
   #others = 0;
   /** Connections when the servers' own counts were last noted. */
   #noted = 0;
@@ -129,11 +129,11 @@ export class WorkerCounts {
     const alike = repeated(workers.map(processOf));
     if (alike > 0) {
       const message = `${alike} of ${workers.length} control URLs lead to the same process as another one`;
-      this.#warnings.warn('WORKER_REPEATED', message, 'give the control URL of every worker, and each once');
+      this.#warnings.warn('WORKER_URLS_WRONG', message, 'give the control URL of every worker, and each once');
     } else if (repeated(workers.map(({ worker }) => worker)) > 0) {
       const names = workers.map(({ worker }) => worker).join(', ');
       const fix = 'give each worker a name of its own: instrument(io, {worker})';
-      this.#warnings.warn('WORKER_REPEATED', `workers have the same name: ${names}`, fix);
+      this.#warnings.warn('WORKER_URLS_WRONG', `workers have the same name: ${names}`, fix);
     }
   }
 
@@ -147,7 +147,7 @@ export class WorkerCounts {
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
     // Workers of which one is doubted cannot be compared one by one.
-    const isDoubted = this.#warnings.has('WORKERS_DISAGREE', 'WORKER_REPEATED', 'STATISTICS_STALE');
+    const isDoubted = this.#warnings.has('WORKERS_DISAGREE', 'WORKER_URLS_WRONG', 'STATISTICS_STALE');
     if (signal.aborted || adminUi || !isKnown || isDoubted) return;
     // Whose connections those of the run itself, and of others, are is not always known.
     const unknown = ownConnections(this.#context) + this.#others;

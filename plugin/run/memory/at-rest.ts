@@ -26,9 +26,9 @@ export async function measureSettled(
   if (settled.falls.length === 0 || signal.aborted) return { layers, falling: [] };
   addWarning(
     context,
-    'MEMORY_FALLS',
+    'SERVER_NOT_IDLE',
     `${when}, the memory of ${settled.falls.map(describe).join(' and ')} still fell after ${FALL_LIMIT_MS / 1000} s: ${so}`,
-    'does something else work on this server, or does it free memory by a timer? let it come to rest first',
+    'see what else works on this server, or frees memory by a timer, and let it come to rest first',
   );
   const fell = new Set(settled.falls.map(({ layer }) => layer));
   const contain = sampler.layers.filter(

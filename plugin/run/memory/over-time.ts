@@ -40,7 +40,7 @@ export async function measureWave(
     const message = `${population.connections()} connections of wave ${wave} had not left in time: what it leaves behind is not known`;
     addWarning(
       context,
-      'NOT_GONE',
+      'PLATEAU_MOVED',
       message,
       'make the pause after the wave longer, or the `think` in the flow shorter',
     );

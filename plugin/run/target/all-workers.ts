@@ -32,7 +32,7 @@ export async function requireAllWorkers(
   }
 }
 
-/** Workers of other versions have no id of their own, and a verdict of their own: WORKER_REPEATED. */
+/** Workers of other versions have no id of their own, and a verdict of their own: WORKER_URLS_WRONG. */
 function requireDistinct(workers: WorkerStats[]): void {
   const known = workers.filter(({ instance }) => instance !== undefined);
   const twice = repeated(known, ({ instance }) => instance as string);

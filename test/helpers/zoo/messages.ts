@@ -58,7 +58,7 @@ export const messages: Member[] = [
       },
     }),
     ...{ step, options },
-    reasons: ['UNKNOWN_ACKS'],
+    reasons: ['MESSAGES_DISAGREE'],
     connections: { unknownAcks: 3 },
     check: ({ messages: found }) => assert.equal(found?.acknowledged, found?.sent),
   },
@@ -76,7 +76,7 @@ export const messages: Member[] = [
       toClose = 3;
     },
     ...{ step, options: { ...options, hold: 4 } },
-    reasons: ['CONNECTIONS_LOST'],
+    reasons: ['CONNECTIONS_DROPPED'],
     connections: {
       held: CONNECTIONS - 3,
       failed: 3,

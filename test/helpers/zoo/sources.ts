@@ -53,7 +53,7 @@ export const sources: Member[] = [
     },
     workers: prometheus,
     config: PHASES,
-    reasons: ['METRICS_GONE'],
+    reasons: ['READINGS_MISSING'],
     check: ({ memory }) => assert.equal(memory.perConnectionBytes.workerRss, undefined),
   },
   {
@@ -78,7 +78,7 @@ export const sources: Member[] = [
     },
     workers: prometheus,
     config: PHASES,
-    reasons: ['METRICS_GONE'],
+    reasons: ['READINGS_MISSING'],
     check: ({ memory, cpu }) => {
       assert.equal(memory.perConnectionBytes.workerRss, undefined);
       assert.equal(cpu.worker?.rampSecondsPerThousandConnects ?? null, null);

@@ -32,7 +32,7 @@ export const workers: Member[] = [
       };
     },
     config: PATIENT,
-    reasons: ['WORKERS_DISAGREE', 'WORKER_UNKNOWN'],
+    reasons: ['WORKER_URLS_WRONG'],
     check(result) {
       assert.deepEqual(result.connections.perWorker, { [WORKER]: 10, w1: 10 });
       assertNoMemory(result);
@@ -42,7 +42,7 @@ export const workers: Member[] = [
     name: 'has one worker with two control ports',
     rows: ['two control URLs of one process, two workers of one name'],
     habits: () => ({ controls: 2 }),
-    reasons: ['WORKER_REPEATED'],
+    reasons: ['WORKER_URLS_WRONG'],
     check: assertNoMemory,
   },
   {
@@ -56,7 +56,7 @@ export const workers: Member[] = [
         connections: control === 0 ? truth.connections : 0,
       }),
     }),
-    reasons: ['WORKER_REPEATED'],
+    reasons: ['WORKER_URLS_WRONG'],
     check: assertNoMemory,
   },
   {
@@ -86,7 +86,7 @@ export const workers: Member[] = [
       return { stats: (truth) => (first ??= truth) };
     },
     config: PATIENT,
-    reasons: ['STATISTICS_STALE', 'WORKERS_DISAGREE'],
+    reasons: ['STATISTICS_STALE'],
     check: assertNoMemory,
   },
   {
@@ -94,7 +94,7 @@ export const workers: Member[] = [
     rows: ['the server counts other members than the ledger'],
     habits: () => ({ sent: (truth) => ({ ...truth, expected: (truth.expected ?? 0) + 2 }) }),
     options: { drain: { quiet: 0.1, deadline: 1 } },
-    reasons: ['COUNTS_DISAGREE'],
+    reasons: ['MEMBERS_DISAGREE'],
     check: ({ delivery }) => assert.equal(delivery?.batches[0]?.serverMembers, CONNECTIONS + 2),
   },
   {
@@ -102,7 +102,7 @@ export const workers: Member[] = [
     rows: ['a worker confirms a broadcast, and does not send it'],
     habits: () => ({ withholds: BROADCASTS }),
     options: { drain: { quiet: 0.1, deadline: 1 } },
-    reasons: ['ROUND_TRIPS_MISSING'],
+    reasons: ['PROBE_INCOMPLETE'],
     delivery: { received: COPIES - CONNECTIONS, lostConnected: CONNECTIONS, frames: COPIES - CONNECTIONS },
   },
   {
@@ -114,7 +114,7 @@ export const workers: Member[] = [
         return truth;
       },
     }),
-    reasons: ['BROADCAST_NOT_SENT', 'NEVER_ORDERED'],
+    reasons: ['BROADCASTS_NOT_SENT', 'WRONG_COPIES'],
     delivery: { expected: COPIES - CONNECTIONS, received: COPIES - CONNECTIONS, neverOrdered: CONNECTIONS },
   },
   {

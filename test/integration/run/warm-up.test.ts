@@ -80,7 +80,7 @@ for (const ledger of [true, false]) {
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
       await warmUp(context);
       const [warning] = measurements.warnings;
-      assert.equal(warning?.code, 'WARM_UP_FAILED');
+      assert.equal(warning?.code, 'CONNECTIONS_FAILED');
       assert.match(warning.message, /enough/);
       assert.equal(seen.connections, 30);
       assert.equal(await connectionsNow(), 0);

@@ -26,7 +26,7 @@ if (connections > refusedAbove) {
 const failed = Math.max(0, connections - limit);
 const reasons = [
   ...(failed ? [{ code: 'CONNECTIONS_FAILED', message: failed + ' failed' }] : []),
-  ...(connections > lagsAbove ? [{ code: 'GENERATOR_LAGS', message: 'it was late' }] : []),
+  ...(connections > lagsAbove ? [{ code: 'GENERATOR_LATE', message: 'it was late' }] : []),
 ];
 leave((result) => {
   const failures = failed ? { http_503: failed } : {};
@@ -119,7 +119,7 @@ it('ends where the generator, the machine or an error ends it, says so, and trie
     late.search.answer.sentence,
     'This deployment held 20 connections, and perhaps holds more: at 40, the generator was the limit, not the deployment (it was late).',
   );
-  assert.deepEqual(late.search.answer.evidence, ['GENERATOR_LAGS: it was late', '10 connections failed']);
+  assert.deepEqual(late.search.answer.evidence, ['GENERATOR_LATE: it was late', '10 connections failed']);
   assert.match(late.read('search.md'), /\| 100,000 \| at most /);
   const taken = await run({ limit: 1000, refusedAbove: 39 });
   assert.equal(taken.search.answer.end, 'error');

@@ -111,7 +111,7 @@ describe('the page of a report', () => {
 
   it('shows no figure and no chart of an INVALID run', () => {
     const result = perfectResult();
-    result.verdict = { status: 'INVALID', reasons: [{ code: 'COUNTS_DISAGREE', message: 'they do' }] };
+    result.verdict = { status: 'INVALID', reasons: [{ code: 'MEMBERS_DISAGREE', message: 'they do' }] };
     assert.doesNotMatch(reportPage(result, '/reports/5k/report.html'), /<svg|Peak Connections/);
   });
 });

@@ -5,7 +5,7 @@ import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
 import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
-import { ceilings } from '../../../plugin/result/reasons/ceilings.ts';
+import { limits } from '../../../plugin/result/reasons/limits.ts';
 import { serverDescription } from '../../../plugin/result/server-description.ts';
 import { FlowError } from '../../../plugin/virtual-user/flow-error.ts';
 import { countFailure, newTally } from '../../../plugin/virtual-user/tally.ts';
@@ -13,6 +13,7 @@ import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { found } from '../../helpers/verdict.ts';
 
 const NAMES = ['constructor', 'toString', '__proto__'];
 
@@ -62,7 +63,7 @@ for (const name of NAMES) {
       const measured = measurements({ targetConnections: 2, snapshots: [one] });
       const connections = connectionFigures(measured);
       assert.deepEqual(Object.entries(connections.perWorker), [[name, 2]]);
-      assert.deepEqual([...ceilings(measured, { ...perfectResult(), connections })], []);
+      assert.deepEqual(found(limits, { ...perfectResult(), connections }, measured), []);
     });
 
     it('is an option of a server, which another worker does not set', () => {

@@ -101,10 +101,10 @@ describe('renderHtml', () => {
     const result = perfectResult();
     result.verdict = {
       status: 'INVALID',
-      reasons: [{ code: 'REDIS_GONE', message: 'it stopped', fix: 'see its log' }],
+      reasons: [{ code: 'DEPLOYMENT_CHANGED', message: 'it stopped', fix: 'see its log' }],
     };
     const markup = renderHtml(result);
-    assert.match(textOf(markup), /REDIS_GONE\s+it stopped\s+Fix: see its log/);
+    assert.match(textOf(markup), /DEPLOYMENT_CHANGED\s+it stopped\s+Fix: see its log/);
     assert.doesNotMatch(markup, /class="headline"|id="capacity"/);
     assert.doesNotMatch(textOf(markup), /per connection; 95 %|14\.6 KB/);
   });

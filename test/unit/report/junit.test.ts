@@ -55,7 +55,7 @@ describe('junit.xml', () => {
   });
 
   it('is an error for INVALID, which makes no threshold pass', () => {
-    const reasons = [{ code: 'WORKER_RESTARTED', message: 'w0' }];
+    const reasons = [{ code: 'DEPLOYMENT_CHANGED', message: 'w0' }];
     const suite = suiteOf({ ...perfectResult(), thresholds, verdict: { status: 'INVALID', reasons } });
     assert.deepEqual([suite['@tests'], suite['@failures'], suite['@errors'], suite['@skipped']], ['2', '0', '1', '1']);
   });

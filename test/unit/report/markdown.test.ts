@@ -62,7 +62,7 @@ describe('report.md', () => {
   });
 
   it('shows no figures of an invalid run', () => {
-    const reasons = [{ code: 'WORKER_RESTARTED', message: 'w0 restarted during the run' }];
+    const reasons = [{ code: 'DEPLOYMENT_CHANGED', message: 'w0 restarted during the run' }];
     const text = renderMarkdown({ ...perfectResult(), verdict: { status: 'INVALID', reasons } });
     assert.match(text, /\*\*No result: this measurement cannot be trusted\.\*\*\n\nMeasurement: \*\*INVALID\*\*/);
     assert.match(text, /w0 restarted/);

@@ -45,7 +45,7 @@ describe('the outcome', () => {
     assert.equal(outcomeTitle(none), 'Passed');
     const refused = changed(({ delivery, verdict }) => {
       Object.assign(delivery as object, nothing);
-      verdict.reasons.push({ code: 'BROADCAST_NOT_SENT', message: '3 of 3 broadcasts were not sent' });
+      verdict.reasons.push({ code: 'BROADCASTS_NOT_SENT', message: '3 of 3 broadcasts were not sent' });
     });
     assert.equal(outcomeTitle(refused), 'Failed: no broadcast could be sent, threshold all');
   });

@@ -77,7 +77,7 @@ it('is the answer, for every end', () => {
     'This deployment held 1,000 connections, and perhaps holds more: at 2,000, the machine that it shares with the generator was the limit (only 0.4 % of the machine was idle).',
   );
   assert.match(
-    sentence('measurement', runs([1000, 'cannotTell', 'LEDGER_MISMATCH: x'])),
+    sentence('measurement', runs([1000, 'cannotTell', 'ACCOUNTS_MISMATCH: x'])),
     /^No level held, .* at 1,000, the measurement does not tell \(x\)\.$/,
   );
   assert.equal(amountText(833.333, 'rate'), '833.3 new connections per second');

@@ -35,10 +35,10 @@ function failing(cause: string, count = 7) {
 describe('a level', () => {
   it('holds with a VALID run, and with doubts that do not concern capacity', () => {
     assert.deepEqual(judge(perfectResult(), DEFAULT), { outcome: 'holds', blame: null, because: [] });
-    const { outcome, because } = judge(withReasons(['TOO_FEW_PLATEAUS', 'NOT_GONE']), DEFAULT);
+    const { outcome, because } = judge(withReasons(['TOO_FEW_PLATEAUS', 'PLATEAU_MOVED']), DEFAULT);
     assert.deepEqual(
       [outcome, because],
-      ['holds', ['TOO_FEW_PLATEAUS: about TOO_FEW_PLATEAUS', 'NOT_GONE: about NOT_GONE']],
+      ['holds', ['TOO_FEW_PLATEAUS: about TOO_FEW_PLATEAUS', 'PLATEAU_MOVED: about PLATEAU_MOVED']],
     );
   });
 
@@ -49,9 +49,9 @@ describe('a level', () => {
       Object.assign(delivery ?? {}, { received: 59_000, coverage: 59 / 60 }),
     );
     assert.match(judge(missing, DEFAULT).because[0] ?? '', /^only 98\.33 % of/);
-    const lost = withReasons(['CONNECTIONS_LOST'], ({ connections }) => (connections.lost = { 'ping timeout': 3 }));
+    const lost = withReasons(['CONNECTIONS_DROPPED'], ({ connections }) => (connections.lost = { 'ping timeout': 3 }));
     assert.equal(judge(lost, DEFAULT).because[0], '3 connections of 5,000 opened ones were lost');
-    for (const code of ['RATE_NOT_REACHED', 'WORKER_RESTARTED', 'NOT_SETTLED'] as const) {
+    for (const code of ['RATE_NOT_REACHED', 'DEPLOYMENT_CHANGED', 'TARGET_NOT_REACHED'] as const) {
       assert.equal(judge(withReasons([code]), DEFAULT).outcome, 'breaks', code);
     }
   });
@@ -66,7 +66,7 @@ describe('a level', () => {
     const few = withReasons(['CONNECTIONS_FAILED'], failing('timeout_open'));
     assert.equal(judge(few, until('connections.failed > 10')).outcome, 'holds');
     assert.equal(judge(few, until('connections.failures.http_503 > 0')).outcome, 'holds', 'none counted is zero');
-    assert.equal(judge(withReasons(['WORKER_RESTARTED']), until('connections.failed > 10')).outcome, 'breaks');
+    assert.equal(judge(withReasons(['DEPLOYMENT_CHANGED']), until('connections.failed > 10')).outcome, 'breaks');
   });
 
   it('is not judged by a slope that may not be quoted', () => {
@@ -91,7 +91,7 @@ describe('a level', () => {
   it('does not reach a rate that it does not reach, whatever else is asked', () => {
     const rate = { ...until('connections.failed > 10'), vary: 'rate' as const };
     assert.equal(judge(withReasons(['RATE_NOT_REACHED']), rate).outcome, 'breaks');
-    const late = judge(withReasons(['RATE_NOT_REACHED', 'GENERATOR_LAGS']), rate);
+    const late = judge(withReasons(['RATE_NOT_REACHED', 'GENERATOR_LATE']), rate);
     assert.deepEqual([late.outcome, late.blame], ['cannotTell', 'generator']);
     const busy = withReasons(['RATE_NOT_REACHED'], (result) => {
       result.generator = result.generator.map((loop) => ({ ...loop, utilization: 0.99 }));
@@ -100,16 +100,16 @@ describe('a level', () => {
   });
 
   it('cannot be told where the generator was the limit, but has held where nothing broke in spite of it', () => {
-    const late = judge(withReasons(['GENERATOR_LAGS', 'CONNECTIONS_FAILED'], failing('timeout_tcp')), DEFAULT);
+    const late = judge(withReasons(['GENERATOR_LATE', 'CONNECTIONS_FAILED'], failing('timeout_tcp')), DEFAULT);
     assert.deepEqual(
       [late.outcome, late.blame, late.because[0]],
-      ['cannotTell', 'generator', 'GENERATOR_LAGS: about GENERATOR_LAGS'],
+      ['cannotTell', 'generator', 'GENERATOR_LATE: about GENERATOR_LATE'],
     );
-    assert.equal(judge(withReasons(['GENERATOR_LAGS', 'MACHINE_SATURATED']), DEFAULT).outcome, 'holds');
+    assert.equal(judge(withReasons(['GENERATOR_LATE', 'MACHINE_SATURATED']), DEFAULT).outcome, 'holds');
     const files = judge(withReasons(['CONNECTIONS_FAILED'], failing('EMFILE')), DEFAULT);
     assert.deepEqual([files.blame, files.because[0]], ['generator', 'EMFILE: 7 connections failed']);
-    assert.equal(judge(withReasons(['UNIFORM_CEILING', 'TARGET_NOT_REACHED']), DEFAULT).blame, 'generator');
-    assert.equal(judge(withReasons(['ENGINE_SILENT']), DEFAULT).blame, 'generator');
+    assert.equal(judge(withReasons(['LIMIT_REACHED', 'TARGET_NOT_REACHED']), DEFAULT).blame, 'generator');
+    assert.equal(judge(withReasons(['GENERATOR_SILENT']), DEFAULT).blame, 'generator');
   });
 
   it('has the limit of the machine where both share it, and of the generator where they do not', () => {
@@ -131,7 +131,7 @@ describe('a level', () => {
   });
 
   it('cannot be told from a measurement that is not sound, or that lacks the figure', () => {
-    assert.equal(judge(withReasons(['LEDGER_MISMATCH']), DEFAULT).blame, 'measurement');
+    assert.equal(judge(withReasons(['ACCOUNTS_MISMATCH']), DEFAULT).blame, 'measurement');
     const unmeasured = withReasons([], ({ latency }) => (latency.oneWayMs = null));
     const { blame, because } = judge(unmeasured, until('latency.oneWayMs.p99 > 500'));
     assert.deepEqual([blame, because], ['measurement', ['`latency.oneWayMs.p99 > 500`: the run did not measure it']]);
@@ -174,11 +174,11 @@ describe('the evidence', () => {
   });
 
   it('names what ended, and what refused', () => {
-    const result = withReasons(['WORKER_RESTARTED', 'CONNECTIONS_FAILED'], failing('http_502'));
+    const result = withReasons(['DEPLOYMENT_CHANGED', 'CONNECTIONS_FAILED'], failing('http_502'));
     result.connections.lost = { 'transport close': 40, 'ping timeout': 2 };
     result.latency.completionMs = null;
     assert.deepEqual(evidenceOf(result), [
-      'about WORKER_RESTARTED',
+      'about DEPLOYMENT_CHANGED',
       'the server answered 7 connections with `http_502`: the proxy gets no connection to a worker: its ports, or the worker’s files or listen queue',
       '40 connections ended with “transport close”',
     ]);

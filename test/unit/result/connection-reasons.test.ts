@@ -1,180 +1,204 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
-import { connectionProblems } from '../../../plugin/result/reasons/connections.ts';
+import { evaluate } from '../../../plugin/result/verdict.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { ConnectionAccounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { assertNames, fleetProcesses } from '../../helpers/verdict.ts';
 
 const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {}, returned: 0 };
-const PROCESS = { pid: 1, index: 0, alive: true, answers: true, connections: 600, rssBytes: 0, cpuUs: 0 };
-const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
 
-function openedAtOnce(connections: number): EngineSnapshot['connecting'] {
-  const { connecting } = snapshot();
-  return { ...connecting, opened: { ...connecting.opened, counts: [connections] } };
+interface Changes {
+  accounts?: Partial<ConnectionAccounts>;
+  /** Of virtual users. */
+  failures?: Record<string, number>;
+  measured?: Partial<Measurements>;
+  result?: Partial<Result>;
+  snapshot?: Partial<EngineSnapshot>;
 }
 
 /** A run of 600 virtual users that stay. */
-function evaluated(
-  accounts: Partial<ConnectionAccounts>,
-  failures = {},
-  changes: Partial<Measurements> = {},
-  connected?: number,
-  followed: Partial<Result> = {},
-  carried: Partial<EngineSnapshot> = {},
-) {
+function run({ accounts, failures = {}, measured: ofRun, result, snapshot: ofFleet }: Changes = {}) {
   const all = { ...ACCOUNTS, ...accounts };
-  const processes = [{ ...PROCESS, eventLoop }];
   const opened = all.alive + Object.values(all.ended).reduce((total, count) => total + count, 0);
+  const { connecting } = snapshot();
   const one = snapshot({
-    accounts: all,
-    failures,
-    connected: connected ?? all.alive,
-    processes,
+    ...{ accounts: all, failures, connected: all.alive, processes: fleetProcesses([600]) },
     transports: { websocket: opened, upgraded: 0, polling: 0 },
-    connecting: openedAtOnce(opened),
-    ...carried,
+    connecting: { ...connecting, opened: { ...connecting.opened, counts: [opened] } },
+    ...ofFleet,
   });
   const measured = measurements({
-    targetConnections: 600,
-    expectedAtOnce: 600,
-    peakConnections: 600,
-    snapshots: [one],
-    ...changes,
+    ...{ targetConnections: 600, expectedAtOnce: 600, peakConnections: 600, snapshots: [one] },
+    ...ofRun,
   });
   const connections = connectionFigures(measured);
-  const reasons = [...connectionProblems(measured, { ...perfectResult(), ...followed, connections })];
-  return { connections, codes: reasons.map(({ code }) => code), messages: reasons.map(({ message }) => message) };
+  const { reasons } = evaluate(measured, { ...perfectResult(), ...result, connections });
+  return { connections, reasons, codes: reasons.map(({ code }) => code) };
 }
 
-it('connections whose time of opening nobody has, or that no host had, are a bug of the generator', () => {
-  assert.deepEqual(evaluated({}, {}, {}, 600, {}, { connecting: openedAtOnce(599) }).codes, ['ACCOUNTS_MISMATCH']);
-  const row = { connections: 300, held: 300 } as Result['generators'][number];
-  assert.deepEqual(evaluated({}, {}, {}, 600, { generators: [row, row] }).codes, []);
-  assert.deepEqual(evaluated({}, {}, {}, 600, { generators: [row] }).codes, ['ACCOUNTS_MISMATCH']);
-});
+type Case = [what: string, changes: Changes, ...reasons: [code: string, ...details: (string | number)[]][]];
+
+function testCases(cases: Case[]): void {
+  for (const [what, changes, ...expected] of cases) {
+    it(`${what}: ${expected.map(([code]) => code).join(', ') || 'nothing'}`, () => {
+      const { codes, reasons } = run(changes);
+      assert.deepEqual(
+        codes,
+        expected.map(([code]) => code),
+      );
+      for (const [index, [, ...details]] of expected.entries()) assertNames(reasons[index]?.message, details);
+    });
+  }
+}
+
+const gone = { 'transport close': 300, 'ping timeout': 6 };
+const lostWhileIdle: Changes = {
+  accounts: { alive: 294, ended: gone },
+  failures: { disconnected_transport_close: 300, disconnected_ping_timeout: 6 },
+};
 
 describe('connections that are lost', () => {
-  it('as namespaces of connections that stay, are in the verdict and held', () => {
-    const failures = { disconnected_io_server_disconnect: 75 };
-    const { connections, codes, messages } = evaluated({}, failures);
-    assert.deepEqual([connections.held, connections.lost], [600, {}]);
-    assert.deepEqual(codes, ['CONNECTIONS_LOST']);
-    assert.match(messages[0] ?? '', /^75 virtual users lost a namespace, while their connections stayed/);
-  });
+  const samples = [0, 600, 598, 304, 294, 0].map((connections, t) => ({ t, connections }));
+  const stages = [
+    { name: 'ramp', t: 0 },
+    { name: 'hold', t: 1.5 },
+    { name: 'disconnect', t: 4.5 },
+  ];
+  const neverMade: Changes = {
+    accounts: { alive: 560, failed: { http_502: 10 }, ended: { 'io server disconnect': 30 } },
+    failures: { http_502: 10, disconnected_io_server_disconnect: 30 },
+    measured: { peakConnections: 590 },
+  };
 
-  it('while idle, with a proxy worker, are in the verdict and not held', () => {
-    const lost = { 'transport close': 300, 'ping timeout': 6 };
-    const failures = { disconnected_transport_close: 300, disconnected_ping_timeout: 6 };
-    const { connections, codes, messages } = evaluated({ alive: 294, ended: lost }, failures);
-    assert.deepEqual([connections.asked, connections.opened, connections.held], [600, 600, 294]);
-    assert.deepEqual(connections.lost, lost);
-    assert.equal(connections.failed, 306);
-    assert.deepEqual(codes, ['CONNECTIONS_LOST']);
-    assert.match(messages[0] ?? '', /^306 of 600 opened .*transport close 300, ping timeout 6; 294 were alive/);
-  });
+  testCases([
+    ['while idle', lostWhileIdle, ['CONNECTIONS_DROPPED', '306 of 600', 'transport close 300', 'ping timeout 6', 294]],
+    [
+      'dated by the samples, until they are released',
+      { ...lostWhileIdle, result: { samples, stages } },
+      ['CONNECTIONS_DROPPED', '3 s', 'hold'],
+    ],
+    [
+      'as namespaces of connections that stay',
+      { failures: { disconnected_io_server_disconnect: 75 } },
+      ['CONNECTIONS_DROPPED', '75 virtual users'],
+    ],
+    [
+      'by virtual users that close them',
+      { accounts: { alive: 0, ended: { 'io client disconnect': 600 } }, measured: { expectedAtOnce: null } },
+    ],
+    [
+      'apart from those that were never made',
+      neverMade,
+      ['CONNECTIONS_FAILED', '10 of 600', 'http_502 10'],
+      ['CONNECTIONS_DROPPED', '30 of 590'],
+      ['TARGET_NOT_REACHED', '590 of 600'],
+    ],
+  ]);
 
-  it('are dated by the samples, until they are released', () => {
-    const counts = [0, 600, 598, 304, 294, 0];
-    const followed = {
-      samples: counts.map((connections, t) => ({ t, connections })),
-      stages: [
-        { name: 'ramp', t: 0 },
-        { name: 'hold', t: 1.5 },
-        { name: 'disconnect', t: 4.5 },
-      ],
-    };
-    const { messages } = evaluated({ alive: 294, ended: { 'transport close': 306 } }, {}, {}, undefined, followed);
-    assert.match(messages[0] ?? '', /; most left at 3 s, in stage `hold`$/);
-  });
-
-  it('are not those that their virtual users have closed', () => {
-    const { connections, codes } = evaluated(
-      { alive: 0, ended: { 'io client disconnect': 600 } },
-      {},
-      { expectedAtOnce: null },
-    );
-    assert.deepEqual([connections.opened, connections.held, connections.lost], [600, null, {}]);
-    assert.deepEqual(codes, []);
-  });
-
-  it('stand apart from those that were never made', () => {
-    const { connections, codes, messages } = evaluated(
-      { alive: 560, failed: { http_502: 10 }, ended: { 'io server disconnect': 30 } },
-      { http_502: 10, disconnected_io_server_disconnect: 30 },
-      { peakConnections: 590 },
-    );
-    assert.deepEqual([connections.asked, connections.opened, connections.held], [600, 590, 560]);
-    assert.deepEqual(codes, ['CONNECTIONS_FAILED', 'CONNECTIONS_LOST', 'TARGET_NOT_REACHED']);
-    assert.match(messages[0] ?? '', /^10 of 600 connections failed: http_502 10$/);
-    assert.match(messages[2] ?? '', /^at most 590 of 600/);
+  it('are not held, and those that their virtual users have closed are not lost', () => {
+    const { asked, opened, held, lost, failed } = run(lostWhileIdle).connections;
+    assert.deepEqual([asked, opened, held, lost, failed], [600, 600, 294, gone, 306]);
+    const namespaces = run({ failures: { disconnected_io_server_disconnect: 75 } }).connections;
+    assert.deepEqual([namespaces.held, namespaces.lost], [600, {}]);
+    const closed = run({
+      accounts: { alive: 0, ended: { 'io client disconnect': 600 } },
+      measured: { expectedAtOnce: null },
+    }).connections;
+    assert.deepEqual([closed.opened, closed.held, closed.lost], [600, null, {}]);
   });
 });
 
 describe('connections that come back', () => {
-  const returns = { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0, retries: 12 };
   const awayUs = encoded([...Array<number>(300).fill(1_000_000), ...Array<number>(5).fill(4_000_000)]);
+  const returns = { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0, retries: 12, awayUs };
+  const back: Changes = { accounts: { returned: 305 }, snapshot: { returns } };
 
-  it('are named with the time that they were away and their sessions; those that stay away are lost', () => {
-    const ended = { 'transport close': 5 };
-    const changes = { returns: { ...returns, awayUs } };
-    const { connections, codes, messages } = evaluated({ alive: 595, ended, returned: 305 }, {}, {}, 595, {}, changes);
-    assert.deepEqual(codes, ['CONNECTIONS_LOST', 'CONNECTIONS_DROPPED']);
-    assert.match(messages[1] ?? '', /^305 times .* after 1\.0 s \(median, 99 %: 4\.0 s, longest: 4\.0 s\)/);
-    assert.match(messages[1] ?? '', /restored the sessions of 205, and 100 have new ones$/);
-    const { awayMs, ...counts } = connections.reconnection ?? {};
+  testCases([
+    [
+      'have the time that they were away and their sessions; those that stay away are lost',
+      { ...back, accounts: { alive: 595, ended: { 'transport close': 5 }, returned: 305 } },
+      ['CONNECTIONS_DROPPED', '5 of 600', 305, '1.0 s', '4.0 s', 205, 100],
+    ],
+    ['as the engine counts them', back, ['CONNECTIONS_DROPPED']],
+    [
+      'other than the engine counts them',
+      { ...back, accounts: { returned: 304 } },
+      ['CONNECTIONS_DROPPED'],
+      ['ACCOUNTS_MISMATCH', 304, 305],
+    ],
+    [
+      'of which one has no fate',
+      { ...back, snapshot: { returns: { ...returns, gaveUp: 4 } } },
+      ['CONNECTIONS_DROPPED'],
+      ['ACCOUNTS_MISMATCH', 310, 309],
+    ],
+  ]);
+
+  it('are no other connections', () => {
+    const { reconnection, opened } = run(back).connections;
+    const { awayMs, ...counts } = reconnection ?? {};
     assert.deepEqual(counts, { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0 });
-    assert.equal(awayMs?.count, 305);
-    assert.equal(connections.opened, 600, 'a connection that comes back is no other one');
-    assert.equal(evaluated({}).connections.reconnection, null);
-  });
-
-  it('invalidate the run where the counts do not foot', () => {
-    const foots = { returns: { ...returns, awayUs } };
-    const misses = { returns: { ...returns, gaveUp: 4, awayUs } };
-    const codesOf = (returned: number, changes: Partial<EngineSnapshot>) =>
-      evaluated({ returned }, {}, {}, 600, {}, changes).codes;
-    assert.deepEqual(codesOf(305, foots), ['CONNECTIONS_DROPPED']);
-    assert.deepEqual(codesOf(304, foots), ['CONNECTIONS_DROPPED', 'ACCOUNTS_MISMATCH']);
-    assert.deepEqual(codesOf(305, misses), ['CONNECTIONS_DROPPED', 'ACCOUNTS_MISMATCH']);
+    assert.deepEqual([awayMs?.count, opened], [305, 600]);
+    assert.equal(run().connections.reconnection, null);
   });
 });
 
-describe('a peak below the target', () => {
-  it('is a reason of its own, whatever the failures say', () => {
-    assert.deepEqual(evaluated({ alive: 583 }, {}, { peakConnections: 583 }).codes, ['TARGET_NOT_REACHED']);
+describe('a peak', () => {
+  const peak = (peakConnections: number, measured: Partial<Measurements> = {}): Changes => ({
+    measured: { peakConnections, ...measured },
   });
+  const aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 
-  it('is none where virtual users leave by themselves, or the run was stopped', () => {
-    assert.deepEqual(evaluated({}, {}, { peakConnections: 40, expectedAtOnce: null }).codes, []);
-    const aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
-    assert.deepEqual(evaluated({}, {}, { peakConnections: 40, aborted }).codes, []);
+  testCases([
+    ['below the target', peak(583), ['TARGET_NOT_REACHED', '583 of 600']],
+    ['of virtual users that leave by themselves', peak(40, { expectedAtOnce: null })],
+    ['of a run that was stopped', peak(40, { aborted }), ['RUN_INCOMPLETE']],
+    ['of zero', peak(0), ['NO_CONNECTIONS', 600]],
+    ['of zero in a run that was stopped', peak(0, { aborted }), ['RUN_INCOMPLETE']],
+  ]);
+});
+
+describe('two counts of the same connections', () => {
+  const { connecting } = snapshot();
+  const timed = (count: number): Changes => ({
+    snapshot: { connecting: { ...connecting, opened: { ...connecting.opened, counts: [count] } } },
   });
+  const row = { host: 'a', connections: 300, held: 300 } as Result['generators'][number];
+  const hosts = (...generators: Result['generators']): Changes => ({ result: { generators } });
+  const other = { ...row, host: 'b', clock: null };
+  const quiet = { processes: fleetProcesses([600], { answers: false }), connected: 300 };
+
+  testCases([
+    ['of engine and fleet', { snapshot: { connected: 599 } }, ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['of engine and fleet, of which a process did not answer', { snapshot: quiet }, ['GENERATOR_SILENT', 'pid 100']],
+    ['of engine and connect times', timed(599), ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['of all hosts', hosts({ ...row, clock: null }, other)],
+    ['of all hosts, without one', hosts({ ...row, clock: null }), ['ACCOUNTS_MISMATCH', 'a 300']],
+  ]);
 });
 
 describe('workers', () => {
   const one = [{ worker: 'w0', pid: 1 }];
+  const two = [...one, { worker: 'w1', pid: 2 }];
   const held = (
     perWorker: Record<string, number>,
     perSessionPrefix: Record<string, number>,
-    { workersAtStart, recovered } = { workersAtStart: one, recovered: 0 },
+    { workersAtStart = one, recovered = 0 } = {},
   ) => {
-    const transports = { websocket: 600, upgraded: 0, polling: 0 };
-    const counts = { connected: 600, returns: { ...snapshot().returns, recovered }, perWorker, perSessionPrefix };
-    const snapshots = [snapshot({ accounts: ACCOUNTS, transports, ...counts })];
-    const measured = measurements({ expectedAtOnce: 600, peakConnections: 600, snapshots, workersAtStart });
-    const connections = connectionFigures(measured);
-    const codes = [...connectionProblems(measured, { ...perfectResult(), connections })].map(({ code }) => code);
+    const returns = { ...snapshot().returns, recovered };
+    const measured = { workersAtStart, workersAtEnd: workersAtStart };
+    const { connections, codes } = run({ snapshot: { perWorker, perSessionPrefix, returns }, measured });
     return { perWorker: connections.perWorker, codes };
   };
 
   it('that joins name and no control knows invalidate the run', () => {
-    const { perWorker, codes } = held({ w0: 300, w1: 300 }, {});
-    assert.deepEqual([perWorker, codes], [{ w0: 300, w1: 300 }, ['WORKER_UNKNOWN']]);
+    const perWorker = { w0: 300, w1: 300 };
+    assert.deepEqual(held(perWorker, {}), { perWorker, codes: ['WORKER_URLS_WRONG'] });
   });
 
   it('are not made up of the session ids of other servers', () => {
@@ -182,7 +206,6 @@ describe('workers', () => {
   });
 
   it('are counted as far as they are known of all connections, also of restored sessions, which do not join again', () => {
-    const two = [...one, { worker: 'w1', pid: 2 }];
     const counted = (named: Record<string, number>, workersAtStart: typeof one, sessions = {}) =>
       held(named, sessions, { workersAtStart, recovered: 200 }).perWorker;
     assert.deepEqual(counted({ w0: 19 }, one), { w0: 600 }, 'the only worker has all of them');
@@ -192,70 +215,44 @@ describe('workers', () => {
   });
 });
 
-describe('two counts of the same connections', () => {
-  it('that differ invalidate the run', () => {
-    assert.deepEqual(evaluated({}, {}, {}, 599).codes, ['ACCOUNTS_MISMATCH']);
-  });
-
-  it('are not compared where a process did not answer', () => {
-    const measured = measurements({ expectedAtOnce: null, peakConnections: 1 });
-    const processes = [{ ...PROCESS, eventLoop, answers: false }];
-    measured.snapshots = [snapshot({ accounts: ACCOUNTS, connected: 300, processes })];
-    const connections = connectionFigures(measured);
-    assert.deepEqual([...connectionProblems(measured, { ...perfectResult(), connections })], []);
-  });
-});
-
 describe('transports', () => {
-  const carried = (transports: EngineSnapshot['transports'], upgradeFailures = {}) =>
-    evaluated({}, {}, { transports: 'default' }, undefined, {}, { transports, upgradeFailures });
+  const carried = (
+    websocket: number,
+    upgraded: number,
+    polling: number,
+    {
+      transports = 'default',
+      upgradeFailures = {},
+    }: { transports?: 'default' | 'polling'; upgradeFailures?: object } = {},
+  ): Changes => ({
+    measured: { transports },
+    snapshot: { transports: { websocket, upgraded, polling }, upgradeFailures: { ...upgradeFailures } },
+  });
+  const upgradeFailures = { http_400: 9, timeout_open: 1 };
 
-  it('are counted: opened = websocket + upgraded + polling', () => {
-    const { connections, codes } = carried({ websocket: 0, upgraded: 600, polling: 0 });
-    assert.deepEqual(connections.transports, {
-      configured: 'default',
-      websocket: 0,
-      upgraded: 600,
-      polling: 0,
-      upgradeFailures: {},
+  testCases([
+    ['of which all upgraded', carried(0, 600, 0)],
+    ['that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
+    [
+      'that did not upgrade',
+      carried(0, 590, 10, { upgradeFailures }),
+      ['NOT_UPGRADED', '10 of 600', 'http_400 9', 'timeout_open 1'],
+    ],
+    ['that the server did not offer', carried(0, 0, 600), ['NOT_UPGRADED', '600 of 600']],
+    ['of clients that only poll', carried(0, 0, 600, { transports: 'polling' })],
+  ]);
+
+  it('are figures, but not of another engine', () => {
+    assert.deepEqual(run(carried(0, 600, 0)).connections.transports, {
+      ...{ configured: 'default', websocket: 0, upgraded: 600, polling: 0, upgradeFailures: {} },
     });
-    assert.deepEqual(codes, []);
-    assert.deepEqual(carried({ websocket: 0, upgraded: 599, polling: 0 }).codes, ['TRANSPORTS_MISMATCH']);
-  });
-
-  it('that did not upgrade are named with their causes', () => {
-    const { codes, messages } = carried({ websocket: 0, upgraded: 590, polling: 10 }, { http_400: 9, timeout_open: 1 });
-    assert.deepEqual(codes, ['NOT_UPGRADED']);
-    assert.equal(messages[0], '10 of 600 opened connections stayed on polling: http_400 9, timeout_open 1');
-    assert.match(
-      carried({ websocket: 0, upgraded: 0, polling: 600 }).messages[0] ?? '',
-      /the server did not offer it$/,
-    );
-  });
-
-  it('of clients that only poll, or of another engine, raise nothing', () => {
-    const polling = { transports: { websocket: 0, upgraded: 0, polling: 600 } };
-    assert.deepEqual(evaluated({}, {}, { transports: 'polling' }, undefined, {}, polling).codes, []);
-    assert.equal(evaluated({}, {}, { engine: 'socketio' }).connections.transports, null);
+    assert.equal(run({ measured: { engine: 'socketio' } }).connections.transports, null);
   });
 });
 
 describe('what makes no connection fail', () => {
-  it('are arrivals that Artillery skipped, and acknowledgements of nothing: both are in the verdict', () => {
-    const measured = measurements({
-      peakConnections: 10,
-      skippedUsers: 6,
-      snapshots: [snapshot({ unknownAcks: 3 }), snapshot({ unknownAcks: 2 })],
-    });
-    const connections = connectionFigures(measured);
-    assert.deepEqual([connections.skipped, connections.unknownAcks, connections.failed], [6, 5, 0]);
-    const reasons = [...connectionProblems(measured, { ...perfectResult(), connections })];
-    assert.deepEqual(
-      reasons.map(({ code, message }) => [code, Number.parseInt(message.replace(/\D*/, ''), 10)]),
-      [
-        ['USERS_SKIPPED', 6],
-        ['UNKNOWN_ACKS', 5],
-      ],
-    );
-  });
+  testCases([
+    ['arrivals that Artillery skipped', { measured: { skippedUsers: 6 } }, ['USERS_SKIPPED', 6]],
+    ['acknowledgements of nothing', { snapshot: { unknownAcks: 5 } }, ['MESSAGES_DISAGREE', 5]],
+  ]);
 });

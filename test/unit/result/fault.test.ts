@@ -11,6 +11,7 @@ import type { FaultCounts } from '../../../protocol/link/fault.ts';
 import type { Fault } from '../../../protocol/result/fault.ts';
 import { encoded, frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { assertNames } from '../../helpers/verdict.ts';
 
 const AT_US = 3000;
 const OVER_US = 6500;
@@ -123,21 +124,21 @@ describe('a planned fault', () => {
 describe('the verdict of a planned fault', () => {
   it('has no doubt about what was planned', () => {
     const { codes } = run();
-    for (const code of ['WORKER_RESTARTED', 'BROADCAST_NOT_SENT', 'FAULT_MISMATCH', 'CONNECTIONS_DROPPED']) {
+    for (const code of ['DEPLOYMENT_CHANGED', 'BROADCASTS_NOT_SENT', 'ACCOUNTS_MISMATCH', 'CONNECTIONS_DROPPED']) {
       assert.ok(!codes.includes(code as never), code);
     }
   });
 
   it('notices a worker that restarts beside it', () => {
     const { codes, reasons } = run({ restarted: ['w1'] });
-    assert.ok(codes.includes('WORKER_RESTARTED'));
-    assert.match(reasons.find(({ code }) => code === 'WORKER_RESTARTED')?.message ?? '', /^w1 restarted .*planned/);
+    assert.ok(codes.includes('DEPLOYMENT_CHANGED'));
+    assertNames(reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED')?.message, ['w1']);
   });
 
   it('notices a worker that restarts before it, or after it', () => {
     const later = [{ worker: 'w0', pid: 10 }, AFTER[1] as (typeof AFTER)[number]];
-    assert.ok(run({ workers: { before: BEFORE, after: later } }).codes.includes('WORKER_RESTARTED'));
-    assert.ok(run({ workers: { before: later, after: AFTER } }).codes.includes('WORKER_RESTARTED'));
+    assert.ok(run({ workers: { before: BEFORE, after: later } }).codes.includes('DEPLOYMENT_CHANGED'));
+    assert.ok(run({ workers: { before: later, after: AFTER } }).codes.includes('DEPLOYMENT_CHANGED'));
   });
 
   for (const [name, wrong] of Object.entries({
@@ -147,7 +148,7 @@ describe('the verdict of a planned fault', () => {
   })) {
     it(`is INVALID with ${name}`, () => {
       const { codes, status } = run({}, wrong);
-      assert.ok(codes.includes('FAULT_MISMATCH'));
+      assert.ok(codes.includes('ACCOUNTS_MISMATCH'));
       assert.equal(status, 'INVALID');
     });
   }

@@ -1,10 +1,8 @@
-import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { lateBroadcasts } from '../../../plugin/result/reasons/late-broadcasts.ts';
+import { describe } from 'node:test';
 import type { SentBroadcast } from '../../../plugin/run/broadcasts/publish.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault.ts';
 import { sent } from '../../helpers/measurements.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { type Change, testCases } from '../../helpers/verdict.ts';
 
 /** The last `late` of them leave so much later than planned. */
 function broadcasts(count: number, late: number, lateMs: number, intervalMs = 50): SentBroadcast[] {
@@ -15,39 +13,37 @@ function broadcasts(count: number, late: number, lateMs: number, intervalMs = 50
   });
 }
 
-function messages(all: SentBroadcast[], fault?: FaultMeasured, result = perfectResult()): string[] {
-  return [...lateBroadcasts({ sent: all, fault, ownEvent: undefined }, result)].map(({ message }) => message);
-}
+const of =
+  (all: SentBroadcast[], more: Change = () => {}): Change =>
+  (result, measured) => {
+    measured.sent = all;
+    more(result, measured);
+  };
 
 describe('broadcasts that leave later than planned', () => {
-  it('are counted, with the worst of them and what was planned', () => {
-    const [message, ...others] = messages(broadcasts(3000, 807, 744, 2));
-    assert.match(message ?? '', /^807 of 3000 .* more than 50 ms later than planned, up to 744 ms, .* every 2 ms/);
-    assert.deepEqual(others, []);
-  });
+  const half = broadcasts(100, 50, 744);
+  const fault = { atUs: half[50]?.intendedAtUs, over: undefined } as FaultMeasured;
+  const severalEach = broadcasts(20, 2, 300).map((one) => ({ ...one, broadcasts: one.seq > 18 ? 20 : 1 }));
 
-  it('give no reason if they are few: a worker that stands still for a moment', () => {
-    assert.deepEqual(messages(broadcasts(200, 20, 744)), []);
-    assert.deepEqual(messages(broadcasts(3, 1, 744)), [], 'one is no burst');
-    assert.equal(messages(broadcasts(200, 21, 744)).length, 1);
-  });
+  testCases([
+    ['in bursts', of(broadcasts(3000, 807, 744, 2)), 'BROADCASTS_LATE', '807 of 3000', '50 ms', '744 ms', '2 ms'],
+    ['a tenth of them', of(broadcasts(200, 20, 744))],
+    ['more than a tenth', of(broadcasts(200, 21, 744)), 'BROADCASTS_LATE', '21 of 200'],
+    ['one, which is no burst', of(broadcasts(3, 1, 744))],
+    ['nearer to their own time than to the next one', of(broadcasts(20, 10, 240, 500))],
+    ['nearer to the next one', of(broadcasts(20, 10, 260, 500)), 'BROADCASTS_LATE', '10 of 20'],
+    ['in rows that stand for several', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],
+    ['by a plan that only the server knows', of(half, ({ latency }) => (latency.sendDelayMs = null))],
+  ]);
 
-  it('give no reason if they are nearer to their own time than to the next one', () => {
-    assert.deepEqual(messages(broadcasts(20, 10, 240, 500)), []);
-    assert.equal(messages(broadcasts(20, 10, 260, 500)).length, 1);
-  });
-
-  it('count as often as a row stands for several, in a long run', () => {
-    const rows = broadcasts(20, 2, 300).map((one) => ({ ...one, broadcasts: one.seq > 18 ? 20 : 1 }));
-    assert.match(messages(rows)[0] ?? '', /^40 of 58 /);
-  });
-
-  it('give no reason where only the server knows the plan, or during a planned fault', () => {
-    const all = broadcasts(100, 50, 744);
-    const unplanned = perfectResult();
-    unplanned.latency.sendDelayMs = null;
-    assert.deepEqual(messages(all, undefined, unplanned), []);
-    const fault = { atUs: all[50]?.intendedAtUs, over: undefined } as FaultMeasured;
-    assert.deepEqual(messages(all, fault), []);
-  });
+  testCases([
+    [
+      'during a planned fault',
+      of(
+        half,
+        (_, measured) =>
+          (measured.fault = { ...fault, workers: { before: [{ worker: 'w0', pid: 10 }], after: [] } } as never),
+      ),
+    ],
+  ]);
 });

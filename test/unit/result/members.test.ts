@@ -1,23 +1,23 @@
 /** By how much the server's count of the members may differ from the ledger's, to the last connection. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { memberProblems } from '../../../plugin/result/reasons/members.ts';
 import type { Batch } from '../../../protocol/result/delivery.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { assertNames, verdictOf } from '../../helpers/verdict.ts';
 
 /** Ten are expected, and all is well unless the broadcast differs. */
 function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 } = {}): string | undefined {
-  const result = perfectResult();
-  const [normal] = result.delivery?.batches ?? [];
-  assert.ok(normal && result.delivery);
-  result.delivery.batches = batches.map((batch, index) => ({
-    ...{ ...normal, seq: index + 1, expected: 10, received: 10, serverMembers: 10 },
-    ...batch,
-  }));
-  const returns = { returned: dropped, recovered: dropped, gaveUp: 0, left: 0, away: 0, awayMs: null };
-  Object.assign(result.connections, { disconnects, reconnection: dropped > 0 ? { dropped, ...returns } : null });
-  const [problem] = memberProblems(result);
-  return problem?.message.match(/in (\d+ of \d+) broadcasts/)?.[1];
+  const { reasons } = verdictOf(({ delivery, connections }) => {
+    const [normal] = delivery?.batches ?? [];
+    assert.ok(normal && delivery);
+    delivery.batches = batches.map((batch, index) => ({
+      ...{ ...normal, seq: index + 1, expected: 10, received: 10, serverMembers: 10 },
+      ...batch,
+    }));
+    const returns = { returned: dropped, recovered: dropped, gaveUp: 0, left: 0, away: 0, awayMs: null };
+    Object.assign(connections, { disconnects, reconnection: dropped > 0 ? { dropped, ...returns } : null });
+  });
+  const problem = reasons.find(({ code }) => code === 'MEMBERS_DISAGREE');
+  return problem?.message.match(/\d+ of \d+/)?.[0];
 }
 
 describe('a server that knows of drops before we do', () => {
@@ -102,4 +102,13 @@ describe('a server that notices drops later than we do', () => {
 
 it('a server that counts nobody disagrees with nobody', () => {
   assert.equal(disagreeing([{ serverMembers: null }, { serverMembers: null }]), undefined);
+});
+
+it('says in which direction the counts differ, and accuses nobody else', () => {
+  const of = (serverMembers: number) =>
+    verdictOf(({ delivery }) => Object.assign(delivery?.batches[0] ?? {}, { serverMembers })).reasons[0];
+  assertNames(of(4990)?.message, ['fewer', 4990, 5000]);
+  assert.match(of(4990)?.fix ?? '', /adapter/);
+  assertNames(of(5010)?.message, ['more', 5010, 5000]);
+  assert.doesNotMatch(of(5010)?.fix ?? '', /adapter/);
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { messageFigures } from '../../../plugin/result/delivery/messages.ts';
-import { messageProblems } from '../../../plugin/result/reasons/messages.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
 import { measurements, messageTimes, messageTotals, snapshot } from '../../helpers/measurements.ts';
-import { perfectMessages, perfectResult, summaryOf } from '../../helpers/results.ts';
+import { perfectMessages, summaryOf } from '../../helpers/results.ts';
+import { type Change, testCases } from '../../helpers/verdict.ts';
 
 const STEP = { event: 'batch', seconds: 10, count: 1, events: 150, acknowledge: true };
 const eventLoop = { utilization: 0.5, delayP50Ms: 1, delayP99Ms: 2, delayMaxMs: 3 };
@@ -72,27 +72,21 @@ describe('messages of clients', () => {
 });
 
 describe('the verdict on messages of clients', () => {
-  const codes = (changes: Partial<Messages>) => {
-    const result = { ...perfectResult(), messages: { ...perfectMessages(), ...changes } };
-    return [...messageProblems(result)].map(({ code }) => code);
-  };
+  const messages =
+    (changes: Partial<Messages>): Change =>
+    (result) => {
+      result.messages = { ...perfectMessages(), ...changes };
+    };
+  const unanswered = { acknowledged: 100_000, unansweredConnected: 15_000, unansweredDisconnected: 5000 };
+  const missed = { due: 120_003, notSent: { missed: 3, disconnected: 0 } };
 
-  for (const [what, changes, expected] of [
-    ['says nothing where all is acknowledged', {}, []],
-    [
-      'says nothing of messages that the server does not answer: they are its result',
-      { acknowledged: 100_000, unansweredConnected: 15_000, unansweredDisconnected: 5000 },
-      [],
-    ],
-    ['is INVALID if a message that was due is in no column', { due: 120_001 }, ['MESSAGES_MISMATCH']],
-    ['is INVALID if one that was sent is in no column', { acknowledged: 119_999 }, ['MESSAGES_MISMATCH']],
-    [
-      'is SUSPECT if the generator missed some',
-      { due: 120_003, notSent: { missed: 3, disconnected: 0 } },
-      ['MESSAGES_MISSED'],
-    ],
-    ['is SUSPECT if the generator was late', { sendDelayMs: summaryOf(50_000, 20) }, ['MESSAGES_LATE']],
-  ] as [string, Partial<Messages>, string[]][]) {
-    it(what, () => assert.deepEqual(codes(changes), expected));
-  }
+  testCases([
+    ['of which all are acknowledged', messages({})],
+    ['that the server does not answer, which is its result', messages(unanswered)],
+    ['of which one that was due is in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],
+    ['of which one that was sent is in no column', messages({ acknowledged: 119_999 }), 'ACCOUNTS_MISMATCH', 119_999],
+    ['of which the generator missed some', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
+    ['that were late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],
+    ['acknowledged twice', ({ connections }) => (connections.unknownAcks = 5), 'MESSAGES_DISAGREE', 5],
+  ]);
 });

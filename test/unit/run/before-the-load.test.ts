@@ -10,7 +10,7 @@ describe('the baseline', () => {
     const { run } = conducted;
     run.others = 2;
     await conducted.prepare();
-    assert.deepEqual(run.codes, ['BASELINE_NOT_EMPTY']);
+    assert.deepEqual(run.codes, ['SERVER_NOT_IDLE']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /^2 connections/);
   });
 
@@ -44,7 +44,7 @@ describe('the baseline', () => {
     const { run } = conducted;
     run.context.link.warmUp = () => Promise.reject(new Error('http_502: no worker'));
     await conducted.prepare();
-    assert.deepEqual(run.codes, ['WARM_UP_FAILED']);
+    assert.deepEqual(run.codes, ['CONNECTIONS_FAILED']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /http_502: no worker/);
     assert.deepEqual(conducted.stages, ['baseline']);
   });
@@ -56,7 +56,7 @@ describe('the baseline', () => {
       run.others = 5;
     };
     await conducted.prepare();
-    assert.deepEqual(run.codes, ['WARM_UP_FAILED', 'WORKERS_DISAGREE']);
+    assert.deepEqual(run.codes, ['CONNECTIONS_FAILED', 'WORKERS_DISAGREE']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /did not close within 10 s/);
   });
 });
@@ -143,7 +143,7 @@ describe('single round trips', () => {
     run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: [700, 9000][via] ?? 0, uncertaintyUs: 1 }));
     await conducted.prepare();
     assert.deepEqual(run.measurements.roundTripsUs.single, []);
-    assert.deepEqual(run.codes, ['ROUND_TRIPS_MISSING']);
+    assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
   });
 
   it('that are not answered in time are a warning', async (t) => {
@@ -154,7 +154,7 @@ describe('single round trips', () => {
       broadcast(order.seq > 3 ? { ...order, room: ':warm-up' } : order, via);
     await conducted.prepare();
     assert.ok(time.nowMs >= 30_000);
-    assert.deepEqual(run.codes, ['ROUND_TRIPS_MISSING']);
+    assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /^2 of 5 .*not answered$/);
   });
 
@@ -164,7 +164,7 @@ describe('single round trips', () => {
     run.context.control.broadcast = () => Promise.reject(new Error('it is out of memory'));
     await conducted.prepare();
     assert.ok(time.nowMs < 10_000);
-    assert.deepEqual(run.codes, ['ROUND_TRIPS_MISSING']);
+    assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /^2 of 2 .*out of memory$/);
   });
 });

@@ -4,10 +4,16 @@ import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
+import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
+import { assertNames } from '../../helpers/verdict.ts';
 
-const messages = ({ run }: ConductedRun) => run.measurements.warnings.map(({ message }) => message);
+/** The only warning; its message has the details. Without a code, there is none. */
+function assertWarned({ run }: ConductedRun, code?: ReasonCode, ...details: (string | number)[]): void {
+  assert.deepEqual(run.codes, code ? [code] : []);
+  assertNames(run.measurements.warnings[0]?.message, details);
+}
 
 describe('the workers and the generator', () => {
   it('agree in a whole run', async (t) => {
@@ -22,8 +28,7 @@ describe('the workers and the generator', () => {
     conducted.run.others = 3;
     await conducted.arriveAll();
     await conducted.finale();
-    assert.deepEqual(conducted.run.codes, ['WORKERS_DISAGREE']);
-    assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 13 connections, the generator 10']);
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 10', 13);
   });
 
   it('disagree where others came and went between two standstills', async (t) => {
@@ -34,9 +39,7 @@ describe('the workers and the generator', () => {
     await conducted.arriveAll();
     run.strangers = 30;
     await conducted.finale();
-    assert.deepEqual(messages(conducted), [
-      'until after the broadcasts, the workers accepted 30 connections that the generator did not make',
-    ]);
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'after the broadcasts', 30);
   });
 
   it('agree where workers count only what the run made', async (t) => {
@@ -52,7 +55,7 @@ describe('the workers and the generator', () => {
     const { stats } = run.context.control;
     run.context.control.stats = async () => (await stats()).slice(0, 1);
     await conducted.whole();
-    assert.deepEqual(messages(conducted), ['at 10 connections, the workers count 0 connections, the generator 10']);
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 10', 0);
   });
 
   it('disagree where workers count fewer than those of the run itself: never a negative number', async (t) => {
@@ -61,9 +64,7 @@ describe('the workers and the generator', () => {
     const { stats } = run.context.control;
     run.context.control.stats = async () => (await stats()).map((one) => ({ ...one, connections: 0 }));
     await conducted.whole();
-    assert.deepEqual(messages(conducted), [
-      'at 0 connections, the workers count 0 connections in all, fewer than the 1 of the run itself, the generator 0',
-    ]);
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 0', 'fewer than the 1');
   });
 
   it('disagree where joins name the wrong worker, although their sum is right', async (t) => {
@@ -89,9 +90,7 @@ describe('the workers and the generator', () => {
     assert.deepEqual(await conducted.time.until(named({ w1: 4 })), [], 'most joins name no worker');
     assert.equal(run.measurements.misnamed, false);
     assert.deepEqual(await conducted.time.until(named({ w0: 16, w1: 4 })), ['WORKERS_DISAGREE']);
-    assert.deepEqual(messages(conducted), [
-      'after the broadcasts, w0 counts 5 connections, joins name it for 16; w1 counts 16 connections, joins name it for 4',
-    ]);
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'after the broadcasts', 'w0', 5, 16, 'w1', 4);
     const { localMs, crossWorkerMs } = latencyFigures(run.measurements);
     assert.deepEqual([run.measurements.misnamed, localMs, crossWorkerMs], [true, null, null]);
   });
@@ -157,11 +156,7 @@ describe('the workers and the generator', () => {
     const { run } = conducted;
     run.context.openFiles = async () => 30 + run.status.connected / 2;
     await conducted.whole();
-    assert.deepEqual(run.codes, ['WORKERS_DISAGREE']);
-    assert.match(
-      messages(conducted)[0] ?? '',
-      /^at 20 connections, the processes of the server have 10 sockets and files/,
-    );
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 20', 10);
   });
 
   it('agree where the processes have a socket for each connection, and some more', async (t) => {
@@ -178,10 +173,7 @@ describe('the workers and the generator', () => {
     // A connection to a page of metrics, and the probe's; then as many of others as of the run.
     run.context.connections = async () => 2 + 2 * run.status.connected;
     await conducted.whole();
-    assert.deepEqual(run.codes, ['WORKERS_DISAGREE']);
-    assert.deepEqual(messages(conducted), [
-      'at 10 connections, the target had 10 connections beside the 10 of the generator',
-    ]);
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 10', '10 connections');
   });
 
   it('agree where a few others use the port', async (t) => {
@@ -197,7 +189,7 @@ describe('the workers and the generator', () => {
     const { run } = conducted;
     run.context.connections = async () => run.status.connected + 40;
     await conducted.whole();
-    assert.deepEqual(run.codes, ['BASELINE_NOT_EMPTY']);
+    assert.deepEqual(run.codes, ['SERVER_NOT_IDLE']);
   });
 
   it('are not compared while connections come and go', async (t) => {
@@ -217,7 +209,7 @@ describe('the workers and the generator', () => {
     const conducted = new ConductedRun(t);
     conducted.run.others = 2;
     await conducted.whole();
-    assert.deepEqual(conducted.run.codes, ['BASELINE_NOT_EMPTY']);
+    assert.deepEqual(conducted.run.codes, ['SERVER_NOT_IDLE']);
   });
 
   it('count no probe whose connection has ended', async (t) => {
@@ -238,15 +230,14 @@ describe('workers that cannot be told apart', () => {
     const conducted = new ConductedRun(t);
     conducted.run.context.control.stats = async () => [workerStats('w0', 1), workerStats('w0', 1)];
     await conducted.prepare();
-    assert.deepEqual(conducted.run.codes, ['WORKER_REPEATED']);
-    assert.match(messages(conducted)[0] ?? '', /^1 of 2 control URLs lead to the same process/);
+    assertWarned(conducted, 'WORKER_URLS_WRONG', '1 of 2');
   });
 
   it('have one name', async (t) => {
     const conducted = new ConductedRun(t);
     conducted.run.context.control.stats = async () => [workerStats('w0', 1), { ...workerStats('w0', 0), pid: 4711 }];
     await conducted.prepare();
-    assert.deepEqual(messages(conducted), ['workers have the same name: w0, w0']);
+    assertWarned(conducted, 'WORKER_URLS_WRONG', 'w0, w0');
   });
 });
 
@@ -255,8 +246,7 @@ it('statistics that stand still are stale', async (t) => {
   const { stats } = conducted.run.context.control;
   conducted.run.context.control.stats = async () => (await stats()).map((one) => ({ ...one, uptimeSeconds: 60 }));
   await conducted.whole();
-  assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
-  assert.deepEqual(messages(conducted), ['at 10 connections, w0, w1 sent the same statistics as before']);
+  assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'w0, w1');
 });
 
 describe('an admin UI', () => {
@@ -282,7 +272,7 @@ describe('an admin UI', () => {
   it('agrees, its own connection left out, and its counts are noted at the largest number', async (t) => {
     const conducted = withAdminUi(t, (held) => [1 + held / 2, held / 2]);
     await conducted.whole();
-    assert.deepEqual(messages(conducted), []);
+    assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.perServer, { s0: 11, s1: 10 });
     assert.deepEqual(conducted.run.measurements.workersAtStart, []);
   });
@@ -290,15 +280,13 @@ describe('an admin UI', () => {
   it('disagrees, and is named as what counts', async (t) => {
     const conducted = withAdminUi(t, (held) => [1 + Math.max(0, held - 2)]);
     await conducted.whole();
-    assert.deepEqual(conducted.run.codes, ['WORKERS_DISAGREE']);
-    const counted = 'at 10 connections, the admin UI counts 8 connections on all servers, the generator 10';
-    assert.deepEqual(messages(conducted), [counted]);
+    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 10', 'admin UI', 8);
   });
 
   it('knows clients that were there before', async (t) => {
     const conducted = withAdminUi(t, (held) => [1 + held, 3]);
     await conducted.whole();
-    assert.deepEqual(conducted.run.codes, ['BASELINE_NOT_EMPTY']);
+    assert.deepEqual(conducted.run.codes, ['SERVER_NOT_IDLE']);
   });
 
   it('without news of a server is stale', async (t) => {
@@ -308,8 +296,7 @@ describe('an admin UI', () => {
       () => 60,
     );
     await conducted.whole();
-    assert.deepEqual(messages(conducted), ['at 10 connections, s0 had sent the admin UI nothing new']);
-    assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
+    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 's0', 'admin UI');
   });
 });
 
@@ -340,16 +327,13 @@ describe('metrics of a server', () => {
   it('that stand still while connections come are stale', async (t) => {
     const conducted = withMetrics(t, () => [{ rssBytes: 5 }]);
     await conducted.whole();
-    assert.deepEqual(messages(conducted), [
-      'at 10 connections, the metrics of http://w0/metrics were the same as at 0',
-    ]);
-    assert.deepEqual(conducted.run.codes, ['STATISTICS_STALE']);
+    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'http://w0/metrics', 'at 0');
   });
 
   it('of one of several workers can stand still: it can be without new connections', async (t) => {
     const conducted = withMetrics(t, () => [{ rssBytes: 5, cpuSeconds: next() }, { rssBytes: 5 }]);
     await conducted.whole();
-    assert.deepEqual(messages(conducted), []);
+    assertWarned(conducted);
   });
 
   it('of one of several workers are stale if its CPU time stands still, too', async (t) => {
@@ -358,20 +342,14 @@ describe('metrics of a server', () => {
       { rssBytes: 5, cpuSeconds: 7 },
     ]);
     await conducted.whole();
-    assert.deepEqual(messages(conducted), [
-      'at 10 connections, the metrics of http://w1/metrics were the same as at 0',
-    ]);
+    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'http://w1/metrics', 'at 0');
   });
 
   it('of one process by two names are one page too many', async (t) => {
     const page = () => ({ rssBytes: 5e6 + Math.floor(count / 9), cpuSeconds: next() });
     const conducted = withMetrics(t, () => [page(), page()]);
     await conducted.whole();
-    assert.deepEqual(conducted.run.codes, ['WORKER_REPEATED']);
-    const urls = 'http://w0/metrics and http://w1/metrics';
-    assert.deepEqual(messages(conducted), [
-      `two pages of metrics were of the same process at each standstill: ${urls}`,
-    ]);
+    assertWarned(conducted, 'WORKER_URLS_WRONG', 'http://w0/metrics', 'http://w1/metrics');
   });
 
   it('of two processes that are alike once, or have used as much CPU time, are not', async (t) => {
@@ -382,7 +360,7 @@ describe('metrics of a server', () => {
     };
     const conducted = withMetrics(t, () => [page(0), page(1)]);
     await conducted.whole();
-    assert.deepEqual(messages(conducted), []);
+    assertWarned(conducted);
   });
 
   it('of processes that answer in turn are of nobody', async (t) => {
@@ -392,10 +370,7 @@ describe('metrics of a server', () => {
     connected = true;
     await conducted.arriveAll();
     await conducted.finale();
-    assert.deepEqual(conducted.run.codes, ['METRICS_ALTERNATE']);
-    assert.deepEqual(messages(conducted), [
-      'at 10 connections, several processes had answered in turn at http://w0/metrics',
-    ]);
+    assertWarned(conducted, 'WORKER_URLS_WRONG', 'at 10', 'http://w0/metrics');
   });
 
   it('that do not answer are named once', async (t) => {
@@ -405,8 +380,7 @@ describe('metrics of a server', () => {
     isGone = true;
     await conducted.arriveAll();
     await conducted.finale();
-    assert.deepEqual(conducted.run.codes, ['METRICS_GONE']);
-    assert.deepEqual(messages(conducted), ['at 10 connections, no metrics from http://w1/metrics: HTTP 503']);
+    assertWarned(conducted, 'READINGS_MISSING', 'at 10', 'http://w1/metrics', 503);
   });
 });
 
@@ -417,11 +391,7 @@ describe('a deployment', () => {
     await conducted.prepare();
     context.deployment = async () => ({ nginx: '7,9', Redis: 'run-2' });
     await conducted.arriveAll();
-    assert.deepEqual(conducted.run.codes, ['DEPLOYMENT_CHANGED']);
-    assert.match(
-      messages(conducted)[0] ?? '',
-      /^at 10 connections, nginx and Redis had been reloaded, replaced or stopped/,
-    );
+    assertWarned(conducted, 'DEPLOYMENT_CHANGED', 'at 10', 'nginx', 'Redis');
   });
 
   it('of which a part cannot be read is the same', async (t) => {
@@ -440,7 +410,7 @@ it('an engine that leaves requests unanswered is silent', async (t) => {
   await conducted.arriveAll();
   conducted.run.context.link.unanswered = 1;
   await conducted.finale();
-  assert.deepEqual(conducted.run.codes, ['ENGINE_SILENT']);
+  assert.deepEqual(conducted.run.codes, ['GENERATOR_SILENT']);
 });
 
 it('a probe whose connection ends leaves its round trips unanswered', async (t) => {
@@ -456,5 +426,5 @@ it('a probe whose connection ends leaves its round trips unanswered', async (t) 
     return broadcast(order, via);
   };
   await conducted.finale();
-  assert.deepEqual(messages(conducted), ["3 of 3 round trips under load: the probe's connection ended"]);
+  assertWarned(conducted, 'PROBE_INCOMPLETE', '3 of 3');
 });

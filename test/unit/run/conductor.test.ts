@@ -215,7 +215,7 @@ describe('phases', () => {
     const beganMs = time.nowMs;
     await conducted.phase(1);
     assert.ok(time.nowMs - beganMs >= 30_000);
-    assert.deepEqual(run.codes, ['NOT_SETTLED']);
+    assert.deepEqual(run.codes, ['TARGET_NOT_REACHED']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /some of 10 /);
     assert.deepEqual(
       run.measurements.plateaus.map(({ connections }) => connections),

@@ -125,7 +125,7 @@ describe('the sentinel', () => {
     const refused = new BroadcastWindow(t);
     refused.context.sentinel = { connected: true, join: () => Promise.reject(new Error('no answer')) };
     assert.equal((await refused.measure()).sentinel, undefined);
-    assert.deepEqual(refused.run.codes, ['SENTINEL_MISSING']);
+    assert.deepEqual(refused.run.codes, ['PROBE_INCOMPLETE']);
     assert.match(refused.run.measurements.warnings[0]?.message ?? '', /could not join: no answer/);
   });
 
@@ -133,7 +133,7 @@ describe('the sentinel', () => {
     const window = new BroadcastWindow(t);
     window.context.sentinel = { connected: true, join: async () => seen(5) };
     await window.measure();
-    assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
+    assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
     assert.match(window.run.measurements.warnings[0]?.message ?? '', /ended during the broadcasts/);
   });
 
@@ -142,7 +142,7 @@ describe('the sentinel', () => {
     const none = { ...seen(), receivedAtUs: new Map<number, number>() };
     window.context.sentinel = { connected: true, join: async () => none };
     await window.measure();
-    assert.deepEqual(window.run.codes, ['SENTINEL_MISSING']);
+    assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
     assert.match(window.run.measurements.warnings[0]?.message ?? '', /received none of 4 broadcasts/);
   });
 

@@ -85,7 +85,7 @@ describe('the finale', () => {
     const beganMs = time.nowMs;
     await conducted.finale();
     assert.ok(time.nowMs - beganMs >= 120_000);
-    assert.deepEqual(run.codes, ['NOT_GONE']);
+    assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /^3 connections/);
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
@@ -104,7 +104,7 @@ describe('the finale', () => {
     const { run } = conducted;
     run.context.redis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'ECONNREFUSED' };
     await conducted.whole();
-    assert.deepEqual(run.codes, ['REDIS_GONE']);
+    assert.deepEqual(run.codes, ['DEPLOYMENT_CHANGED']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /ECONNREFUSED/);
   });
 });

@@ -94,7 +94,7 @@ describe('waves', () => {
     await time.until(conductor.prepare());
     await phase(0, () => run.arrive(100));
     await phase(1, () => {});
-    assert.deepEqual(run.codes, ['NOT_GONE']);
+    assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
     assert.deepEqual(overTimeFigures(run.measurements)?.readings, []);
   });
 

@@ -70,7 +70,7 @@ describe('without a control port', () => {
     assert.deepEqual(result.connections.lost, { 'transport close': 3 });
     assert.deepEqual(
       result.verdict.reasons.map(({ code }) => code),
-      ['CONNECTIONS_LOST'],
+      ['CONNECTIONS_DROPPED'],
     );
   });
 });

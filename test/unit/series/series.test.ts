@@ -19,7 +19,7 @@ if (END === 'refused') {
   process.exit(2);
 }
 if (END === 'crashed') process.exit(11);
-leave((result) => { if (END === 'INVALID') result.verdict = { status: END, reasons: [{ code: 'LATE_RECEIPTS', message: 'late' }] }; });
+leave((result) => { if (END === 'INVALID') result.verdict = { status: END, reasons: [{ code: 'WRONG_COPIES', message: 'late' }] }; });
 if (END === 'waits') wait();
 `;
 
@@ -86,7 +86,7 @@ it('records every run that was started, with how it ended, in a document that it
       [1, 0, 'VALID', null],
       [2, 2, null, 'PORT_TAKEN: by another (exit code 2)'],
       [3, 11, null, 'no result (exit code 11)'],
-      [4, 0, 'INVALID', 'INVALID: LATE_RECEIPTS'],
+      [4, 0, 'INVALID', 'INVALID: WRONG_COPIES'],
     ],
   );
   assert.equal(document.end, 'done');

@@ -1,8 +1,6 @@
 /** Limits that look like capacity: where connections stop at a number that somebody once configured. */
 
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { Check } from './check.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
@@ -37,32 +35,33 @@ const LIMITS = new Map<string, { limit: string; fix: string }>(
   }),
 );
 
-export function* ceilings(
-  { snapshots, overTime }: Measurements,
-  { connections }: Omit<Result, 'verdict'>,
-): Generator<Reason> {
-  const { target, peak, failed, failures } = connections;
-  const enough = target * MIN_SHARE;
-  const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
-  const known = LIMITS.get(cause);
-  if (known && failed >= enough && count >= failed * ONE_CAUSE) {
-    yield {
-      code: 'UNIFORM_CEILING',
-      message: `${count} of ${failed} failed connections have the cause ${cause}: they hit ${known.limit}, not the server's capacity`,
-      fix: known.fix,
-    };
-    return;
-  }
-  // Those that come and go are never all there.
-  if (overTime) return;
-  const held = snapshots.flatMap(({ processes }) => processes).map((process) => process.connections);
-  const [least, most] = [Math.min(...held), Math.max(...held)];
-  const same = most - least <= Math.max(SAME.connections, most * SAME.share);
-  if (target - peak >= enough && held.length >= MIN_PROCESSES && least >= MIN_CONNECTIONS && same) {
-    yield {
-      code: 'UNIFORM_CEILING',
-      message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
-      fix: 'find the limits of this machine: npx socketio-capacity doctor <scenario>',
-    };
-  }
-}
+export const limits: Check[] = [
+  {
+    code: 'LIMIT_REACHED',
+    find({ connections: { target, failed, failures } }) {
+      const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
+      const known = LIMITS.get(cause);
+      if (!known || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
+      return {
+        message: `${count} of ${failed} failed connections have the cause ${cause}: they hit ${known.limit}, not the server's capacity`,
+        fix: known.fix,
+      };
+    },
+  },
+  {
+    code: 'LIMIT_REACHED',
+    find({ connections: { target, peak } }, { snapshots, overTime }) {
+      // Those that come and go are never all there.
+      if (overTime) return undefined;
+      const held = snapshots.flatMap(({ processes }) => processes.map(({ connections }) => connections));
+      const [least, most] = [Math.min(...held), Math.max(...held)];
+      const same = most - least <= Math.max(SAME.connections, most * SAME.share);
+      const areMissing = target - peak >= target * MIN_SHARE;
+      if (!areMissing || held.length < MIN_PROCESSES || least < MIN_CONNECTIONS || !same) return undefined;
+      return {
+        message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
+        fix: 'find the limits of this machine: `npx socketio-capacity doctor <scenario>`',
+      };
+    },
+  },
+];

@@ -1,0 +1,110 @@
+/** The identities of the figures: whatever was asked for is in one column, whoever counts it. */
+
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import { sum } from '../sums.ts';
+import type { Check, Detail, Measured } from './check.ts';
+
+/** `all` is the sum of its parts. */
+interface Account {
+  what: string;
+  all: number;
+  parts: Record<string, number>;
+}
+
+type Identity = (result: Measured, measurements: Measurements) => Account[];
+
+/** Each broadcast to each member. */
+const receipts: Identity = ({ delivery, latency }) => [
+  ...(delivery?.batches ?? []).map(({ seq, expected, received, lostConnected, lostDisconnected }) => ({
+    what: `expected copies of broadcast ${seq}`,
+    all: expected,
+    parts: { received, lostConnected, lostDisconnected },
+  })),
+  ...latency.byConnections.map(({ connections, expected, received, lost }) => ({
+    what: `expected copies with ${connections} connections`,
+    all: expected,
+    parts: { received, lost },
+  })),
+];
+
+/** Each frame that carried the broadcast event; `reordered` and `early` are marks on receipts that stand elsewhere. */
+const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
+  // A process that is gone took its rows with it.
+  const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
+  if (!delivery || delivery.frames === null || aborted || !isComplete) return [];
+  const { received, duplicates, unexpected, notMember, wrongSize, wrongContent } = delivery;
+  const { late, neverOrdered, unreadable, outside } = delivery;
+  const ofRun = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
+  return [
+    { what: 'frames with the event', all: delivery.frames, parts: { ...ofRun, neverOrdered, unreadable, outside } },
+  ];
+};
+
+/** The engines' accounts against what the fleet's processes count themselves. */
+const engines: Identity = (_, { snapshots }) =>
+  snapshots
+    .filter(({ processes }) => processes.every(({ answers }) => answers))
+    .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from }) => {
+      const { dropped, returned, gaveUp, left, away } = returns;
+      const opened = account.alive + sum(Object.values(account.ended));
+      const of = (what: string) => `${what} of engine ${from.engine}`;
+      const timed = { what: of('opened connections'), all: opened, parts: { timed: sum(connecting.opened.counts) } };
+      const all: Account[] = [
+        { what: of('open connections'), all: account.alive, parts: { fleet: connected } },
+        { what: of('returns'), all: account.returned, parts: { fleet: returned } },
+        { what: of('drops'), all: dropped, parts: { returned, gaveUp, left, away } },
+        { what: of('opened connections'), all: opened, parts: { ...transports } },
+      ];
+      // What a lost host opened at the end is known by its status alone.
+      return processes.length > 0 ? [...all, timed] : all;
+    });
+
+const hosts: Identity = ({ generators, connections: { opened, held } }) => {
+  if (generators.length === 0) return [];
+  const of = (key: 'connections' | 'held') => Object.fromEntries(generators.map((one) => [one.host, one[key]]));
+  return [
+    { what: 'opened connections of all hosts', all: opened, parts: of('connections') },
+    ...(held === null ? [] : [{ what: 'held connections of all hosts', all: held, parts: of('held') }]),
+  ];
+};
+
+const repeatedMessages: Identity = ({ messages }) => {
+  if (!messages) return [];
+  const { due, sent, notSent, unasked, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
+  const answers = { unasked, acknowledged, unansweredConnected, unansweredDisconnected };
+  return [
+    { what: 'messages that were due', all: due, parts: { sent, ...notSent } },
+    { what: 'messages that were sent', all: sent, parts: answers },
+  ];
+};
+
+const plannedFault: Identity = ({ fault }, { aborted }) => {
+  if (!fault || aborted) return [];
+  const { connections, stayed, dropped, back, notBack, curve } = fault;
+  const open = curve.at(-1)?.connected ?? connections;
+  const all: Account[] = [
+    { what: 'connections at the planned fault', all: connections, parts: { stayed, dropped } },
+    { what: 'connections that the planned fault dropped', all: dropped, parts: { back, ...notBack } },
+    { what: 'open connections after the planned fault', all: open, parts: { stayed, back } },
+  ];
+  return all;
+};
+
+const IDENTITIES = [receipts, frames, engines, hosts, repeatedMessages, plannedFault];
+
+export const accounts: Check[] = IDENTITIES.map((identity) => ({
+  code: 'ACCOUNTS_MISMATCH',
+  find: (...run) => mismatch(identity(...run)),
+}));
+
+function mismatch(all: Account[]): Detail | undefined {
+  const [first, ...more] = all.filter((account) => account.all !== sumOf(account));
+  if (!first) return undefined;
+  const parts = Object.entries(first.parts).map(([name, count]) => `${name} ${count}`);
+  const others = more.length > 0 ? `, and ${more.length} more such sums` : '';
+  return { message: `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}` };
+}
+
+function sumOf({ parts }: Account): number {
+  return sum(Object.values(parts));
+}

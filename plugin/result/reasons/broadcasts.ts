@@ -1,0 +1,137 @@
+/** Whether the broadcasts left as planned, and to whom. */
+import type { Batch } from '../../../protocol/result/delivery.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { isDuring } from '../../run/fault/measure.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import { sum } from '../sums.ts';
+import type { Check } from './check.ts';
+
+/** As for messages and event loops: below, the figures hardly change. */
+const MIN_LATE_MS = 50;
+/** Of the interval: later, a broadcast is nearer to the next one than to its own time. */
+const MIN_LATE_SHARE = 0.5;
+/** Of the broadcasts: a worker that stands still for a moment is late with some, and their latency says so. */
+const MAX_LATE_SHARE = 0.1;
+
+export const broadcasts: Check[] = [
+  {
+    code: 'BROADCASTS_NOT_SENT',
+    find(_, { sent, unsent: all, fault, ownEvent }) {
+      // Those during a planned fault are part of what it costs.
+      const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
+      const [first] = unsent;
+      if (!first) return undefined;
+      return {
+        message: `${unsent.length} of ${sent.length + all.length} broadcasts were not sent; the first because: ${first.message}`,
+        ...(!ownEvent && { fix: 'see the worker logs' }),
+      };
+    },
+  },
+  {
+    code: 'BROADCASTS_LATE',
+    // Without a delay, only the server knows when a broadcast was to leave.
+    find({ latency: { sendDelayMs } }, { sent, fault, ownEvent }) {
+      const all = howMany(sent);
+      if (!sendDelayMs || all < 2) return undefined;
+      const intervalMs = spanUs(sent.map(({ intendedAtUs }) => intendedAtUs)) / 1000 / (all - 1);
+      const limitMs = Math.max(MIN_LATE_MS, intervalMs * MIN_LATE_SHARE);
+      const late = sent.filter((one) => delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
+      if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
+      const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
+      return {
+        message: `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late, up to ${worstMs.toFixed(0)} ms, with one planned every ${Number(intervalMs.toPrecision(3))} ms`,
+        fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
+      };
+    },
+  },
+  {
+    code: 'NOBODY_JOINED',
+    find({ delivery }) {
+      const { batches = [], source } = delivery ?? {};
+      if (batches.length === 0 || batches.some(({ expected }) => expected > 0)) return undefined;
+      return {
+        message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,
+        ...(source === 'own event' && {
+          fix: 'let the flow emit the event that `delivery.join` names, and the server acknowledge it',
+        }),
+      };
+    },
+  },
+  {
+    code: 'MEMBERS_DISAGREE',
+    find({ delivery, connections }) {
+      const { batches = [] } = delivery ?? {};
+      const disagreeing = membersDisagree(batches, connections);
+      const [first] = disagreeing;
+      if (!first) return undefined;
+      const [more, fix] = isShort(first)
+        ? [
+            'fewer',
+            'connect all workers by one adapter, which counts the members on each of them; or members left the room: does the server, or a flow, let them?',
+          ]
+        : ['more', 'others joined the room: give the run its own, which nothing else joins'];
+      return {
+        message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}`,
+        fix,
+      };
+    },
+  },
+];
+
+function delayMs({ sentAtUs, intendedAtUs }: Measurements['sent'][number]): number {
+  return (sentAtUs - intendedAtUs) / 1000;
+}
+
+/** In a long run, one stands for several. */
+function howMany(sent: Measurements['sent']): number {
+  return sum(sent.map(({ broadcasts = 1 }) => broadcasts));
+}
+
+function spanUs(timesUs: number[]): number {
+  const [first = 0, ...others] = timesUs;
+  const [low, high] = others.reduce(([low, high], us) => [Math.min(low, us), Math.max(high, us)], [first, first]);
+  return high - low;
+}
+
+/** @returns broadcasts at which the server counted other members than were expected, by more than what moved meanwhile */
+function membersDisagree(batches: Batch[], connections: Result['connections']): Batch[] {
+  const ended = endedOf(connections);
+  return batches.filter(
+    (batch, index) =>
+      isShort(batch) || excessOf(batch) > (exceeds(batches[index - 1]) || exceeds(batches[index + 1]) ? 0 : ended),
+  );
+}
+
+/**
+ * Who drops is no member to the server before we notice it, nor while it is away: it gets the copy later, or never. Who joins
+ * or comes back between the count and the send gets it, too.
+ */
+function isShort(batch: Batch): boolean {
+  const { serverMembers, expected, unexpected, resent, lostDisconnected, justJoined } = batch;
+  const least = expected - unexpected - resent - lostDisconnected - justJoined;
+  return serverMembers !== null && serverMembers < least;
+}
+
+/**
+ * Joins in flight are members to the server and not yet to us; they may show as unexpected receipts. Who leaves between the
+ * count and the send was a member, and so is who left since the count before, until the server has noticed.
+ */
+function excessOf({ justLeft, ...batch }: Batch): number {
+  return Math.max(0, surplusOf(batch) - justLeft);
+}
+
+function surplusOf({ serverMembers, expected, unexpected }: Omit<Batch, 'justLeft'>): number {
+  return serverMembers === null ? 0 : Math.max(0, serverMembers - expected - unexpected);
+}
+
+function exceeds(batch: Batch | undefined): boolean {
+  return batch !== undefined && surplusOf(batch) > 0;
+}
+
+/**
+ * A server may notice the end of so many later than we do, but has by its next count. After the last broadcast, the workers
+ * count all connections once more (WORKERS_DISAGREE).
+ */
+function endedOf({ disconnects, reconnection }: Result['connections']): number {
+  return sum(Object.values(disconnects)) + (reconnection?.dropped ?? 0);
+}

@@ -1,0 +1,72 @@
+/** The verdict on a run of which all is well, but for what a test changes. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { accounts } from '../../plugin/result/reasons/accounts.ts';
+import type { Check, Measured } from '../../plugin/result/reasons/check.ts';
+import { copies } from '../../plugin/result/reasons/copies.ts';
+import { ownEvent } from '../../plugin/result/reasons/own-event.ts';
+import { times } from '../../plugin/result/reasons/times.ts';
+import { evaluate } from '../../plugin/result/verdict.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
+import type { Reason, ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { measurements } from './measurements.ts';
+import { perfectResult } from './results.ts';
+
+export const WORKER = { worker: 'w0', pid: 10 };
+
+export type Change = (result: Result, measured: Measurements) => unknown;
+
+export function verdictOf(change: Change = () => {}) {
+  const result = perfectResult();
+  const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
+  change(result, measured);
+  const { status, reasons } = evaluate(measured, result);
+  return { status, reasons, codes: reasons.map(({ code }) => code) };
+}
+
+/** What single checks find, without the rest of the verdict. */
+export function found(checks: Check[], result: Measured, measured: Measurements): Reason[] {
+  return checks.flatMap(({ code, find }) =>
+    [find(result, measured) ?? []].flat().map((detail) => ({ code, ...detail })),
+  );
+}
+
+/** What is found in the figures of delivery alone. */
+export function deliveryReasons(
+  delivery: Result['delivery'],
+  latency: Result['latency'],
+  measured: Measurements,
+): Reason[] {
+  return found([...ownEvent, ...copies, ...times, ...accounts], { ...perfectResult(), delivery, latency }, measured);
+}
+
+/** The only reason that there is, and numbers and names in its message; without a code, there is none. */
+export type Case = [what: string, change: Change, code?: ReasonCode, ...details: (string | number)[]];
+
+export function testCases(cases: Case[]): void {
+  for (const [what, change, code, ...details] of cases) {
+    it(`${what}: ${code ?? 'nothing'}`, () => {
+      const { codes, reasons } = verdictOf(change);
+      assert.deepEqual(codes, code ? [code] : []);
+      assertNames(reasons[0]?.message, details);
+    });
+  }
+}
+
+/** The message has each of them, as a word or number of its own. */
+export function assertNames(message = '', details: (string | number)[]): void {
+  for (const detail of details) {
+    const text = String(detail).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    assert.match(message, new RegExp(`(?<![\\w.,])${text}(?![\\w]|[.,]\\d)`));
+  }
+}
+
+/** Of fleet processes that hold so many connections each. */
+export function fleetProcesses(held: number[], changes: { alive?: boolean; answers?: boolean } = {}) {
+  const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
+  return held.map((connections, index) => ({
+    ...{ pid: index + 100, index, alive: true, answers: true, connections, rssBytes: 1, cpuUs: 1, eventLoop },
+    ...changes,
+  }));
+}
