@@ -1,5 +1,5 @@
 /** Problems of a script, each with its place in the YAML; all are reported together. */
-import type { z } from 'zod';
+import { z } from 'zod';
 
 export interface Problem {
   /** Place in the YAML: `scenarios[0].flow[2].loop[1]`. */
@@ -9,6 +9,32 @@ export interface Problem {
 
 export type Path = readonly (string | number)[];
 type Issue = z.core.$ZodIssue;
+
+/**
+ * @param problems gets what is wrong with the value, with its place
+ * @returns the parsed value; undefined if something is wrong
+ */
+export function check<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  at: Path,
+  problems: Problem[],
+): z.output<S> | undefined {
+  const { data, error } = schema.safeParse(value);
+  if (error) problems.push(...problemsOf(error, at, namesIn(schema)));
+  return data;
+}
+
+/** @returns the keys that the schema accepts, at all depths */
+function namesIn(schema: z.ZodType): string[] {
+  const { shape, innerType, element, in: input, options, items } = schema.def as unknown as Record<string, unknown>;
+  const inside = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
+  const keys = Object.entries((shape ?? {}) as Record<string, z.ZodType>);
+  return [
+    ...keys.flatMap(([key, value]) => [key, ...namesIn(value)]),
+    ...inside.flatMap((one) => (one instanceof z.ZodType ? namesIn(one) : [])),
+  ];
+}
 
 /** @param known names to suggest for unknown ones */
 export function problemsOf(error: z.ZodError, at: Path, known: string[]): Problem[] {

@@ -13,7 +13,6 @@ import type { FleetSettings } from '../fleet/messages.ts';
 import { requireBounds } from '../script/bounds.ts';
 import { handedOver } from '../script/handed-over.ts';
 import { invalidSettings } from '../script/invalid-settings.ts';
-import { hasHttpSteps } from '../script/load/http-steps.ts';
 import { connectionsOfShare } from '../script/load/load.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
 import { readScenarios } from '../script/scenarios.ts';
@@ -22,13 +21,13 @@ import type { Settings } from '../script/settings.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
 import { loadHttpEngine } from '../virtual-user/http-engine.ts';
 import { Meter } from '../virtual-user/meter.ts';
-import { createScenarioFunction } from '../virtual-user/scenario.ts';
 import type { Shared } from '../virtual-user/shared.ts';
 import { Signals } from '../virtual-user/signals.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { newTally } from '../virtual-user/tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/types.ts';
 import { sourceAddresses } from './addresses.ts';
+import { createScenarioFunction } from './play.ts';
 import { type FleetLike, RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
 
@@ -54,6 +53,8 @@ export default class CapacityEngine {
   /** When arrivals are to begin, on our clock. */
   #startAtUs: number | undefined;
   #began = false;
+  /** By how much all arrivals are put off. */
+  #putOffMs = 0;
 
   /** Only stores its arguments: Artillery swallows errors of constructors, and fails later with a misleading message. */
   constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
@@ -105,7 +106,7 @@ export default class CapacityEngine {
     this.#began = true;
     const nowUs = monotonicUs();
     const beganAtUs = Math.max(nowUs, this.#startAtUs ?? 0);
-    if (this.#context) this.#context.putOffMs = (beganAtUs - nowUs) / 1000;
+    this.#putOffMs = (beganAtUs - nowUs) / 1000;
     this.#link?.began(beganAtUs);
   }
 
@@ -130,7 +131,7 @@ export default class CapacityEngine {
     const context = this.#context;
     if (!context) return refuse(events);
     this.#meter.attach(events);
-    return createScenarioFunction(scenario, events, context);
+    return createScenarioFunction(scenario, events, context, () => this.#putOffMs);
   }
 
   /** Closes the fleet and releases all virtual users that wait. Idempotent. */
@@ -165,7 +166,7 @@ export default class CapacityEngine {
       connectionsOfShare(script.config.phases ?? [], flows) *
       SOCKETS_PER_CONNECTION[transportsName(config.connection.transports)];
     const processes = fleetProcesses(connections, openFileLimits().soft, config.client);
-    const http = ours.some(hasHttpSteps) ? await loadHttpEngine(script) : undefined;
+    const http = flows.some(({ http }) => http) ? await loadHttpEngine(script) : undefined;
     return {
       config,
       http,
@@ -175,7 +176,6 @@ export default class CapacityEngine {
       meter: this.#meter,
       tally: newTally(),
       signals: this.#signals,
-      putOffMs: 0,
       warn: this.#dependencies.runtime.warn,
     };
   }

@@ -76,41 +76,33 @@ export class RunLink {
 
   async #receive(message: RunMessage): Promise<void> {
     const { signals } = this.#options;
-    const reported = this.#reported;
+    if (message.type === 'start') return signals.start.resolve(message.atUs);
+    if (message.type === 'release') return signals.release(message.parts);
+    if (message.type === 'finish') return signals.finish.resolve();
+    this.#send(await this.#answer(message));
+    if (message.type === 'close') this.close();
+  }
+
+  async #answer(message: Extract<RunMessage, { requestId: number }>): Promise<EngineReport> {
+    const { requestId } = message;
+    const { fleet } = this.#reported ?? {};
     switch (message.type) {
-      case 'start':
-        return signals.start.resolve(message.atUs);
-      case 'release':
-        return signals.release(message.parts);
-      case 'finish':
-        return signals.finish.resolve();
-      case 'warm-up': {
-        const failure = reported && (await warmUp(reported.fleet, message.order));
-        return this.#send({ type: 'warmed', requestId: message.requestId, failure });
-      }
-      case 'snapshot': {
-        const snapshot = await snapshotOf(reported, this.#eventLoop);
-        return this.#send({ type: 'snapshot', requestId: message.requestId, snapshot });
-      }
-      case 'freeze': {
-        const rows = (await reported?.fleet.freeze(message.broadcasts)) ?? [];
-        return this.#send({ type: 'frozen', requestId: message.requestId, rows });
-      }
-      case 'sight': {
-        const sightings = (await reported?.fleet.sight(message.watch, message.outside)) ?? [];
-        return this.#send({ type: 'sighted', requestId: message.requestId, sightings });
-      }
-      case 'messages': {
-        const counts = (await reported?.fleet.messages(message.stage)) ?? sumMessages([]);
-        return this.#send({ type: 'messages', requestId: message.requestId, counts });
-      }
+      case 'warm-up':
+        return { type: 'warmed', requestId, failure: fleet && (await warmUp(fleet, message.order)) };
+      case 'snapshot':
+        return { type: 'snapshot', requestId, snapshot: await snapshotOf(this.#reported, this.#eventLoop) };
+      case 'freeze':
+        return { type: 'frozen', requestId, rows: (await fleet?.freeze(message.broadcasts)) ?? [] };
+      case 'sight':
+        return { type: 'sighted', requestId, sightings: (await fleet?.sight(message.watch, message.outside)) ?? [] };
+      case 'messages':
+        return { type: 'messages', requestId, counts: (await fleet?.messages(message.stage)) ?? sumMessages([]) };
       case 'fault':
-        await reported?.fleet.fault(message.order);
-        return this.#send({ type: 'faulted', requestId: message.requestId });
+        await fleet?.fault(message.order);
+        return { type: 'faulted', requestId };
       case 'close':
         await this.#options.close();
-        this.#send({ type: 'closed', requestId: message.requestId });
-        return this.close();
+        return { type: 'closed', requestId };
     }
   }
 

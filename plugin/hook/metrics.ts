@@ -14,109 +14,97 @@ interface RunMetric extends Metric {
   path: string;
 }
 
-const number = (name: string, unit: string, path: string, help: string): RunMetric => ({
-  name,
-  kind: 'counter',
-  unit,
-  help,
-  path,
+const figure = (kind: RunMetric['kind'], name: string, unit: string, path: string, help: string): RunMetric => ({
+  ...{ name, kind, unit, help, path },
 });
 
-const receipts = (name: string, path: string, help: string) =>
-  number(`socketio.delivery.${name}`, 'receipts', `delivery.${path}`, help);
+/** Of one part of the result: its key → help. The metric is called as the key, in Artillery's spelling. */
+function figures(kind: RunMetric['kind'], prefix: string, unit: string, keys: Record<string, string>): RunMetric[] {
+  const part = prefix.replace('socketio.', '');
+  return Object.entries(keys).map(([key, help]) => {
+    const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return figure(kind, `${prefix}.${name}`, unit, `${part}.${key}`, help);
+  });
+}
 
-const sentMessages = (name: string, path: string, help: string) =>
-  number(`socketio.messages.${name}`, 'messages', `messages.${path}`, help);
-
-const times = (name: string, path: string, help: string): RunMetric => ({
-  name,
-  kind: 'summary',
-  unit: 'ms',
-  help,
-  path,
-});
+const RATE_HELP = 'connections made per second, pauses left out';
+const MISSED_HELP = 'copies of broadcasts missed after the fault';
 
 const COUNTERS: RunMetric[] = [
-  number(
-    'connections.peak',
-    'connections',
-    'connections.peak',
-    'largest number of connections at the same time, at a plateau',
-  ),
-  number('connections.failed', 'virtual users', 'connections.failed', 'virtual users that failed'),
-  number(
-    'connections.skipped',
-    'virtual users',
-    'connections.skipped',
-    'virtual users beyond `maxVusers`, not started',
-  ),
-  number('connections.held', 'connections', 'connections.held', 'connections open after all broadcasts'),
-  number('connections.lost', 'connections', 'connections.lost', 'open connections that ended before their release'),
-  number(
-    'connections.unknown_acks',
-    'acknowledgements',
-    'connections.unknownAcks',
-    'acknowledgements of nothing that was sent, and repeated ones',
-  ),
-  number(
-    'connections.rate',
-    'connections/s',
-    'connections.achievedRatePerSec',
-    'connections made per second, pauses left out',
-  ),
-  number(
-    'socketio.delivery.coverage_of_target',
-    '0 to 1',
-    'delivery.coverageOfTarget',
-    'received ÷ what the target would have received',
-  ),
-  number('socketio.delivery.coverage', '0 to 1', 'delivery.coverage', 'received ÷ expected'),
-  receipts('expected', 'expected', 'receipts expected'),
-  receipts('received', 'received', 'receipts by expected connections, the first of each connection'),
-  receipts('lost_connected', 'lostConnected', 'not received, although the connection stayed open'),
-  receipts('lost_disconnected', 'lostDisconnected', 'not received, and the connection ended after the send'),
-  receipts('duplicates', 'duplicates', "receipts after a connection's first"),
-  receipts('reordered', 'reordered', 'first receipts by connections that had already received a later broadcast'),
-  receipts('unexpected', 'unexpected', 'receipts by connections whose join was not acknowledged before the send'),
-  receipts('not_member', 'notMember', 'receipts by connections that never asked to join the room'),
-  receipts('wrong_size', 'wrongSize', 'copies whose payload has another length'),
-  receipts('wrong_content', 'wrongContent', 'copies whose payload has other characters, among those compared'),
-  receipts('early', 'early', 'receipts before the send'),
-  receipts('late', 'late', 'receipts after the ledger was finalized'),
-  receipts('unreadable', 'unreadable', 'copies without a payload of the wire contract'),
-  receipts('never_ordered', 'neverOrdered', 'copies with a number that the run did not send'),
-  number('socketio.fault.dropped', 'connections', 'fault.dropped', 'connections that the planned fault dropped'),
-  number('socketio.fault.not_back', 'connections', 'fault.notBack', 'connections that did not come back from it'),
-  number('socketio.fault.back_ms', 'ms', 'fault.backMs.all', 'until all dropped connections were back'),
-  number('socketio.fault.missed', 'receipts', 'fault.broadcasts.missed', 'copies of broadcasts missed after the fault'),
-  number('socketio.messages.answered', '0 to 1', 'messages.answered', 'acknowledged ÷ sent, of those that ask for it'),
-  sentMessages('due', 'due', 'messages due on the schedule of `every`'),
-  sentMessages('sent', 'sent', 'messages sent'),
-  sentMessages('not_sent', 'notSent', 'messages due and not sent'),
-  sentMessages('acknowledged', 'acknowledged', 'messages acknowledged'),
-  sentMessages('unanswered_connected', 'unansweredConnected', 'not acknowledged, although the connection was open'),
-  sentMessages('unanswered_disconnected', 'unansweredDisconnected', 'not acknowledged when the connection ended'),
+  ...figures('counter', 'connections', 'connections', {
+    peak: 'largest number of connections at the same time, at a plateau',
+  }),
+  ...figures('counter', 'connections', 'virtual users', {
+    failed: 'virtual users that failed',
+    skipped: 'virtual users beyond `maxVusers`, not started',
+  }),
+  ...figures('counter', 'connections', 'connections', {
+    held: 'connections open after all broadcasts',
+    lost: 'open connections that ended before their release',
+  }),
+  ...figures('counter', 'connections', 'acknowledgements', {
+    unknownAcks: 'acknowledgements of nothing that was sent, and repeated ones',
+  }),
+  figure('counter', 'connections.rate', 'connections/s', 'connections.achievedRatePerSec', RATE_HELP),
+  ...figures('counter', 'socketio.delivery', '0 to 1', {
+    coverageOfTarget: 'received ÷ what the target would have received',
+    coverage: 'received ÷ expected',
+  }),
+  ...figures('counter', 'socketio.delivery', 'receipts', {
+    expected: 'receipts expected',
+    received: 'receipts by expected connections, the first of each connection',
+    lostConnected: 'not received, although the connection stayed open',
+    lostDisconnected: 'not received, and the connection ended after the send',
+    duplicates: "receipts after a connection's first",
+    reordered: 'first receipts by connections that had already received a later broadcast',
+    unexpected: 'receipts by connections whose join was not acknowledged before the send',
+    notMember: 'receipts by connections that never asked to join the room',
+    wrongSize: 'copies whose payload has another length',
+    wrongContent: 'copies whose payload has other characters, among those compared',
+    early: 'receipts before the send',
+    late: 'receipts after the ledger was finalized',
+    unreadable: 'copies without a payload of the wire contract',
+    neverOrdered: 'copies with a number that the run did not send',
+  }),
+  ...figures('counter', 'socketio.fault', 'connections', {
+    dropped: 'connections that the planned fault dropped',
+    notBack: 'connections that did not come back from it',
+  }),
+  figure('counter', 'socketio.fault.back_ms', 'ms', 'fault.backMs.all', 'until all dropped connections were back'),
+  figure('counter', 'socketio.fault.missed', 'receipts', 'fault.broadcasts.missed', MISSED_HELP),
+  ...figures('counter', 'socketio.messages', '0 to 1', {
+    answered: 'acknowledged ÷ sent, of those that ask for it',
+  }),
+  ...figures('counter', 'socketio.messages', 'messages', {
+    due: 'messages due on the schedule of `every`',
+    sent: 'messages sent',
+    notSent: 'messages due and not sent',
+    acknowledged: 'messages acknowledged',
+    unansweredConnected: 'not acknowledged, although the connection was open',
+    unansweredDisconnected: 'not acknowledged when the connection ended',
+  }),
 ];
 
-const SUMMARIES: RunMetric[] = [
-  times('connections.connect_time', 'connections.connectMs', 'from the first attempt to the CONNECT answer'),
-  times('socketio.messages.ack_time', 'messages.ackMs', 'from the intended send of a message to its acknowledgement'),
-  times('socketio.messages.send_delay', 'messages.sendDelayMs', 'actual less intended send time of messages'),
-  times('socketio.broadcast.latency', 'latency.oneWayMs', 'latency of all receipts, from what `latency.from` names'),
-  times('socketio.broadcast.completion', 'latency.completionMs', "latency of each broadcast's last receiver"),
-  times('socketio.broadcast.sentinel', 'latency.sentinelMs', 'latency of the reference receiver'),
-  times('socketio.broadcast.send_delay', 'latency.sendDelayMs', 'actual less intended send time'),
-  times(
-    'socketio.broadcast.round_trip_half_under_load',
+/** In ms: name → key in the result, and help. */
+const TIMES: Record<string, [path: string, help: string]> = {
+  'connections.connect_time': ['connections.connectMs', 'from the first attempt to the CONNECT answer'],
+  'socketio.messages.ack_time': ['messages.ackMs', 'from the intended send of a message to its acknowledgement'],
+  'socketio.messages.send_delay': ['messages.sendDelayMs', 'actual less intended send time of messages'],
+  'socketio.broadcast.latency': ['latency.oneWayMs', 'latency of all receipts, from what `latency.from` names'],
+  'socketio.broadcast.completion': ['latency.completionMs', "latency of each broadcast's last receiver"],
+  'socketio.broadcast.sentinel': ['latency.sentinelMs', 'latency of the reference receiver'],
+  'socketio.broadcast.send_delay': ['latency.sendDelayMs', 'actual less intended send time'],
+  'socketio.broadcast.round_trip_half_under_load': [
     'latency.roundTripHalfMs.underLoad',
     "the probe's round trips ÷ 2, with the full target connected",
-  ),
-  times(
-    'socketio.broadcast.round_trip_half_single',
+  ],
+  'socketio.broadcast.round_trip_half_single': [
     'latency.roundTripHalfMs.single',
     "the probe's unloaded round trips ÷ 2, with nobody else connected",
-  ),
-];
+  ],
+};
+
+const SUMMARIES = Object.entries(TIMES).map(([name, [path, help]]) => figure('summary', name, 'ms', path, help));
 
 /**
  * `ensure` replaces names inside expressions one after the other, counters first, so no name may be a prefix of a later
@@ -127,7 +115,7 @@ export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
   const ofMemory = layers
     .flatMap(({ figures }) => figures)
     .flatMap(({ id, title, metric }) =>
-      metric === undefined ? [] : number(metric, 'bytes', `memory.perConnectionBytes.${id}.slope`, title),
+      metric === undefined ? [] : figure('counter', metric, 'bytes', `memory.perConnectionBytes.${id}.slope`, title),
     );
   return [...COUNTERS, ...ofMemory, ...SUMMARIES];
 }

@@ -4,6 +4,7 @@
  */
 import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { Flow } from './load/flow.ts';
+import { changesOf } from './options/connect-options.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 
 export interface ConnectionTarget extends ConnectionOptions {
@@ -11,17 +12,7 @@ export interface ConnectionTarget extends ConnectionOptions {
   namespace: string;
 }
 
-/** @param flow the changes of its first `connect` apply, except for values that come from templates */
-export function connectionTargetOf(
-  { connection, baseNamespace }: EngineOptions,
-  flow: Flow | undefined,
-): ConnectionTarget {
-  const { query, headers, ...changes } = flow?.connection ?? {};
-  return {
-    ...connection,
-    ...changes,
-    query: { ...connection.query, ...query },
-    headers: { ...connection.headers, ...headers },
-    namespace: baseNamespace || '/',
-  };
+/** @param flow its connection options apply, too */
+export function connectionTargetOf({ connection, baseNamespace }: EngineOptions, flow?: Flow): ConnectionTarget {
+  return { ...connection, ...changesOf(connection, flow?.connect ?? []), namespace: baseNamespace || '/' };
 }

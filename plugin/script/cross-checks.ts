@@ -27,168 +27,166 @@ export interface Known {
   engineOptions: EngineOptions | undefined;
 }
 
-/** Whether it is broken, where, and why. */
-type Rule = [broken: boolean, at: Path, message: string];
+/** What is wrong at a place, and whether it is. */
+type Rules = [at: Path, wrong: Record<string, boolean>];
 
 export function crossProblems(known: Known): Problem[] {
   const { options } = known;
-  const rules = [...variableRules(known), ...overTimeRules(known)];
+  const rules = [...variableRules(known), ...overTimeRules(known), ...(known.external ? [] : engineRules(known))];
   if (options) rules.push(...optionRules(known, options), ...faultRules(known, options));
-  const broken = rules.filter(([isBroken]) => isBroken);
-  return [
-    ...broken.map(([, path, message]) => ({ path: formatPath(path), message })),
-    ...(known.external ? [] : mixedEngines(known.script)),
-  ];
+  return rules.flatMap(([at, wrong]) => {
+    const messages = Object.keys(wrong).filter((message) => wrong[message]);
+    return messages.map((message) => ({ path: formatPath(at), message }));
+  });
 }
 
 const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
 /** Variables that only some targets and engines can obey. */
-function variableRules({ variables, hasControl, token, profile, target, engine }: Known): Rule[] {
+function variableRules({ variables, hasControl, token, profile, target, engine }: Known): Rules[] {
+  const { TLS = false, REDIS_NODES = 1, REDIS_URL, TRANSPORTS, COMPRESSION } = variables;
   const isElsewhere = target !== undefined && !isLoopback(new URL(target).hostname);
   const isStack = !hasControl && profile !== 'embedded' && !isElsewhere;
-  const isCluster = (variables.REDIS_NODES ?? 1) > 1;
   const foreign = 'it concerns our own engine only; the others have options of their own';
+  const others = engine !== ENGINE;
+  const ofStack =
+    'only for the nginx of the stack that a run starts; for a server of your own, write an https:// target';
   return [
-    [hasControl && token === '', variable('CAPACITY_TOKEN'), 'required for control'],
+    [variable('CAPACITY_TOKEN'), { 'required for control': hasControl && token === '' }],
+    [variable('TLS'), { [ofStack]: TLS && !isStack }],
     [
-      variables.TLS === true && !isStack,
-      variable('TLS'),
-      'only for the nginx of the stack that a run starts; for a server of your own, write an https:// target',
-    ],
-    [
-      isCluster && variables.REDIS_URL !== undefined,
       variable('REDIS_NODES'),
-      'not beside REDIS_URL: whether that Redis is a cluster shows by itself',
+      {
+        'not beside REDIS_URL: whether that Redis is a cluster shows by itself':
+          REDIS_NODES > 1 && REDIS_URL !== undefined,
+        'only for the Redis of the stack that a run starts': REDIS_NODES > 1 && REDIS_URL === undefined && !isStack,
+      },
     ],
-    [
-      isCluster && variables.REDIS_URL === undefined && !isStack,
-      variable('REDIS_NODES'),
-      'only for the Redis of the stack that a run starts',
-    ],
-    [variables.TRANSPORTS !== undefined && engine !== ENGINE, variable('TRANSPORTS'), foreign],
-    [variables.COMPRESSION !== undefined && engine !== ENGINE, variable('COMPRESSION'), foreign],
+    [variable('TRANSPORTS'), { [foreign]: TRANSPORTS !== undefined && others }],
+    [variable('COMPRESSION'), { [foreign]: COMPRESSION !== undefined && others }],
   ];
 }
 
 /** Options against the engine that drives the load, and against each other. */
-function optionRules({ rooms, engine, hasControl, flows }: Known, options: PluginOptions): Rule[] {
+function optionRules({ rooms, engine, hasControl, flows }: Known, options: PluginOptions): Rules[] {
   const { broadcasts, delivery, fault, workers } = options;
   const { count = 1, perConnection = 1 } = rooms ?? {};
-  const others = engine !== ENGINE;
-  const [roomsAt, partsAt] = [option('rooms'), option('broadcasts', 'byConnections')];
-  const rules: Rule[] = [
-    [perConnection > count, option('rooms', 'perConnection'), `there are only ${count} rooms (rooms.count, or ROOMS)`],
-    [count > 1 && delivery !== undefined, roomsAt, "with `delivery`, the server's own event goes wherever it sends it"],
-    [count > 1 && others, roomsAt, `only engine ${ENGINE} spreads its connections over rooms`],
-    [others && delivery !== undefined, option('delivery'), `only engine ${ENGINE} tells who received what`],
-    [
-      hasControl && typeof workers === 'object' && workers.adminUi !== undefined,
-      option('workers', 'adminUi'),
-      'not beside `control`, whose workers count their connections themselves',
-    ],
-  ];
-  if (broadcasts.byConnections === 0) return rules;
-  // Broadcasts with fewer connections need some that leave when the run says so, and a ledger.
+  const [others, isOwnEvent] = [engine !== ENGINE, delivery !== undefined];
+  const hasAdminUi = typeof workers === 'object' && workers.adminUi !== undefined;
+  // These need some connections that leave when the run says so, and a ledger.
+  const inParts = broadcasts.byConnections > 0;
   return [
-    ...rules,
-    [others, partsAt, `only engine ${ENGINE} tells who received what`],
-    [!stay(flows), partsAt, 'its virtual users must stay: end the flow with `hold: true`'],
-    [delivery !== undefined, partsAt, 'not with `delivery`, whose event the server sends'],
-    [fault !== undefined, partsAt, 'not with `fault`: the deployment is another one afterwards'],
+    [
+      option('rooms', 'perConnection'),
+      { [`there are only ${count} rooms (rooms.count, or ROOMS)`]: perConnection > count },
+    ],
+    [
+      option('rooms'),
+      {
+        "with `delivery`, the server's own event goes wherever the server sends it": count > 1 && isOwnEvent,
+        [`only engine ${ENGINE} spreads its connections over rooms`]: count > 1 && others,
+      },
+    ],
+    [option('delivery'), { [`only engine ${ENGINE} tells who received what`]: others && isOwnEvent }],
+    [
+      option('workers', 'adminUi'),
+      { 'not beside `control`, whose workers count their connections themselves': hasControl && hasAdminUi },
+    ],
+    [
+      option('broadcasts', 'byConnections'),
+      {
+        [`only engine ${ENGINE} tells who received what`]: inParts && others,
+        'its virtual users must stay: end the flow with `hold: true`': inParts && !stay(flows),
+        'not with `delivery`, whose event the server sends': inParts && isOwnEvent,
+        'not with `fault`: the deployment is another one afterwards': inParts && fault !== undefined,
+      },
+    ],
   ];
 }
 
 /** What else a scenario has to be like for a planned fault to tell anything. */
-function faultRules({ variables, engine, engineOptions, flows, hasControl }: Known, options: PluginOptions): Rule[] {
+function faultRules({ variables, engine, engineOptions, flows, hasControl }: Known, options: PluginOptions): Rules[] {
   const { fault, broadcasts, delivery, overTime, profile, workers } = options;
   if (!fault) return [];
-  const [at, kind] = [option('fault'), option('fault', 'kind')];
+  const ours = engine === ENGINE;
   const ownServer = hasControl || typeof workers === 'object';
-  const ofStack = isStackFault(fault.kind);
   const embedded = (variables.PROFILE ?? profile) === 'embedded';
+  const isOtherRedis = !embedded && variables.REDIS_URL !== undefined;
   const count = variables.BROADCASTS ?? broadcasts.count;
   const lastAt = (count - 1) * broadcasts.interval;
+  const comesBack = `connections that drop would stay away: write config.engines.${ENGINE}.reconnection: true`;
   return [
-    [engine !== ENGINE, at, `only engine ${ENGINE} tells which connections came back`],
     [
-      engine === ENGINE && engineOptions !== undefined && !engineOptions.reconnection,
-      at,
-      `connections that drop would stay away: write config.engines.${ENGINE}.reconnection: true`,
+      option('fault'),
+      {
+        [`only engine ${ENGINE} tells which connections came back`]: !ours,
+        [comesBack]: ours && engineOptions !== undefined && !engineOptions.reconnection,
+        'not with `overTime`, whose virtual users come and go by themselves': overTime !== undefined,
+        'not with `delivery`: its publishers would drop, too': delivery !== undefined,
+        'its virtual users must stay: end the flow with `hold: true`': !overTime && !stay(flows),
+        'needs a `kind`, or a `command`': fault.kind === 'command' && !fault.command,
+      },
     ],
-    [overTime !== undefined, at, 'not with `overTime`, whose virtual users come and go by themselves'],
-    [delivery !== undefined, at, 'not with `delivery`: its publishers would drop, too'],
-    [!overTime && !stay(flows), at, 'its virtual users must stay: end the flow with `hold: true`'],
-    [fault.kind === 'command' && !fault.command, at, 'needs a `kind`, or a `command`'],
     [
-      fault.kind !== 'command' && fault.command !== undefined,
       option('fault', 'command'),
-      'only for the kind `command`',
+      { 'only for the kind `command`': fault.kind !== 'command' && fault.command !== undefined },
     ],
     [
-      ofStack && ownServer,
-      kind,
-      'only for the stack that a run starts; for a server of your own, write the `command` that does it',
-    ],
-    [embedded && fault.kind === 'reload-nginx', kind, 'the profile `embedded` has no nginx'],
-    [embedded && fault.kind === 'restart-redis', kind, 'the profile `embedded` has no Redis'],
-    [
-      !embedded && fault.kind === 'restart-redis' && variables.REDIS_URL !== undefined,
-      kind,
-      'the Redis of REDIS_URL is not the stack’s',
+      option('fault', 'kind'),
+      {
+        'only for the stack that a run starts; for a server of your own, write the `command` that does it':
+          isStackFault(fault.kind) && ownServer,
+        'the profile `embedded` has no nginx': embedded && fault.kind === 'reload-nginx',
+        'the profile `embedded` has no Redis': embedded && fault.kind === 'restart-redis',
+        'the Redis of REDIS_URL is not the stack’s': isOtherRedis && fault.kind === 'restart-redis',
+      },
     ],
     [
-      count > 0 && !overTime && fault.at >= lastAt,
       option('fault', 'at'),
-      `the last broadcast is at ${lastAt} s, and those after the fault tell who missed what`,
+      {
+        [`the last broadcast is at ${lastAt} s, and those after the fault tell who missed what`]:
+          count > 0 && !overTime && fault.at >= lastAt,
+      },
     ],
   ];
 }
 
 /** Memory over time asks for virtual users that come and go, and for nothing that needs them to stay. */
-function overTimeRules({ script, variables, flows, engine }: Known): Rule[] {
+function overTimeRules({ script, variables, flows, engine }: Known): Rules[] {
   // As the user wrote them: what has a default is not in the way.
   const given = (script.config.plugins?.[PLUGIN] ?? {}) as Record<string, unknown>;
   const isSet = (name: keyof Environment) => variables[name] !== undefined;
   if (given.overTime === undefined) {
     const only = 'only for scenarios with the option `overTime`';
     return [
-      [isSet('COLLECT'), variable('COLLECT'), only],
-      [isSet('DURATION'), variable('DURATION'), only],
-      [isSet('CONNECTIONS') && given.fault === undefined, variable('CONNECTIONS'), `${only} or \`fault\``],
+      [variable('COLLECT'), { [only]: isSet('COLLECT') }],
+      [variable('DURATION'), { [only]: isSet('DURATION') }],
+      [variable('CONNECTIONS'), { [`${only} or \`fault\``]: isSet('CONNECTIONS') && given.fault === undefined }],
     ];
   }
   const gone = 'with `overTime`, nobody is left for it at the end of the run';
+  const both = 'CONNECTIONS is set, too; at a given rate, one follows from the other';
+  const never = 'its virtual users never leave; in place of `hold`, let them `think` for some seconds';
   const holding = flows.findIndex(({ holds }) => holds);
   return [
-    ...['hold', 'broadcasts', 'delivery'].map((name): Rule => [given[name] !== undefined, option(name), gone]),
-    ...(['HOLD', 'BROADCASTS'] as const).map((name): Rule => [isSet(name), variable(name), gone]),
-    [engine !== ENGINE, option('overTime'), `only engine ${ENGINE} tells how many connections have left`],
-    [
-      isSet('CONNECTIONS') && isSet('DURATION'),
-      variable('DURATION'),
-      'CONNECTIONS is set, too; at a given rate, one follows from the other',
-    ],
-    [
-      holding >= 0,
-      ['scenarios', holding, 'flow'],
-      'its virtual users never leave; in place of `hold`, let them `think` for some seconds',
-    ],
+    ...['hold', 'broadcasts', 'delivery'].map((name): Rules => [option(name), { [gone]: given[name] !== undefined }]),
+    ...(['HOLD', 'BROADCASTS'] as const).map((name): Rules => [variable(name), { [gone]: isSet(name) }]),
+    [option('overTime'), { [`only engine ${ENGINE} tells how many connections have left`]: engine !== ENGINE }],
+    [variable('DURATION'), { [both]: isSet('CONNECTIONS') && isSet('DURATION') }],
+    [['scenarios', holding, 'flow'], { [never]: holding >= 0 }],
   ];
 }
 
 /** Artillery deals arrivals out to scenarios at random: nobody could say how many connections to expect, or how fast. */
-function mixedEngines({ config, scenarios = [] }: Script): Problem[] {
+function engineRules({ script: { config, scenarios = [] } }: Known): Rules[] {
   // Those that never come do not count.
   const engines = scenarios.map(({ engine, weight }) =>
     Number(weight) === 0 ? null : (engine ?? config.engine ?? 'http'),
   );
-  const [first, other] = new Set(engines.filter((engine) => engine !== null));
-  if (first === undefined || other === undefined) return [];
-  const path = formatPath(['scenarios', engines.indexOf(other), 'engine']);
-  const message = `${other} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`;
-  return [{ path, message }];
+  const [first, other = null] = new Set(engines.filter((engine) => engine !== null));
+  const one = `${other} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`;
+  return [[['scenarios', engines.indexOf(other), 'engine'], { [one]: other !== null }]];
 }
 
 /** Until the run releases them. */

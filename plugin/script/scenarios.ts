@@ -1,9 +1,8 @@
 /** Reads the scenarios of a script, in one pass: what they ask of a run, and all of their mistakes. */
-import { z } from 'zod';
-import { didYouMean, formatPath, type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
-import { fixedChanges, scenarioOptionsSchema } from './options/connect-options.ts';
-import { optionProblems } from './options/engine-options.ts';
+import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
+import { withHints } from './options/hints.ts';
 import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
@@ -29,7 +28,7 @@ export function readScenarios(script: Script, steps: StepTable): Scenarios {
   const ours = scenarios.flatMap((scenario, index) =>
     usesOurEngine(scenario, script) ? [reader.read(scenario, ['scenarios', index])] : [],
   );
-  const problems = [...hookProblems(script), ...reader.problems];
+  const problems = [...hookProblems(script), ...withHints(reader.problems)];
   if (ours.length > 0) return { flows: ours, problems };
   const others = new ScenarioReader(steps, undefined);
   return { flows: scenarios.map((scenario) => others.read(scenario, [])), problems };
@@ -48,25 +47,21 @@ class ScenarioReader {
   readonly problems: Problem[] = [];
   readonly #steps: StepTable;
   readonly #processor: Script['config']['processor'];
-  /** Names of all options of steps, to suggest one for an unknown name. */
-  readonly #names: string[];
 
   constructor(steps: StepTable, processor: Script['config']['processor']) {
     this.#steps = steps;
     this.#processor = processor;
-    this.#names = [...new Set(Object.values(steps).flatMap(({ schema }) => optionNames(schema)))];
   }
 
   read(scenario: Scenario, at: Path): Flow {
     for (const hook of FUNCTION_HOOKS) this.#checkFunctions(scenario[hook], [...at, hook]);
-    const options = scenarioOptionsSchema.optional().safeParse(scenario.socketio);
-    if (!options.success) this.problems.push(...optionProblems(options.error, [...at, 'socketio']));
+    const options = check(scenarioOptionsSchema, scenario.socketio ?? {}, [...at, 'socketio'], this.problems);
     if (!Array.isArray(scenario.flow)) this.#say([...at, 'flow'], 'expected a list of steps');
     const flow = this.#readSteps(scenario.flow, [...at, 'flow'], true);
     return {
       ...flow,
       staySeconds: flow.staySeconds + STEPS_SECONDS,
-      connection: { ...fixedChanges(options.data ?? {}), ...flow.connection },
+      connect: [fixedOptions(options ?? {}), ...flow.connect],
     };
   }
 
@@ -88,12 +83,11 @@ class ScenarioReader {
       return addFlows([]);
     }
     const fields = step as Record<string, unknown>;
-    const parsed = kind.schema.safeParse(step);
-    if (!parsed.success) this.problems.push(...problemsOf(parsed.error, at, this.#names));
+    const spec = check(kind.schema, step, at, this.problems);
     const { childrenKey = '', functionKeys = [] } = kind;
     const inside = this.#readSteps(fields[childrenKey], [...at, childrenKey], false);
     for (const key of functionKeys) this.#checkFunctions(fields[key], [...at, key]);
-    return parsed.success ? flowOfStep(kind, parsed.data, inside) : addFlows([]);
+    return spec === undefined ? addFlows([]) : flowOfStep(kind, spec, inside);
   }
 
   #unknownStep(step: unknown): string {
@@ -124,15 +118,4 @@ class ScenarioReader {
   #say(at: Path, message: string): void {
     this.problems.push({ path: formatPath(at), message });
   }
-}
-
-/** @returns the keys that the schema accepts, at all depths */
-function optionNames(schema: z.ZodType): string[] {
-  const { shape, innerType, element, in: input, options, items } = schema.def as unknown as Record<string, unknown>;
-  const inside = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
-  const keys = Object.entries((shape ?? {}) as Record<string, z.ZodType>);
-  return [
-    ...keys.flatMap(([key, value]) => [key, ...optionNames(value)]),
-    ...inside.flatMap((one) => (one instanceof z.ZodType ? optionNames(one) : [])),
-  ];
 }

@@ -2,9 +2,8 @@
  * Reads a scenario once: for the run, the doctor, and the engines, which get it as it is. A few environment variables
  * override it, so that the same file serves another target, rate, hold or number of broadcasts.
  */
-import type { z } from 'zod';
 import type { TlsOptions } from '../../protocol/connection.ts';
-import { type Path, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { check, type Problem } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import { requireBounds } from './bounds.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
@@ -15,14 +14,13 @@ import { type Load, loadOf } from './load/load.ts';
 import { atRate, resizedPhases } from './load/load-profile.ts';
 import { type Phase, phasesSchema } from './load/phases.ts';
 import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
-import { type DeliveryOptions, deliverySchema } from './options/delivery-options.ts';
+import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
-import { faultSchema } from './options/fault-options.ts';
 import { folderOf } from './options/files.ts';
 import { type Environment, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
-import { tlsOfOtherHosts, tlsSchema } from './options/tls-options.ts';
+import { tlsOfOtherHosts } from './options/tls-options.ts';
 import { readVariables } from './options/variables.ts';
-import { type WorkerSources, workerSourcesSchema } from './options/worker-sources.ts';
+import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
@@ -75,19 +73,6 @@ export interface ControlSettings {
   tls: TlsOptions;
 }
 
-const NAMES = [
-  optionsSchema,
-  optionsSchema.shape.control.unwrap(),
-  tlsSchema,
-  optionsSchema.shape.rooms.unwrap(),
-  optionsSchema.shape.overTime.unwrap(),
-  faultSchema,
-  workerSourcesSchema,
-  deliverySchema,
-  deliverySchema.shape.publish.unwrap(),
-].flatMap((schema) => Object.keys(schema.shape));
-const NESTED_NAMES = ['interval', 'quiet', 'deadline'];
-
 /**
  * @param script as Artillery hands it over to plugins
  * @param steps of our engine, by verb
@@ -99,14 +84,8 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   requireBounds(script);
   const { config } = script;
   const problems: Problem[] = [];
-  const parse = <T>(schema: z.ZodType<T>, value: unknown, at: Path): T | undefined => {
-    const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data;
-    problems.push(...problemsOf(parsed.error, at, [...NAMES, ...NESTED_NAMES]));
-    return undefined;
-  };
-  const options = parse(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN]);
-  const written = parse(phasesSchema, config.phases ?? [], ['config', 'phases']) as Phase[] | undefined;
+  const options = check(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
+  const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems) as Phase[] | undefined;
   const variables = readVariables(env, problems);
   const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, CAPACITY_TOKEN } = variables;
   const driver = engineOf(script, variables);

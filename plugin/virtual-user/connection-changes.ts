@@ -5,7 +5,7 @@
 import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import { isTemplate } from '../script/is-template.ts';
-import { type ConnectOptions, enginePath } from '../script/options/connect-options.ts';
+import { type ConnectOptions, changesOf } from '../script/options/connect-options.ts';
 import { compileTemplate } from './template.ts';
 import type { Helpers, UserContext } from './types.ts';
 
@@ -19,12 +19,12 @@ export function compileConnectionChanges(
 ): ConnectionChanges {
   const ofScenario = compileTemplate(scenario, helpers);
   // One object for all virtual users: a message to the fleet then carries a single copy.
-  const shared = isTemplate(scenario) ? undefined : merge(engine, [scenario]);
+  const shared = isTemplate(scenario) ? undefined : someOf(changesOf(engine, [scenario]));
   return (context, own) => {
     const { extraHeaders } = context;
     if (own === undefined && extraHeaders === undefined && !isTemplate(scenario)) return shared;
     const headers = compileTemplate(extraHeaders, helpers)(context) as ConnectOptions['headers'];
-    return merge(engine, [ofScenario(context) as ConnectOptions, { headers }, own ?? {}]);
+    return someOf(changesOf(engine, [ofScenario(context) as ConnectOptions, { headers }, own ?? {}]));
   };
 }
 
@@ -34,16 +34,6 @@ export function openOptions(overrides: OpenOptions['overrides'], emit?: Emission
   return { ...(overrides && { overrides }), ...(emit && { emit }) };
 }
 
-function merge(engine: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> | undefined {
-  const changes: Partial<ConnectionOptions> = {};
-  for (const { auth, query, path, transports, extraHeaders, headers } of layers) {
-    if (auth) changes.auth = auth;
-    if (query) changes.query = { ...(changes.query ?? engine.query), ...query };
-    if (path) changes.path = enginePath(path);
-    if (transports) changes.transports = transports;
-    if (extraHeaders ?? headers) {
-      changes.headers = { ...(changes.headers ?? engine.headers), ...extraHeaders, ...headers };
-    }
-  }
+function someOf<T extends object>(changes: T): T | undefined {
   return Object.keys(changes).length > 0 ? changes : undefined;
 }

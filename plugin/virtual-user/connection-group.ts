@@ -9,7 +9,7 @@ import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
 import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
-import { FlowError, slug, toFlowError } from './flow-error.ts';
+import { lossOf, slug, toFlowError } from './flow-error.ts';
 import { countReturn } from './meter.ts';
 import type { Shared } from './shared.ts';
 import { countFailure } from './tally.ts';
@@ -119,14 +119,8 @@ export class ConnectionGroup {
   }
 
   #fail(error: unknown): void {
-    const failure = toFlowError(error);
-    countFailure(this.#shared.tally, failure);
-    this.#shared.meter.error(failure.code);
+    countFailure(this.#shared, toFlowError(error));
   }
-}
-
-function lossOf(reason: string): FlowError {
-  return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
 }
 
 function paced<T>(pacer: Pacer, work: (afterMs: number) => Promise<T>): Promise<T> {

@@ -18,6 +18,11 @@ export function toFlowError(error: unknown): FlowError {
   return new FlowError(typeof code === 'string' ? (code as FailureCode) : 'internal_error', message, { cause: error });
 }
 
+/** @param reason of Socket.IO's */
+export function lossOf(reason: string): FlowError {
+  return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
+}
+
 /** Socket.IO's reasons as part of a metric's name: `transport close` → `transport_close`. */
 export function slug(reason: string): string {
   return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');

@@ -8,7 +8,7 @@ import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import type { FleetConnection, Return } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { ConnectionGroup } from './connection-group.ts';
-import { FlowError, slug, toFlowError } from './flow-error.ts';
+import { FlowError, lossOf, slug, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
 import { countReturn } from './meter.ts';
 import type { Shared } from './shared.ts';
@@ -139,10 +139,8 @@ export class Session {
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    const { tally, meter } = this.#shared;
-    tally.failed++;
-    countFailure(tally, error);
-    meter.error(error.code);
+    this.#shared.tally.failed++;
+    countFailure(this.#shared, error);
   }
 
   /** Closes all connections; the fleet paces it. The virtual user can connect again. */
@@ -252,7 +250,7 @@ export class Session {
   }
 
   #lose(reason: string): void {
-    this.#fail(new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`));
+    this.#fail(lossOf(reason));
   }
 
   /** Counted at once: the step that runs now may last as long as the run. */

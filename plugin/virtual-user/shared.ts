@@ -18,7 +18,5 @@ export interface Shared {
   meter: Meter;
   tally: Tally;
   signals: Signals;
-  /** By how much all arrivals are put off. */
-  putOffMs: number;
   warn: (message: string) => void;
 }

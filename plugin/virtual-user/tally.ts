@@ -3,6 +3,7 @@ import { printable } from '../../protocol/printable.ts';
 import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
+import type { Meter } from './meter.ts';
 
 export interface Tally {
   started: number;
@@ -38,7 +39,8 @@ export function newTally(): Tally {
   };
 }
 
-export function countFailure(tally: Tally, error: FlowError): void {
+export function countFailure({ tally, meter }: { tally: Tally; meter: Pick<Meter, 'error'> }, error: FlowError): void {
+  meter.error(error.code);
   setOwn(tally.failures, error.code, (ownValue(tally.failures, error.code) ?? 0) + 1);
   keepExample(tally, error);
 }

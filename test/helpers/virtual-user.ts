@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { createScenarioFunction } from '../../plugin/engine/play.ts';
 import type { Scenario, Script } from '../../plugin/script/script.ts';
 import { Meter } from '../../plugin/virtual-user/meter.ts';
-import { createScenarioFunction } from '../../plugin/virtual-user/scenario.ts';
 import type { Shared } from '../../plugin/virtual-user/shared.ts';
 import { Signals } from '../../plugin/virtual-user/signals.ts';
 import { newTally } from '../../plugin/virtual-user/tally.ts';
@@ -49,7 +49,6 @@ export class Bench {
       meter: new Meter(),
       tally: newTally(),
       signals: new Signals(),
-      putOffMs: 0,
       warn: (message) => this.warnings.push(message),
     };
   }
@@ -70,7 +69,7 @@ export class Bench {
       },
     };
     this.engine.meter.attach(events);
-    const virtualUser = createScenarioFunction(spec, events, this.engine);
+    const virtualUser = createScenarioFunction(spec, events, this.engine, () => 0);
     return new Promise((resolve) => {
       virtualUser(context, (error) => {
         outcome.callbacks++;

@@ -3,7 +3,7 @@
  * connections it opens, and how. Nothing here depends on the name of a step.
  */
 import type { z } from 'zod';
-import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import type { ConnectOptions } from '../options/connect-options.ts';
 
 /** The connections that one virtual user holds. */
 export interface ConnectionsPerUser {
@@ -48,8 +48,10 @@ export interface StepDeclaration<Spec = unknown> {
   connections?(spec: Spec): ConnectionsPerUser;
   /** What the step lets its connections send until they end. */
   repeated?(spec: Spec): Repeated;
-  /** Connection options that the step changes, except for values that come from templates. */
-  connection?(spec: Spec): Partial<ConnectionOptions>;
+  /** Connection options that the step has, except for values that come from templates. */
+  connect?(spec: Spec): ConnectOptions;
+  /** The step sends HTTP requests. */
+  http?: boolean;
 }
 
 /** By verb. */
@@ -63,8 +65,10 @@ export interface Flow {
   /** Of the step that opens the most. */
   connections: ConnectionsPerUser;
   repeated: Repeated[];
-  /** Options that the first step that opens a connection changes. */
-  connection: Partial<ConnectionOptions>;
+  /** Connection options of the scenario, and of the first step that has any; later ones win. */
+  connect: ConnectOptions[];
+  /** It sends HTTP requests. */
+  http: boolean;
 }
 
 /** @returns the step's verb; undefined unless it is the only one, or the others are in its `besideKeys` */
@@ -87,17 +91,20 @@ export function addFlows(flows: Flow[]): Flow {
     holds: flows.some(({ holds }) => holds),
     connections: mostConnections(flows.map(({ connections }) => connections)),
     repeated: flows.flatMap(({ repeated }) => repeated),
-    connection: flows.find(({ connection }) => Object.keys(connection).length > 0)?.connection ?? {},
+    connect: flows.find(({ connect }) => connect.length > 0)?.connect ?? [],
+    http: flows.some(({ http }) => http),
   };
 }
 
 /** @param inside what the steps inside the step add up to */
 export function flowOfStep(step: StepDeclaration, spec: unknown, inside: Flow): Flow {
+  const options = step.connect?.(spec) ?? {};
   return {
     staySeconds: step.staySeconds?.(spec, inside.staySeconds) ?? 0,
     holds: step.holds ?? inside.holds,
     connections: mostConnections([step.connections?.(spec) ?? ONE_CONNECTION, inside.connections]),
     repeated: [...(step.repeated ? [step.repeated(spec)] : []), ...inside.repeated],
-    connection: step.connection?.(spec) ?? inside.connection,
+    connect: Object.keys(options).length > 0 ? [options] : inside.connect,
+    http: step.http ?? inside.http,
   };
 }

@@ -37,16 +37,25 @@ export function enginePath(path: string): string {
   return `/${path.replace(/^\/+|\/+$/g, '')}/`.replace('//', '/');
 }
 
-/** @returns what these options change for all virtual users: all but templates, whose values differ between them */
-export function fixedChanges({
-  auth,
-  query,
-  path,
-  transports,
-  extraHeaders,
-  headers,
-}: ConnectOptions): Partial<ConnectionOptions> {
-  const changes = { auth, query, path: path && enginePath(path), transports, headers: { ...extraHeaders, ...headers } };
-  const kept = Object.entries(changes).filter(([, value]) => Object.keys(value ?? {}).length > 0 && !isTemplate(value));
-  return Object.fromEntries(kept);
+/** @returns the options that are the same for all virtual users: all but those with templates */
+export function fixedOptions(options: ConnectOptions): ConnectOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && !isTemplate(value)));
+}
+
+/**
+ * @param layers of options, of which later ones win
+ * @returns what they change; query and headers are added to those that there are
+ */
+export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {
+  const changes: Partial<ConnectionOptions> = {};
+  for (const { auth, query, path, transports, extraHeaders, headers } of layers) {
+    if (auth) changes.auth = auth;
+    if (query) changes.query = { ...(changes.query ?? base.query), ...query };
+    if (path) changes.path = enginePath(path);
+    if (transports) changes.transports = transports;
+    if (extraHeaders ?? headers) {
+      changes.headers = { ...(changes.headers ?? base.headers), ...extraHeaders, ...headers };
+    }
+  }
+  return changes;
 }

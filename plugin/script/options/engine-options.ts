@@ -9,11 +9,12 @@ import {
   TRANSPORTS,
   type Transport,
 } from '../../../protocol/connection.ts';
-import { formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { check, formatPath, type Problem } from '../../../protocol/problems.ts';
 import { timeoutSchema } from '../duration.ts';
 import { ENGINE, type Script } from '../script.ts';
 import { connectionShape, enginePath } from './connect-options.ts';
 import { findParser, folderOf, readTlsFiles } from './files.ts';
+import { withHints } from './hints.ts';
 import { tlsSchema as sharedTlsSchema } from './tls-options.ts';
 
 export interface EngineOptions {
@@ -60,22 +61,6 @@ export const optionsSchema = z.strictObject({
   disconnectRate: z.number().positive().default(1000),
 });
 
-const OPTION_NAMES = [optionsSchema, backoffSchema, tlsSchema].flatMap((schema) => Object.keys(schema.shape));
-
-/** Options of socket.io-client that have another name here, or none. */
-const ELSEWHERE: Record<string, string> = {
-  reconnectionAttempts: 'write reconnection: {attempts: …}',
-  reconnectionDelay: 'write reconnection: {delay: <seconds>}',
-  reconnectionDelayMax: 'write reconnection: {maxDelay: <seconds>}',
-  randomizationFactor: 'write reconnection: {jitter: …}',
-  rejectUnauthorized: 'write tls: {rejectUnauthorized: …}',
-  ackTimeout: 'write timeout: <seconds>',
-  perMessageDeflate: 'write compression: true',
-  parser: 'one parser serves all connections: write it in config.engines.socketio-capacity',
-  leaveRate: 'write disconnectRate',
-  forceNew: 'remove it: every virtual user has its own connection anyway',
-};
-
 /** What a run sets in place of the script's own, by environment variables. */
 export interface Given {
   target?: string | undefined;
@@ -99,33 +84,29 @@ export function parseEngineOptions(script: Script, problems: Problem[], given: G
   let parser: string | undefined;
   for (const [path, value] of placesOf(script)) {
     if (value === undefined || value === null) continue;
-    const parsed = optionsSchema.partial().safeParse(value);
-    if (!parsed.success) found.push(...optionProblems(parsed.error, path));
-    else {
-      merged = { ...merged, ...value };
-      pem = readTlsFiles(parsed.data.tls ?? pem, folder, [...path, 'tls'], found);
-      if (parsed.data.parser) parser = findParser(parsed.data.parser, folder, [...path, 'parser'], found);
-    }
+    const parsed = check(optionsSchema.partial(), value, path, found);
+    if (!parsed) continue;
+    merged = { ...merged, ...value };
+    pem = readTlsFiles(parsed.tls ?? pem, folder, [...path, 'tls'], found);
+    if (parsed.parser) parser = findParser(parsed.parser, folder, [...path, 'parser'], found);
   }
-  const tls = tlsSchema.safeParse(config.tls ?? {});
-  if (!tls.success) found.push(...problemsOf(tls.error, ['config', 'tls'], Object.keys(tlsSchema.shape)));
-  const shared = readTlsFiles(tls.data ?? {}, folder, ['config', 'tls'], found);
-  const timeout = timeoutSchema.optional().safeParse(config.timeout);
-  if (!timeout.success) found.push(...problemsOf(timeout.error, ['config', 'timeout'], []));
+  const tls = check(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
+  const shared = readTlsFiles(tls, folder, ['config', 'tls'], found);
+  const timeout = check(timeoutSchema.optional(), config.timeout, ['config', 'timeout'], found);
   const target = parseTarget(given.target ?? config.target);
   if (!target) found.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
   const options = optionsSchema.safeParse(merged);
-  if (options.data?.client === 'official' && { ...tls.data, ...options.data.tls }.resume) {
+  if (options.data?.client === 'official' && { ...tls, ...options.data.tls }.resume) {
     found.push({
       path: formatPath(['config', 'engines', ENGINE, 'tls', 'resume']),
       message: 'only the light client resumes TLS sessions: write client: light',
     });
   }
-  problems.push(...found);
+  problems.push(...withHints(found));
   if (found.length > 0 || !options.success || !target) return undefined;
   const read = { tls: { ...shared, ...pem, ...(given.ownTls && { rejectUnauthorized: false }) }, parser };
   const { transports = options.data.transports, compression = options.data.compression } = given;
-  const resolved = resolve({ ...options.data, transports, compression }, read, target, timeout.data);
+  const resolved = resolve({ ...options.data, transports, compression }, read, target, timeout);
   return { ...resolved, thinkJitter: config.defaults?.think?.jitter };
 }
 
@@ -198,15 +179,4 @@ function parseTarget(target: unknown): URL | undefined {
   if (typeof target !== 'string' || !URL.canParse(target)) return undefined;
   const url = new URL(target);
   return /^(https?|wss?):$/.test(url.protocol) ? url : undefined;
-}
-
-/** Of options that the engine has, or a scenario. */
-export function optionProblems(error: z.ZodError, at: readonly (string | number)[]): Problem[] {
-  return problemsOf(error, at, OPTION_NAMES).map(pointElsewhere);
-}
-
-function pointElsewhere(problem: Problem): Problem {
-  const hint = ELSEWHERE[problem.path.slice(problem.path.lastIndexOf('.') + 1)];
-  const unknown = problem.message.startsWith('unknown option');
-  return hint && unknown ? { ...problem, message: `unknown option: ${hint}` } : problem;
 }

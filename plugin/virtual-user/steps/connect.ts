@@ -1,9 +1,13 @@
 import { z } from 'zod';
-import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import type { Emission } from '../../fleet/messages.ts';
 import { timeoutSchema } from '../../script/duration.ts';
 import { type ConnectionsPerUser, ONE_CONNECTION } from '../../script/load/flow.ts';
-import { connectionShape, fixedChanges, namespaceSchema } from '../../script/options/connect-options.ts';
+import {
+  type ConnectOptions,
+  connectionShape,
+  fixedOptions,
+  namespaceSchema,
+} from '../../script/options/connect-options.ts';
 import { openOptions } from '../connection-changes.ts';
 import type { VirtualUser } from '../virtual-user.ts';
 import { type Build, defineStep } from './step.ts';
@@ -33,7 +37,7 @@ export const connect = defineStep({
     timeout: timeoutSchema.optional(),
   }),
   connections: ({ connect }) => connectionsOf(connect),
-  connection: ({ connect }) => connectionChanges(connect),
+  connect: ({ connect }) => connectOptions(connect),
   compile(spec, build) {
     const connect = compileConnect(spec, build);
     return async (user) => void (await connect(user));
@@ -70,7 +74,9 @@ export function connectionsOf(connect: z.output<typeof connectSchema> | undefine
   return { count: connect.count ?? 1, ratePerSec: connect.ratePerSec };
 }
 
-/** The options that a `connect` changes for all virtual users; without templates, whose values differ between them. */
-export function connectionChanges(connect: z.output<typeof connectSchema> | undefined): Partial<ConnectionOptions> {
-  return typeof connect === 'object' ? fixedChanges(connect) : {};
+/** The options that a `connect` has for all virtual users. */
+export function connectOptions(connect: z.output<typeof connectSchema> | undefined): ConnectOptions {
+  if (typeof connect !== 'object') return {};
+  const { namespace: _, count: __, ratePerSec: ___, ...options } = connect;
+  return fixedOptions(options);
 }

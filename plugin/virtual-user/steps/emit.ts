@@ -7,7 +7,7 @@ import { openOptions } from '../connection-changes.ts';
 import { FlowError, slug } from '../flow-error.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 import { argsShape, checksShape, compileChecks, compileData } from './checks.ts';
-import { type Connect, compileConnect, connectionChanges, connectionsOf, connectSchema } from './connect.ts';
+import { type Connect, compileConnect, connectionsOf, connectOptions, connectSchema } from './connect.ts';
 import { compileCall } from './function.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
 
@@ -53,7 +53,7 @@ const plainEmit = defineStep({
   besideKeys: ['connect'],
   functionKeys: ['beforeRequest'],
   connections: ({ connect }) => connectionsOf(connect),
-  connection: ({ connect }) => connectionChanges(connect),
+  connect: ({ connect }) => connectOptions(connect),
   compile(spec, build) {
     const send = compileSend(spec, build);
     const fresh = spec.connect ?? (spec.reconnect ? true : undefined);

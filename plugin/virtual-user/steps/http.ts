@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { networkCause } from '../../fleet/client/cause.ts';
-import { HTTP_METHODS, isHttpStep } from '../../script/load/http-steps.ts';
 import { FlowError } from '../flow-error.ts';
 import type { ScenarioEvents, UserContext } from '../types.ts';
 import type { Step } from '../virtual-user.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 
 /** All of its other keys are those of Artillery's HTTP engine: `json`, `headers`, `capture`, `match`, `ifTrue`, … */
 const requestSchema = z
@@ -17,12 +18,13 @@ const requestSchema = z
 function httpStep(method: string): StepKind {
   return defineStep({
     schema: z.strictObject({ [method]: requestSchema }),
+    http: true,
     compile: (spec, build) => compileRequests(spec, method.toUpperCase(), build),
   });
 }
 
 /** `get: {url: /login, capture: {json: $.token, as: token}}`, and the other methods: a request by Artillery's HTTP engine. */
-export const httpSteps = Object.fromEntries(HTTP_METHODS.map((method) => [method, httpStep(method)]));
+export const httpSteps = Object.fromEntries(METHODS.map((method) => [method, httpStep(method)]));
 
 /** `parallel: [requests]` sends HTTP requests at the same time, at most `limit`. */
 export const parallel = defineStep({
@@ -36,10 +38,16 @@ export const parallel = defineStep({
     limit: z.int().positive().optional(),
   }),
   childrenKey: 'parallel',
+  http: true,
   compile: (spec, build) => compileRequests(spec, 'parallel', build),
 });
 
+function isHttpStep(step: unknown): boolean {
+  return typeof step === 'object' && step !== null && METHODS.some((method) => method in step);
+}
+
 function compileRequests(spec: Record<string, unknown>, what: string, build: Build): Step {
+  build.uses.http = true;
   return (user) =>
     new Promise((resolve, reject) => {
       const seen = new Statuses(user.events);

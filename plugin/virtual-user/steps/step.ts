@@ -17,8 +17,13 @@ export interface Build {
   namespace(name: string): string;
   connectionChanges: ConnectionChanges;
   requestHooks: RequestHooks;
-  /** Events to keep from the moment their namespace connects. */
-  awaited: AwaitedEvent[];
+  /** What the steps tell of themselves while they are compiled. */
+  uses: {
+    /** Events to keep from the moment their namespace connects. */
+    awaited: AwaitedEvent[];
+    /** Artillery's HTTP engine, which prepares each virtual user for it. */
+    http: boolean;
+  };
 }
 
 /** One verb of a flow: its declaration, which is read before a run, and the code that runs it. */

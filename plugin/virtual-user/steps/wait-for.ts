@@ -30,7 +30,7 @@ export const waitFor = defineStep({
     const namespaceOf = build.template(spec.namespace);
     const eventOf = build.template(spec.event);
     if (!isTemplate([spec.event, spec.namespace])) {
-      build.awaited.push({ namespace: build.namespace(spec.namespace), event: spec.event });
+      build.uses.awaited.push({ namespace: build.namespace(spec.namespace), event: spec.event });
     }
     return async (user) => {
       const namespace = build.namespace(String(namespaceOf(user.context)));

@@ -51,7 +51,8 @@ for (const name of NAMES) {
 
     it('is a failure of virtual users, with its example', () => {
       const tally = newTally();
-      for (let n = 0; n < 2; n++) countFailure(tally, new FlowError(name as FailureCode, 'why'));
+      for (let n = 0; n < 2; n++)
+        countFailure({ tally, meter: { error: () => {} } }, new FlowError(name as FailureCode, 'why'));
       const failed = { failures: { ...tally.failures }, failureExamples: { ...tally.examples } };
       const figures = connectionFigures(measurements({ snapshots: [snapshot(failed), snapshot(failed)] }));
       assert.deepEqual(Object.entries(figures.failures), [[name, 4]]);
