@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { ownRelease, releaseOf } from '../../protocol/release.ts';
+import { VERSION } from '../../protocol/version.ts';
 import { ENGINE_PACKAGE, PLUGIN_PACKAGE, versionsDiffer } from '../script/versions-differ.ts';
 import { artilleryFolder } from '../virtual-user/http-engine.ts';
 
@@ -21,7 +22,7 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
     manifest = realpathSync(resolve(`${ENGINE_PACKAGE}/package.json`));
   } catch (cause) {
     const message = `Artillery in ${artillery} finds no ${ENGINE_PACKAGE}`;
-    const fix = `install it there: npm install ${PLUGIN_PACKAGE} brings the engine that it needs`;
+    const fix = `install it beside artillery, from the release of the plugin (${VERSION})`;
     throw new CapacityError('ENGINE_MISSING', message, fix, { cause });
   }
   const folder = dirname(manifest);

@@ -260,6 +260,6 @@ function engineMissing(): CapacityError {
   return new CapacityError(
     'ENGINE_MISSING',
     `no engine became ready within ${READY_TIMEOUT_MS / 1000} s`,
-    'install artillery-engine-socketio-capacity beside artillery; see also the lines above',
+    'see the lines above: Artillery could not load the engine, or a worker of Artillery has ended',
   );
 }

@@ -1,5 +1,4 @@
 import { CapacityError } from '../../protocol/errors.ts';
-import { VERSION } from '../../protocol/version.ts';
 
 export const ENGINE_PACKAGE = 'artillery-engine-socketio-capacity';
 export const PLUGIN_PACKAGE = 'artillery-plugin-socketio-capacity';
@@ -13,6 +12,6 @@ export function versionsDiffer(one: Build, other: Build): CapacityError {
   return new CapacityError(
     'VERSIONS_DIFFER',
     `${one.name} is ${one.release}, and ${other.name} is ${other.release}`,
-    `install both from one release (${VERSION}) or one checkout, beside artillery: npm install ${PLUGIN_PACKAGE} brings the engine that it needs`,
+    'install both from one release, beside artillery, or run both from one checkout',
   );
 }
