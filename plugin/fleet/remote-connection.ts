@@ -30,9 +30,21 @@ export interface Kept {
 }
 
 type Listener = (args: unknown[]) => void;
-type DropListener = (reason: string, namespace: string | undefined, returns: boolean) => void;
-type ReturnListener = (outcome: Return) => void;
-type RefusalListener = (error: FleetError) => void;
+
+/** Learns at once what happens to a connection, in the order in which it happens; nothing after `close()`. */
+export interface Watcher {
+  /** Before the promise of `open` is resolved: the next report can be in the same message. */
+  opened(namespace: string, connection: FleetConnection): void;
+  /** The connection, or one namespace of it, has ended other than by `close()`; `returns` if its process brings it back. */
+  dropped(reason: string, namespace: string | undefined, returns: boolean, connection: FleetConnection): void;
+  /** A namespace of a connection that had dropped is back, or is lost for good. */
+  returned(outcome: Return, connection: FleetConnection): void;
+  /** The server refuses what was sent without waiting for an answer: cause `join_refused`. */
+  refused(error: FleetError): void;
+}
+
+/** Shared by all connections. */
+const NOBODY: Partial<Watcher> = {};
 
 /** Who wants an event. */
 interface Wanted {
@@ -60,9 +72,7 @@ export class RemoteConnection {
   #keeper: Pick<Keeper, 'displaced'> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
-  #dropListener: DropListener | undefined;
-  #returnListener: ReturnListener | undefined;
-  #refusalListener: RefusalListener | undefined;
+  #watcher: Partial<Watcher> = NOBODY;
   #closing: Promise<void> | undefined;
 
   constructor(id: number, child: FleetProcess, accounts: Accounts, forget: () => void) {
@@ -88,7 +98,9 @@ export class RemoteConnection {
     };
     // Counted at once: the report that it has ended can be in the same message, before the promise resolves.
     const onAnswer = ({ op }: { op: string }) => {
-      if (op === 'opened') this.#accounts.opened(this.#account);
+      if (op !== 'opened') return;
+      this.#accounts.opened(this.#account);
+      this.#watcher.opened?.(namespace, this);
     };
     try {
       const opened = await this.child.request(command, { canWait: true, onAnswer });
@@ -172,22 +184,8 @@ export class RemoteConnection {
     this.child.send({ op: 'listen', id: this.id, namespace, event, mode }, !this.#isOpen);
   }
 
-  /**
-   * Calls the listener each time the connection, or one namespace of it, ends other than by `close()`; `returns` if its
-   * process brings it back.
-   */
-  onDrop(listener: DropListener): void {
-    this.#dropListener = listener;
-  }
-
-  /** Calls the listener when a namespace of a connection that had dropped is back, or is lost for good. */
-  onReturn(listener: ReturnListener): void {
-    this.#returnListener = listener;
-  }
-
-  /** Calls the listener when the server refuses what was sent without waiting for an answer: cause `join_refused`. */
-  onRefused(listener: RefusalListener): void {
-    this.#refusalListener = listener;
+  watch(watcher: Partial<Watcher>): void {
+    this.#watcher = watcher;
   }
 
   /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
@@ -197,9 +195,7 @@ export class RemoteConnection {
   }
 
   async #close(): Promise<void> {
-    this.#dropListener = undefined;
-    this.#returnListener = undefined;
-    this.#refusalListener = undefined;
+    this.#watcher = NOBODY;
     const { id } = this;
     const onAnswer = () => this.#accounts.ended(this.#account, 'io client disconnect');
     // If the process has died, the connection has died with it.
@@ -220,20 +216,20 @@ export class RemoteConnection {
         this.#keeper?.displaced(report.count);
         break;
       case 'refused':
-        this.#refusalListener?.(new FleetError(report.cause, report.message));
+        this.#watcher.refused?.(new FleetError(report.cause, report.message));
         break;
       case 'closed':
         this.dropped(report.reason, report.namespace, report.returns);
         break;
       case 'returned':
         if (report.lostBy === undefined) this.#accounts.returned(this.#account);
-        this.#returnListener?.(report);
+        this.#watcher.returned?.(report, this);
         break;
     }
   }
 
   dropped(reason: string, namespace: string | undefined, returns = false): void {
     if (namespace === undefined) this.#accounts.ended(this.#account, reason);
-    this.#dropListener?.(reason, namespace, returns);
+    this.#watcher.dropped?.(reason, namespace, returns, this);
   }
 }

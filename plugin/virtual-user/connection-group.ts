@@ -8,7 +8,7 @@ import type { RepeatedMessage } from '../fleet/client/repeated-message.ts';
 import { BATCH_SIZE } from '../fleet/fleet.ts';
 import type { OpenOptions } from '../fleet/messages.ts';
 import { Pacer } from '../fleet/pacer.ts';
-import type { FleetConnection, Opened } from '../fleet/remote-connection.ts';
+import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { lossOf, slug, toFlowError } from './flow-error.ts';
 import { countReturn } from './meter.ts';
 import type { Shared } from './shared.ts';
@@ -78,34 +78,33 @@ export class ConnectionGroup {
     const connection = fleet.connection();
     this.#members.add(connection);
     let isOpen = false;
-    let endedEarlyBy: string | undefined;
-    connection.onReturn((outcome) => {
-      countReturn(meter, outcome);
-      if (outcome.lostBy !== undefined) this.#lose(connection, outcome.lostBy);
+    connection.watch({
+      opened: () => {
+        isOpen = true;
+      },
+      dropped: (reason, ended = namespace, returns) => {
+        meter.count('disconnect', slug(reason));
+        if (returns) return;
+        if (ended !== namespace) this.#fail(lossOf(reason));
+        else if (isOpen) this.#lose(connection, reason);
+      },
+      returned: (outcome) => {
+        countReturn(meter, outcome);
+        if (outcome.lostBy !== undefined) this.#lose(connection, outcome.lostBy);
+      },
+      refused: (error) => this.#fail(error),
     });
-    connection.onDrop((reason, ended = namespace, returns) => {
-      meter.count('disconnect', slug(reason));
-      if (returns) return;
-      if (ended !== namespace) this.#fail(lossOf(reason));
-      else if (isOpen) this.#lose(connection, reason);
-      else endedEarlyBy = reason;
-    });
-    connection.onRefused((error) => this.#fail(error));
-    let opened: Opened;
     try {
-      opened = await connection.open(namespace, options, afterMs);
+      const { begunAtUs, openedAtUs } = await connection.open(namespace, options, afterMs);
+      meter.count('connect');
+      meter.record('connectTime', (openedAtUs - begunAtUs) / 1000);
+      return true;
     } catch (error) {
       this.#members.delete(connection);
       this.#fail(error);
       await connection.close();
       return false;
     }
-    meter.count('connect');
-    meter.record('connectTime', (opened.openedAtUs - opened.begunAtUs) / 1000);
-    isOpen = true;
-    // Its end can be reported in the same message as its opening, and is then handled first.
-    if (endedEarlyBy !== undefined) this.#lose(connection, endedEarlyBy);
-    return true;
   }
 
   #lose(connection: FleetConnection, reason: string): void {

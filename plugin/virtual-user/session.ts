@@ -5,7 +5,7 @@ import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { retryDelayMs } from '../fleet/backoff.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
-import type { FleetConnection, Return } from '../fleet/remote-connection.ts';
+import type { FleetConnection, Opened, Return, Watcher } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { ConnectionGroup } from './connection-group.ts';
 import { FlowError, lossOf, slug, toFlowError } from './flow-error.ts';
@@ -20,8 +20,6 @@ interface NamespaceEntry {
   namespace: string;
   connection: FleetConnection;
   up: boolean;
-  /** Its end was reported before its opening was handled: both can be in the same message. */
-  early: { endedBy: string; returns: boolean } | undefined;
   /** While its process brings it back; never rejects. */
   restoring: PromiseWithResolvers<void> | undefined;
 }
@@ -37,9 +35,9 @@ interface Expectation {
   fromMailbox?: boolean;
 }
 
-export class Session {
+export class Session implements Watcher {
   /** Set when a connection is lost for good, or a join refused: the current step is then the last one. */
-  dropped: FlowError | undefined;
+  lost: FlowError | undefined;
   /** Called when a connection is lost for good. */
   onLost: () => void = nothing;
   /** Set if the virtual user holds more than one connection. */
@@ -73,7 +71,7 @@ export class Session {
     }
     // A restored connection can be lost again at once.
     while (entry.restoring) await entry.restoring.promise;
-    if (!entry.up) throw this.dropped ?? new FlowError('disconnected');
+    if (!entry.up) throw this.lost ?? new FlowError('disconnected');
     return entry.connection;
   }
 
@@ -153,11 +151,42 @@ export class Session {
     this.group = undefined;
   }
 
+  /** What its connections tell; see `Watcher`. */
+  opened(namespace: string, connection: FleetConnection): void {
+    for (const entry of this.#entriesOf(connection, namespace)) entry.up = true;
+  }
+
+  dropped(reason: string, namespace: string | undefined, returns: boolean, connection: FleetConnection): void {
+    this.#shared.meter.count('disconnect', slug(reason));
+    for (const entry of this.#entriesOf(connection, namespace)) {
+      // Also one that is away, if its process dies.
+      if (!entry.up && !entry.restoring) continue;
+      entry.up = false;
+      if (returns) entry.restoring ??= Promise.withResolvers();
+      else {
+        this.#fail(lossOf(reason));
+        restored(entry);
+      }
+    }
+  }
+
+  returned(outcome: Return, connection: FleetConnection): void {
+    countReturn(this.#shared.meter, outcome);
+    const { namespace, lostBy } = outcome;
+    for (const entry of this.#entriesOf(connection, namespace).filter(({ restoring }) => restoring)) {
+      if (lostBy === undefined) entry.up = true;
+      else this.#fail(lossOf(lostBy));
+      restored(entry);
+    }
+  }
+
+  refused(error: unknown): void {
+    this.#fail(toFlowError(error));
+  }
+
   #newConnection(): FleetConnection {
     const connection = this.#shared.fleet.connection();
-    connection.onDrop((reason, namespace, returns) => this.#drop(connection, reason, namespace, returns));
-    if (this.#shared.config.reconnection) connection.onReturn((outcome) => this.#return(connection, outcome));
-    connection.onRefused((error) => this.#fail(toFlowError(error)));
+    connection.watch(this);
     return connection;
   }
 
@@ -166,40 +195,42 @@ export class Session {
     connection: FleetConnection,
     options: OpenOptions | undefined,
   ): Promise<FleetConnection> {
-    const { meter, config, tally } = this.#shared;
-    const entry: NamespaceEntry = {
-      namespace,
-      connection,
-      up: false,
-      early: undefined,
-      restoring: undefined,
-    };
+    const { meter } = this.#shared;
+    const entry: NamespaceEntry = { namespace, connection, up: false, restoring: undefined };
     // push() would allocate room for 16 more, in every virtual user.
     this.#namespaces = this.#namespaces.concat(entry);
     this.#keepAwaited(entry);
     const startedAtUs = monotonicUs();
-    let tookUs = 0;
-    for (let attempt = 1; !entry.up; attempt++) {
-      try {
-        entry.early = undefined;
-        const { begunAtUs, openedAtUs } = await connection.open(namespace, options);
-        tookUs = openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs);
-        entry.up = true;
-      } catch (error) {
-        const failure = toFlowError(error);
-        const delayMs =
-          config.retry && attempt <= config.retry.attempts && retryDelayMs(config.retry, attempt, retryAfterOf(error));
-        if (typeof delayMs !== 'number') throw failure;
-        keepExample(tally, failure);
-        await sleep(delayMs);
-        tally.retries++;
-        meter.count('retry');
-      }
-    }
+    let opened: Opened | undefined;
+    let attempt = 1;
+    for (; !opened; attempt++) opened = await this.#try(attempt, connection, namespace, options);
+    const tookUs = opened.openedAtUs - (attempt === 2 ? opened.begunAtUs : startedAtUs);
     meter.count('connect');
     meter.record('connectTime', tookUs / 1000);
-    if (entry.early) this.#end(entry, entry.early.endedBy, entry.early.returns);
     return connection;
+  }
+
+  /** @returns undefined after the delay before another attempt */
+  async #try(
+    attempt: number,
+    connection: FleetConnection,
+    namespace: string,
+    options: OpenOptions | undefined,
+  ): Promise<Opened | undefined> {
+    const { meter, config, tally } = this.#shared;
+    try {
+      return await connection.open(namespace, options);
+    } catch (error) {
+      const failure = toFlowError(error);
+      const delayMs =
+        config.retry && attempt <= config.retry.attempts && retryDelayMs(config.retry, attempt, retryAfterOf(error));
+      if (typeof delayMs !== 'number') throw failure;
+      keepExample(tally, failure);
+      await sleep(delayMs);
+      tally.retries++;
+      meter.count('retry');
+      return undefined;
+    }
   }
 
   #keepAwaited({ namespace, connection }: NamespaceEntry): void {
@@ -211,54 +242,18 @@ export class Session {
     this.#mailboxes = [...others, ...opened];
   }
 
-  #drop(connection: FleetConnection, reason: string, namespace: string | undefined, returns: boolean): void {
-    this.#shared.meter.count('disconnect', slug(reason));
-    for (const entry of this.#entriesOf(connection, namespace)) {
-      // Also one that is away, if its process dies.
-      if (entry.up || entry.restoring) this.#end(entry, reason, returns);
-      else entry.early = { endedBy: reason, returns };
-    }
-  }
-
-  #end(entry: NamespaceEntry, reason: string, returns: boolean): void {
-    entry.up = false;
-    entry.early = undefined;
-    if (returns) entry.restoring ??= Promise.withResolvers();
-    else {
-      this.#lose(reason);
-      restored(entry);
-    }
-  }
-
-  #return(connection: FleetConnection, outcome: Return): void {
-    countReturn(this.#shared.meter, outcome);
-    const { namespace, lostBy } = outcome;
-    for (const entry of this.#entriesOf(connection, namespace)) {
-      if (lostBy !== undefined) {
-        if (entry.early) entry.early = { endedBy: lostBy, returns: false };
-        else if (entry.restoring) this.#lose(lostBy);
-      } else if (entry.restoring) entry.up = true;
-      else entry.early = undefined;
-      restored(entry);
-    }
-  }
-
   #entriesOf(connection: FleetConnection, namespace: string | undefined): NamespaceEntry[] {
     return this.#namespaces.filter(
       (entry) => entry.connection === connection && (namespace === undefined || entry.namespace === namespace),
     );
   }
 
-  #lose(reason: string): void {
-    this.#fail(lossOf(reason));
-  }
-
   /** Counted at once: the step that runs now may last as long as the run. */
   #fail(error: FlowError): void {
-    if (this.dropped) return;
-    this.dropped = error;
-    this.countFailure(this.dropped);
-    this.#wait?.fail(this.dropped);
+    if (this.lost) return;
+    this.lost = error;
+    this.countFailure(error);
+    this.#wait?.fail(error);
     this.onLost();
   }
 }

@@ -16,6 +16,6 @@ export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> 
   for (let index = 0; index < steps.length; index++) {
     const pending = steps[index]?.(user);
     if (pending) await pending;
-    if (user.session.dropped) throw user.session.dropped;
+    if (user.session.lost) throw user.session.lost;
   }
 }

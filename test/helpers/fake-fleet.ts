@@ -4,7 +4,7 @@ import type { RepeatedMessage } from '../../plugin/fleet/client/repeated-message
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
-import type { FleetConnection, Keeper, Kept, Opened, Return } from '../../plugin/fleet/remote-connection.ts';
+import type { FleetConnection, Keeper, Kept, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
@@ -82,9 +82,7 @@ export class FakeFleet {
 export class FakeConnection implements FleetConnection {
   readonly #fleet: FakeFleet;
   readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
-  #onDrop: (reason: string, namespace: string | undefined, returns: boolean) => void = () => {};
-  #onReturn: (outcome: Return) => void = () => {};
-  #onRefused: (error: FleetError) => void = () => {};
+  #watcher: Partial<Watcher> = {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
   /** When it was asked to open, and after which delay. */
@@ -109,6 +107,7 @@ export class FakeConnection implements FleetConnection {
     const cause = this.#fleet.failures.shift();
     if (cause) throw cause instanceof FleetError ? cause : new FleetError(cause, `refused: ${cause}`);
     this.namespaces.push(namespace);
+    this.#watcher.opened?.(namespace, this);
     this.#fleet.onOpen(this, namespace);
     if (options?.emit) this.emit(namespace, options.emit.event, options.emit.args);
     const nowUs = monotonicUs();
@@ -145,16 +144,8 @@ export class FakeConnection implements FleetConnection {
     return { take: () => {}, hold: () => {}, close };
   }
 
-  onDrop(listener: (reason: string, namespace: string | undefined, returns: boolean) => void): void {
-    this.#onDrop = listener;
-  }
-
-  onReturn(listener: (outcome: Return) => void): void {
-    this.#onReturn = listener;
-  }
-
-  onRefused(listener: (error: FleetError) => void): void {
-    this.#onRefused = listener;
+  watch(watcher: Partial<Watcher>): void {
+    this.#watcher = watcher;
   }
 
   async close(): Promise<void> {
@@ -170,19 +161,19 @@ export class FakeConnection implements FleetConnection {
   /** @param returns it is to come back: `comeBack` or `stayAway` must follow */
   drop(reason: string, namespace?: string, returns = false): void {
     this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
-    this.#onDrop(reason, namespace, returns);
+    this.#watcher.dropped?.(reason, namespace, returns, this);
   }
 
   comeBack(namespace: string, retries = 0): void {
     this.namespaces.push(namespace);
-    this.#onReturn({ namespace, lostBy: undefined, retries });
+    this.#watcher.returned?.({ namespace, lostBy: undefined, retries }, this);
   }
 
   stayAway(reason: string, retries = 0): void {
-    this.#onReturn({ namespace: undefined, lostBy: reason, retries });
+    this.#watcher.returned?.({ namespace: undefined, lostBy: reason, retries }, this);
   }
 
   refuse(cause: FailureCode): void {
-    this.#onRefused(new FleetError(cause, `refused: ${cause}`));
+    this.#watcher.refused?.(new FleetError(cause, `refused: ${cause}`));
   }
 }

@@ -181,7 +181,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
       meter.record('responseTime', performance.now() - startedAt);
       response?.verify(received, user);
     } catch (error) {
-      throw user.session.dropped ?? error;
+      throw user.session.lost ?? error;
     } finally {
       answer?.cancel();
     }

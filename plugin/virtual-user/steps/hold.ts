@@ -17,7 +17,7 @@ export const hold = defineStep({
       // A virtual user that has lost its connection no longer counts as holding.
       user.session.onLost = leave;
       await signals.released();
-      if (!user.session.dropped) leave();
+      if (!user.session.lost) leave();
       await user.session.close();
       await signals.finish.promise;
     };

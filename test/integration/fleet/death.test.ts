@@ -15,7 +15,7 @@ test('a fleet process that dies takes its connections with it, all of them count
   t.after(() => fleet.close());
   const connections = await joinAll(fleet, 32);
   const reasons: string[] = [];
-  for (const connection of connections) connection.onDrop((reason) => reasons.push(reason));
+  for (const connection of connections) connection.watch({ dropped: (reason) => reasons.push(reason) });
   await eventually('32 members', () => fleet.status().joined === 32);
 
   const before = server.broadcast(1);
@@ -132,7 +132,7 @@ test('connections that opened after the last snapshot of a process that dies are
   const [child] = (await fleet.snapshot()).processes;
   const [, ...later] = await joinAll(fleet, 4);
   await later[0]?.close();
-  const died = new Promise((resolve) => later[1]?.onDrop(resolve));
+  const died = new Promise((resolve) => later[1]?.watch({ dropped: resolve }));
   process.kill(child?.pid as number, 'SIGKILL');
   assert.equal(await died, 'fleet process died');
   const { disconnects, accounts } = await fleet.snapshot();
@@ -162,8 +162,7 @@ test('what a fleet process is asked for and cannot do fails alone', async (t) =>
   await fleet.messages('never' as never);
   await fleet.fault(null as never);
   const refused = new Promise<FleetError>((resolve, reject) => {
-    connection?.onRefused(resolve);
-    connection?.onDrop((reason) => reject(new Error(reason)));
+    connection?.watch({ refused: resolve, dropped: (reason) => reject(new Error(reason)) });
   });
   connection?.emit('/', 'not for JSON', [1n]);
   assert.match((await refused).message, /BigInt/);

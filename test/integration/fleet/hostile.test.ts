@@ -46,7 +46,7 @@ for (const client of ['light', 'official'] as ClientKind[]) {
     for (const [reason, frame] of ends) {
       frames = [...opened, frame];
       const connection = fleet.connection();
-      const dropped = new Promise((resolve) => connection.onDrop(resolve));
+      const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
       connection.on('/', 'wanted', () => {});
       await connection.open('/');
       assert.equal(await dropped, reason);

@@ -98,7 +98,7 @@ it('another listener for the event gets each as it comes, and leaves the rest', 
 it('they outlast the connection that they came by', async (t) => {
   const { server, connection, kept, got, ticks } = await open(t);
   await ask(connection, 0, 2);
-  const dropped = new Promise((resolve) => connection.onDrop(resolve));
+  const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
   const reconnected = once(server.io, 'connection');
   server.io.disconnectSockets(true);
   await dropped;

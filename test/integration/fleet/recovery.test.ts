@@ -95,7 +95,7 @@ for (const client of ['light', 'official'] as const) {
       const server = await DroppingServer.start(t, RECOVERY);
       const fleet = await start(t, server);
       const [connection] = await joinAll(fleet, 1);
-      const lost = new Promise((resolve) => connection?.onReturn(resolve));
+      const lost = new Promise((resolve) => connection?.watch({ returned: resolve }));
       await server.io.close();
       const { lostBy } = (await lost) as { lostBy: string };
       assert.match(lostBy, /^transport (close|error)$/);

@@ -22,7 +22,9 @@ for (const client of ['light', 'official'] as const) {
     });
     const connections = Array.from({ length: CONNECTIONS }, () => fleet.connection());
     const lost = Promise.race(
-      connections.map((connection) => new Promise((resolve) => connection.onDrop(() => resolve(connection)))),
+      connections.map(
+        (connection) => new Promise((resolve) => connection.watch({ dropped: () => resolve(connection) })),
+      ),
     );
     const emit = { event: 'join_room', args: ['capacity'] };
     await Promise.all(connections.map((connection) => connection.open('/', { emit })));

@@ -43,7 +43,7 @@ for (const client of ['light', 'official'] as ClientKind[]) {
   test(`${client}: a connection whose server reads nothing ends when too much waits for it`, async () => {
     const fleet = await fleetAt(client, OPENED, (socket) => socket.pause());
     const connection = fleet.connection();
-    const dropped = new Promise((resolve) => connection.onDrop(resolve));
+    const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
     await connection.open('/');
     // More than the limit and the buffers of both kernels.
     const message = 'x'.repeat(1024 ** 2);

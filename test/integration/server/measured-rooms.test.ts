@@ -157,7 +157,7 @@ test('a refused join fails: for the probe with its cause, for a virtual user by 
   const connection = fleet.connection();
   await connection.open('/');
   await assert.rejects(connection.emitWithAck('/', 'join_room', ['user:alice'], 5000), { code: 'join_refused' });
-  const refused = new Promise<FleetError>((resolve) => connection.onRefused(resolve));
+  const refused = new Promise<FleetError>((resolve) => connection.watch({ refused: resolve }));
   connection.emit('/', 'join_room', [{ clientKey: 'user:alice' }]);
   assert.equal((await refused).code, 'join_refused');
   assert.deepEqual([fleet.status().joining, fleet.status().joined], [0, 0]);
