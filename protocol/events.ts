@@ -190,8 +190,8 @@ export interface WorkerMachine {
   /** In the network namespace of the worker. */
   tcpSockets?: number | undefined;
   networkNamespace: string;
-  /** Of all its cores, since boot. */
-  cpu?: CpuReading | undefined;
+  /** Of all its cores, since boot; older versions tell only how much was busy and idle. */
+  cpu?: (Pick<CpuReading, 'busyUs' | 'idleUs'> & Partial<CpuReading>) | undefined;
 }
 
 /** A control request's reply: the value, or the error. A server of another version can send unknown codes. */

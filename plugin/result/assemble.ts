@@ -26,7 +26,7 @@ export function assembleResult(
   measurements: Measurements,
   config: Settings,
   environment: Result['environment'],
-  sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped'>,
+  sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped' | 'machineOverTime'>,
 ): Result {
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);

@@ -7,12 +7,15 @@ import { GENERATOR } from '../run/windows/resources.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { wholeWindow } from './cpu/cpu-windows.ts';
 
+type OfMachine = NonNullable<Result['machine']>;
+
 export function machineFigures(
-  { cpu, hosts, throttled, machineIdle }: Measurements,
-  sampler: Pick<Sampler, 'swapped'>,
+  { cpu, hosts, throttled, machineIdle, machineShares }: Measurements,
+  sampler: Pick<Sampler, 'swapped' | 'machineOverTime'>,
   cpuCount: number,
-): NonNullable<Result['machine']> {
+): OfMachine {
   const swapped = sampler.swapped();
+  const overTime = sampler.machineOverTime();
   const here = {
     ramp: leastIdle(cpu.ramps, cpuCount),
     messages: leastIdle(cpu.messages, cpuCount),
@@ -23,13 +26,23 @@ export function machineFigures(
   return {
     cpuIdlePercent: hosts ? leastOf(hosts) : here,
     throttled: throttledFigures(throttled.get(GENERATOR)),
+    others: hosts || !overTime ? null : { windows: windowsOf(machineShares), overTime },
     swappedInBytes: swapped?.inBytes ?? null,
     swappedOutBytes: swapped?.outBytes ?? null,
   };
 }
 
+/** In the order of the run. */
+function windowsOf(shares: Measurements['machineShares']): NonNullable<OfMachine['others']>['windows'] {
+  const order = ['ramp', 'idle', 'messages', 'broadcasts'] as const;
+  return order.flatMap((window) => {
+    const { [window]: measured } = shares;
+    return measured ? [{ window, ...measured }] : [];
+  });
+}
+
 /** The host of the run brings no load itself. */
-function leastOf(hosts: GeneratorHost[]): NonNullable<Result['machine']>['cpuIdlePercent'] {
+function leastOf(hosts: GeneratorHost[]): OfMachine['cpuIdlePercent'] {
   const least = (window: GeneratorWindow) => {
     const percents = hosts.flatMap(({ cpuIdlePercent }) => cpuIdlePercent[window] ?? []);
     return percents.length > 0 ? Math.min(...percents) : null;
@@ -38,7 +51,7 @@ function leastOf(hosts: GeneratorHost[]): NonNullable<Result['machine']>['cpuIdl
 }
 
 /** @returns null without a quota */
-export function throttledFigures(windows: ThrottledWindows | undefined): NonNullable<Result['machine']>['throttled'] {
+export function throttledFigures(windows: ThrottledWindows | undefined): OfMachine['throttled'] {
   return windows ? { ramp: null, messages: null, broadcasts: null, ...windows } : null;
 }
 

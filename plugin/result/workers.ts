@@ -6,12 +6,15 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { tcpSocketsOf, workerMachines } from '../samplers/index.ts';
 import { throttledFigures } from './machine.ts';
 
-type Noted = Pick<Measurements, 'workerResources' | 'throttled' | 'machineIdle'>;
+type Noted = Pick<Measurements, 'workerResources' | 'throttled' | 'machineIdle' | 'machineSteal'>;
+
+const NOTHING = { ramp: null, messages: null, broadcasts: null };
 
 export function workerFigures({
   workerResources,
   throttled,
   machineIdle,
+  machineSteal,
 }: Noted): Pick<Result, 'workers' | 'workerMachines'> {
   const machines = workerMachines(workerResources);
   const containers: string[] = [];
@@ -40,7 +43,8 @@ export function workerFigures({
       memoryBytes: machine.memoryBytes,
       usedBytes: maxOf(workers.map((one) => one.machine.usedBytes)),
       tcpSockets: tcpSocketsOf(workers) ?? null,
-      cpuIdlePercent: { ramp: null, messages: null, broadcasts: null, ...machineIdle.get(machine.kernel) },
+      cpuIdlePercent: { ...NOTHING, ...machineIdle.get(machine.kernel) },
+      stealPercent: { ...NOTHING, ...machineSteal.get(machine.kernel) },
     })),
   };
 }

@@ -26,7 +26,7 @@ import type { Stage } from './stage.ts';
 import { warmUp } from './warm-up.ts';
 import { endMessages, measureMessages } from './windows/client-messages.ts';
 import { type Mark, mark, windowSince } from './windows/cpu.ts';
-import { noteGenerator, resetGenerator } from './windows/generator-loops.ts';
+import { noteGenerator, noteIdleHold, resetGenerator } from './windows/generator-loops.ts';
 import { measureIdle, measureUnloaded } from './windows/idle.ts';
 import { addPhase, endRamp } from './windows/ramps.ts';
 
@@ -125,9 +125,7 @@ export class Conductor {
     const { messages } = measurements;
     if (config.hold > 0) {
       await this.#during('hold', () =>
-        withRedisCpu(this.#context, () =>
-          messages ? measureMessages(this.#context, messages) : measureIdle(this.#context),
-        ),
+        withRedisCpu(this.#context, () => (messages ? measureMessages(this.#context, messages) : this.#idleHold())),
       );
     }
     const { delivery, broadcasts, fault } = config;
@@ -163,6 +161,12 @@ export class Conductor {
   /** After the run has been aborted: what may have stopped it. */
   async stopped(): Promise<void> {
     await this.#checkpoints.checkDeployment('when the run stopped');
+  }
+
+  async #idleHold(): Promise<void> {
+    await this.#context.resources.begin();
+    await measureIdle(this.#context);
+    await noteIdleHold(this.#context);
   }
 
   async #endRamp(): Promise<void> {

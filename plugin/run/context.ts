@@ -43,7 +43,7 @@ export interface RunContext {
   >;
   control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
-  resources: Pick<ResourceWindows, 'begin' | 'end'>;
+  resources: Pick<ResourceWindows, 'begin' | 'end' | 'endIdle'>;
   probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs' | 'receivedAtUs'>;
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;

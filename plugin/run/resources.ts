@@ -14,6 +14,7 @@ import {
   type Layer,
   type LayerPids,
   layersFor,
+  MachineWatch,
   PrometheusTargets,
   RedisReader,
   Sampler,
@@ -115,13 +116,19 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   measurements.clocks = clocks.lines;
   measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
   measurements.memory = target.control !== undefined || tellMemory(config.workerSources);
+  const pids = async () => ({ ...(await target.pids(workers)), ...generator });
+  const machine = new MachineWatch(async () => {
+    const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
+    return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];
+  });
   const sampler = new Sampler({
     redis,
     prometheus: metrics,
     workers: target.control && control,
     notShared: whyNotShared(measurements),
     layers: layersOf(measurements, named),
-    pids: async () => ({ ...(await target.pids(workers)), ...generator }),
+    pids,
+    machine,
     connections: () => population.connections(),
   });
   closers.add(() => sampler.close());
@@ -141,7 +148,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
     connections,
     stack: target.stack,
   };
-  const resources = new ResourceWindows(() => control.resources());
+  const resources = new ResourceWindows(() => control.resources(), { machine: () => machine.totals() });
   const measuring = { link, control, sampler, resources, ...receivers, ...parts };
   return { context: { config, measurements, record, ...measuring, ledger, clocks, holds, signal }, target, workers };
 }

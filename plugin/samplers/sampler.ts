@@ -4,9 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
+import type { MachineSharesOverTime } from '../../protocol/result/machine.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
+import type { MachineWatch } from './machine/machine-watch.ts';
 import type { LayerPids } from './processes/memory.ts';
 import { type ProcessReading, readProcesses } from './processes/proc.ts';
 import { type ProcessOverTime, ProcessSeries } from './processes/series.ts';
@@ -19,6 +21,8 @@ import { Thinned } from './thinned.ts';
 export interface SamplerSources extends Readers {
   /** Called at every sample, since workers restart and fleet processes start late. */
   pids(): LayerPids | Promise<LayerPids>;
+  /** Ticks with the rows. */
+  machine?: Pick<MachineWatch, 'tick' | 'overTime'>;
   /** Connected now. */
   connections(): number;
   /** Why the kernel of this machine tells nothing of the deployment, if it does not run here. */
@@ -129,6 +133,11 @@ export class Sampler {
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
+  /** Who used the CPUs of this machine; undefined if nobody looks. */
+  machineOverTime(): MachineSharesOverTime | undefined {
+    return this.#sources.machine?.overTime();
+  }
+
   health(): SamplerHealth {
     const { redis, prometheus = {} } = this.#sources;
     const ofMetrics = Object.values(prometheus).reduce((sum, { failures }) => sum + failures, 0);
@@ -184,6 +193,7 @@ export class Sampler {
     const pss = atMs >= this.#pssDueMs;
     const processes = this.#readProcesses(pids, pss);
     const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() });
+    const machine = this.#sources.machine?.tick(() => this.seconds());
     const sampled = this.layers.map((layer) => sampleOf(layer, sources));
     this.#workers.add(t, pids.worker ?? [], await processes);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
@@ -192,6 +202,8 @@ export class Sampler {
     const now = { atMs, uses: await this.#cpu.uses(sources) };
     this.#before = now;
     if (before) this.#health.longestGapMs = Math.max(this.#health.longestGapMs, atMs - before.atMs);
+
+    await machine;
 
     const row: Record<string, number | LayerSample> = { t, connections };
     for (const [index, { id, isProcesses }] of this.layers.entries()) {

@@ -4,6 +4,7 @@
  * own figures.
  */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
 export interface MemoryReading {
@@ -22,6 +23,10 @@ export interface CpuReading {
   /** User, system, interrupt and steal time. */
   busyUs: number;
   idleUs: number;
+  /** Of the busy time, that in which the hypervisor ran something else. */
+  stealUs: number;
+  /** Of the busy time, that in which the kernel handled interrupts, which is nobody's. */
+  interruptUs: number;
 }
 
 /** Since boot. */
@@ -52,15 +57,33 @@ export function readMemory(): MemoryReading {
   return parseMeminfo(proc('meminfo'));
 }
 
-/** @param cpus of these only; default: of all */
-export function readCpu(cpus?: number[]): CpuReading {
-  const stat = proc('stat');
+/**
+ * @param cpus of these only; default: of all
+ * @param root of the file system, for tests
+ */
+export function readCpu(cpus?: number[], root = '/'): CpuReading {
+  const stat = proc('stat', root);
   return cpus ? sumOf(cpus.map((cpu) => parseCpu(stat, `cpu${cpu}`))) : parseCpu(stat);
 }
 
 function sumOf(readings: CpuReading[]): CpuReading {
   const total = (key: keyof CpuReading) => readings.reduce((sum, reading) => sum + reading[key], 0);
-  return { busyUs: total('busyUs'), idleUs: total('idleUs') };
+  return {
+    busyUs: total('busyUs'),
+    idleUs: total('idleUs'),
+    stealUs: total('stealUs'),
+    interruptUs: total('interruptUs'),
+  };
+}
+
+/** @returns microseconds since boot in which something that was ready to run waited for a CPU; undefined if the kernel does not say */
+export function readCpuPressureUs(root = '/'): number | undefined {
+  try {
+    const total = /^some .*total=(\d+)$/m.exec(proc('pressure/cpu', root))?.[1];
+    return total === undefined ? undefined : Number(total);
+  } catch {
+    return undefined;
+  }
 }
 
 /** @returns undefined if the kernel does not report it */
@@ -133,7 +156,12 @@ export function parseCpu(text: string, name = 'cpu'): CpuReading {
     .map(Number);
   // user nice system idle iowait irq softirq steal; the guest times after them are already part of user.
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
-  return { busyUs: (user + nice + system + irq + softirq + steal) * TICK_US, idleUs: (idle + iowait) * TICK_US };
+  return {
+    busyUs: (user + nice + system + irq + softirq + steal) * TICK_US,
+    idleUs: (idle + iowait) * TICK_US,
+    stealUs: steal * TICK_US,
+    interruptUs: (irq + softirq) * TICK_US,
+  };
 }
 
 /** Includes RSS, because it is exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
@@ -150,9 +178,9 @@ function line(text: string, pattern: RegExp, otherwise: string): string {
   return found;
 }
 
-function proc(name: string): string {
+function proc(name: string, root = '/'): string {
   try {
-    return readFileSync(`/proc/${name}`, 'latin1');
+    return readFileSync(join(root, 'proc', name), 'latin1');
   } catch (error) {
     throw new Error(explain(error as NodeJS.ErrnoException));
   }

@@ -67,6 +67,49 @@ export const throttledSchema = z
   .nullable()
   .default(null);
 
+/**
+ * Who used the CPUs of the generator's machine in a window, in cores: seconds of CPU time per second. busy = ours + others +
+ * steal + kernel + unaccounted. Of a container, only the CPUs that it may run on.
+ */
+const machineSharesSchema = z.strictObject({
+  seconds: z.number(),
+  /** That there are. */
+  cores: count,
+  /** With what the hypervisor took. */
+  busyCores: z.number(),
+  /** What the hypervisor gave to other machines. */
+  stealCores: z.number(),
+  /** Of generator and deployment. Null, as the next three, where it is not known which processes are the deployment's. */
+  oursCores: z.number().nullable(),
+  /** Of all other programs that this process can see. */
+  othersCores: z.number().nullable(),
+  /** Interrupts, and the kernel's own threads. */
+  kernelCores: z.number().nullable(),
+  /** Of what no process table shows: programs outside of the container. Anything up to `errorCores` is the error of the others. */
+  unaccountedCores: z.number().nullable(),
+  errorCores: z.number(),
+  /** The largest of the other programs. Their names are as they have given them to themselves: any characters. */
+  programs: z.array(z.strictObject({ name: z.string(), cores: z.number() })),
+  /** Of the time, that in which something that was ready to run waited for a CPU; null where the kernel does not say. */
+  pressurePercent: z.number().nullable(),
+  /** Clock frequency; null where the machine does not say. */
+  meanMhz: z.number().nullable(),
+});
+
+/** As above; each value is since the one before. `t` is on the time axis of the samples. */
+const machineSharesOverTimeSchema = z.strictObject({
+  t: z.array(z.number()),
+  busyCores: z.array(z.number()),
+  oursCores: z.array(z.number().nullable()),
+  othersCores: z.array(z.number().nullable()),
+  stealCores: z.array(z.number()),
+  pressurePercent: z.array(z.number().nullable()),
+  meanMhz: z.array(z.number().nullable()),
+});
+
+export type MachineShares = z.infer<typeof machineSharesSchema>;
+export type MachineSharesOverTime = z.infer<typeof machineSharesOverTimeSchema>;
+
 /** The generator's machine, which can be the deployment's, too. Of several, that of which least was idle. */
 export const machineSchema = z
   .strictObject({
@@ -78,6 +121,15 @@ export const machineSchema = z
     }),
     /** Of the generator's container; null without a quota. */
     throttled: throttledSchema,
+    /** Time that others took; null where the machine does not tell, or several hosts bring the load. */
+    others: z
+      .strictObject({
+        /** Of several ramps, the one in which they took most. */
+        windows: z.array(machineSharesSchema.extend({ window: z.enum(['ramp', 'idle', 'messages', 'broadcasts']) })),
+        overTime: machineSharesOverTimeSchema,
+      })
+      .nullable()
+      .default(null),
     swappedInBytes: count.nullable(),
     swappedOutBytes: count.nullable(),
   })

@@ -46,6 +46,14 @@ export const workerMachinesSchema = z
         messages: z.number().nullable(),
         broadcasts: z.number().nullable(),
       }),
+      /** What a hypervisor took of its cores; null where nothing was measured, or the workers are of an older version. */
+      stealPercent: z
+        .strictObject({
+          ramp: z.number().nullable(),
+          messages: z.number().nullable(),
+          broadcasts: z.number().nullable(),
+        })
+        .default({ ramp: null, messages: null, broadcasts: null }),
     }),
   )
   .default([]);

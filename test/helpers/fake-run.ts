@@ -67,7 +67,7 @@ export class FakeRun {
       link,
       control,
       sampler: this.#sampler(),
-      resources: { begin: async () => {}, end: async () => {} },
+      resources: { begin: async () => {}, end: async () => {}, endIdle: async () => {} },
       probe: {
         worker: 'w0',
         onRoundTrip: () => {},
@@ -267,6 +267,7 @@ export class FakeRun {
         failureExamples: {},
       }),
       swapped: () => undefined,
+      machineOverTime: () => undefined,
     };
   }
 }

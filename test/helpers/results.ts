@@ -380,6 +380,7 @@ export function perfectResult(): Result {
     machine: {
       cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },
       throttled: null,
+      others: null,
       swappedInBytes: 0,
       swappedOutBytes: 0,
     },

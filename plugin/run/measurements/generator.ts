@@ -21,6 +21,9 @@ export interface GeneratorHost {
 
 export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
 
+/** In which it is measured who used the CPUs of this machine. */
+export type ShareWindow = GeneratorWindow | 'idle';
+
 /** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
 export interface GeneratorLoop extends EventLoopHealth {
   window: GeneratorWindow;

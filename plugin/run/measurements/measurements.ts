@@ -3,6 +3,7 @@ import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
 import type { WorkerEventLoop, WorkerResources } from '../../../protocol/events.ts';
+import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { SentBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
@@ -12,7 +13,7 @@ import { receiversRoom } from '../receivers/receivers-room.ts';
 import type { SentinelReceipts } from '../receivers/sentinel.ts';
 import type { MessagesMeasured } from './client-messages.ts';
 import type { FaultMeasured } from './fault.ts';
-import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ThrottledWindows } from './generator.ts';
+import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ShareWindow, ThrottledWindows } from './generator.ts';
 import type { LayerBytes, OverTimeMeasured, Plateau } from './memory.ts';
 import type { OwnEventMeasured } from './own-event.ts';
 import type { RedisMeasured } from './redis.ts';
@@ -113,6 +114,10 @@ export interface Measurements {
    * these are not all.
    */
   readonly machineIdle: Map<string, Partial<Record<GeneratorWindow, number>>>;
+  /** As `machineIdle`, what a hypervisor took; of machines that tell. */
+  readonly machineSteal: Map<string, Partial<Record<GeneratorWindow, number>>>;
+  /** Of this machine; of several parts of a window, the one in which others took most. */
+  readonly machineShares: Partial<Record<ShareWindow, MachineShares>>;
   /** At the end of the last window, with the highest so far of what goes up and down; of the workers that tell. */
   workerResources: WorkerResources[];
   /** Room of the run's own receivers, probe and sentinel. */
@@ -217,6 +222,8 @@ export function newMeasurements(
     generator: [],
     throttled: new Map(),
     machineIdle: new Map(),
+    machineSteal: new Map(),
+    machineShares: {},
     workerResources: [],
     receiversRoom: receiversRoom(rooms),
     sentinel: undefined,

@@ -7,7 +7,7 @@ import { isLoopback } from '../../../protocol/machine/loopback.ts';
 import { partsReplacedBy, whyNot } from '../../../server/stack/fault.ts';
 import { listens } from '../../../server/stack/ports.ts';
 import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../../server/stack/stack.ts';
-import { connectionsTo, type LayerPids, ServerProcesses } from '../../samplers/index.ts';
+import { connectionsTo, type LayerPids, listenersOn, ServerProcesses } from '../../samplers/index.ts';
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -20,6 +20,8 @@ export interface Target {
   redisUrl: string | undefined;
   /** Processes of the deployment on this machine. */
   pids(workers: WorkerStats[]): Promise<LayerPids>;
+  /** Further processes of the deployment on this machine; undefined if there may be some, and nobody knows which. */
+  unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
   /** Processes of each part of the deployment that is known, as `Stack.identities`. */
   identities(): Record<string, string>;
   /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
@@ -115,6 +117,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
         redis: now.redisNodes.map(({ pid }) => pid),
       };
     },
+    unlayered: async () => [],
     identities: () => stack.identities(),
     openFiles: async () => undefined,
     connections: async () => undefined,
@@ -144,6 +147,7 @@ function fromOutside(config: Settings, log: (text: string) => void): Target {
 function ownServer(config: Settings): Target {
   const { target: url, control, redisUrl } = config;
   const { worker: processes, ...others } = processesOf(config);
+  const listeners = new Listeners(url);
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
   return {
@@ -156,6 +160,11 @@ function ownServer(config: Settings): Target {
       worker: processes?.pids() ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
       ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.pids()])),
     }),
+    unlayered: async (workers) => {
+      const hidesWorkers =
+        !processes && workers.some((worker) => worker.host.kernel === here.kernel && !isHere(worker));
+      return hidesWorkers ? undefined : listeners.read();
+    },
     identities: () => ({
       ...(processes && { "the server's processes": processes.identity() }),
       ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.identity()])),
@@ -167,6 +176,24 @@ function ownServer(config: Settings): Target {
     isHere: processes !== undefined,
     close: async () => {},
   };
+}
+
+/** Processes that listen on the target, such as a proxy of which nothing else tells. */
+class Listeners {
+  readonly #url: URL;
+  #pids: Promise<number[] | undefined> | undefined;
+
+  constructor(url: string) {
+    this.#url = new URL(url);
+  }
+
+  /** @returns none if the target is elsewhere; undefined if they are not known */
+  async read(): Promise<number[] | undefined> {
+    if (!isLoopback(this.#url.hostname)) return [];
+    // To look through the open files of all processes takes long once there are connections.
+    this.#pids ??= listenersOn(portOf(this.#url.href));
+    return this.#pids;
+  }
 }
 
 /** By layer, the processes that the settings name. @throws CapacityError WORKERS_NOT_FOUND */

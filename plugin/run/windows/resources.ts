@@ -1,13 +1,15 @@
 /**
  * What containers and machines did in each window of a run: how often a quota of CPU time stopped the generator and the
- * workers, and how much CPU the workers' machines had left.
+ * workers, how much CPU the workers' machines had left, and who used that of this one.
  */
 import { cpus } from 'node:os';
-import type { WorkerResources } from '../../../protocol/events.ts';
+import type { WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import { type CpuQuota, readCgroup } from '../../../protocol/machine/cgroup.ts';
 import { type CpuReading, readCpu } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
-import type { GeneratorWindow, Throttled } from '../measurements/generator.ts';
+import type { MachineShares } from '../../../protocol/result/machine.ts';
+import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
+import type { GeneratorWindow, ShareWindow, Throttled } from '../measurements/generator.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
 /** The generator among the workers. */
@@ -22,25 +24,41 @@ interface OwnReading {
 
 interface Reading {
   own: OwnReading;
+  machine: MachineTotals | undefined;
   workers: WorkerResources[];
 }
 
-type Noted = Pick<Measurements, 'throttled' | 'machineIdle' | 'workerResources'>;
+interface Sources {
+  machine(): Promise<MachineTotals | undefined>;
+  own(): OwnReading;
+}
+
+type Noted = Pick<Measurements, 'throttled' | 'machineIdle' | 'machineSteal' | 'machineShares' | 'workerResources'>;
 
 export class ResourceWindows {
   readonly #workers: () => Promise<WorkerResources[]>;
-  readonly #own: () => OwnReading;
-  #begin: Reading = { own: { quotas: [], cpu: undefined }, workers: [] };
+  readonly #machine: Sources['machine'];
+  readonly #own: Sources['own'];
+  #begin: Reading = { own: { quotas: [], cpu: undefined }, machine: undefined, workers: [] };
 
-  /** @param workers without those that do not tell */
-  constructor(workers: () => Promise<WorkerResources[]>, own = readOwn) {
+  /** @param workers without those that do not tell @param sources `machine` is undefined where this machine does not tell */
+  constructor(workers: () => Promise<WorkerResources[]>, sources: Partial<Sources> = {}) {
     this.#workers = workers;
-    this.#own = own;
+    this.#machine = sources.machine ?? (async () => undefined);
+    this.#own = sources.own ?? readOwn;
   }
 
   /** Starts a window; what happened before does not count. Never rejects. */
   async begin(): Promise<void> {
-    this.#begin = { own: this.#own(), workers: await this.#workers().catch(() => []) };
+    const workers = this.#workers().catch(() => []);
+    this.#begin = { own: this.#own(), machine: await this.#machine(), workers: await workers };
+  }
+
+  /** As `end`, of a window in which nothing but this machine is looked at: the idle hold. */
+  async endIdle(noted: Pick<Noted, 'machineShares'>): Promise<void> {
+    const before = this.#begin;
+    await this.begin();
+    noteShares(noted, 'idle', before.machine, this.#begin.machine);
   }
 
   /** Ends the window, and starts the next one. Of several parts of a window, the worst counts. Never rejects. */
@@ -48,8 +66,9 @@ export class ResourceWindows {
     const before = this.#begin;
     await this.begin();
     const now = this.#begin;
+    noteShares(noted, window, before.machine, now.machine);
     noteThrottled(noted, GENERATOR, window, throttledBetween(before.own.quotas, now.own.quotas));
-    noteIdle(noted, GENERATOR, window, before.own.cpu, now.own.cpu);
+    noteCpu(noted, GENERATOR, window, before.own.cpu, now.own.cpu);
     const own = new Set(now.own.quotas.map(({ group }) => group));
     for (const worker of now.workers) {
       const then = before.workers.find((one) => one.worker === worker.worker);
@@ -57,7 +76,7 @@ export class ResourceWindows {
       const quotas = worker.cgroup.cpu.filter(({ group }) => !own.has(group));
       noteThrottled(noted, worker.worker, window, throttledBetween(then?.cgroup.cpu ?? [], quotas));
       const { kernel, cpu } = worker.machine;
-      if (then?.machine.kernel === kernel) noteIdle(noted, kernel, window, then.machine.cpu, cpu);
+      if (then?.machine.kernel === kernel) noteCpu(noted, kernel, window, then.machine.cpu, cpu);
     }
     // What cannot be asked now, such as during a planned fault, is as it was.
     if (now.workers.length === 0) return;
@@ -101,6 +120,21 @@ export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttl
   return found.sort((a, b) => shareOf(b) - shareOf(a))[0];
 }
 
+function noteShares(
+  { machineShares }: Pick<Noted, 'machineShares'>,
+  window: ShareWindow,
+  from: MachineTotals | undefined,
+  to: MachineTotals | undefined,
+): void {
+  const now = from && to && sharesBetween(from, to);
+  const before = machineShares[window];
+  if (now && (!before || takenByOthers(now) > takenByOthers(before))) machineShares[window] = now;
+}
+
+function takenByOthers({ cores, othersCores, stealCores }: MachineShares): number {
+  return ((othersCores ?? 0) + stealCores) / cores;
+}
+
 function noteThrottled({ throttled }: Noted, who: string, window: GeneratorWindow, now: Throttled | undefined): void {
   if (!now) return;
   const windows = throttled.get(who) ?? {};
@@ -110,20 +144,25 @@ function noteThrottled({ throttled }: Noted, who: string, window: GeneratorWindo
 }
 
 /** All workers of a machine read the same counters, a moment apart. */
-function noteIdle(
-  { machineIdle }: Noted,
+function noteCpu(
+  { machineIdle, machineSteal }: Noted,
   machine: string,
   window: GeneratorWindow,
-  from: CpuReading | undefined,
-  to: CpuReading | undefined,
+  from: WorkerMachine['cpu'],
+  to: WorkerMachine['cpu'],
 ): void {
   if (!from || !to) return;
   const idleUs = to.idleUs - from.idleUs;
   const allUs = idleUs + to.busyUs - from.busyUs;
   if (allUs <= 0) return;
-  const windows = machineIdle.get(machine) ?? {};
-  windows[window] = Math.min(windows[window] ?? 100, (100 * idleUs) / allUs);
-  machineIdle.set(machine, windows);
+  const note = (noted: Noted['machineIdle'], us: number, worse: (a: number, b: number) => number) => {
+    const windows = noted.get(machine) ?? {};
+    const percent = (100 * us) / allUs;
+    windows[window] = worse(windows[window] ?? percent, percent);
+    noted.set(machine, windows);
+  };
+  note(machineIdle, idleUs, Math.min);
+  if (from.stealUs !== undefined && to.stealUs !== undefined) note(machineSteal, to.stealUs - from.stealUs, Math.max);
 }
 
 /** As it is now, with the highest so far of what goes up and down. */

@@ -18,6 +18,20 @@ export interface ProcessReading {
   startedAtUs: number;
 }
 
+/** What /proc/<pid>/stat says. */
+export interface ProcessStat extends Omit<ProcessReading, 'pssBytes'> {
+  pid: number;
+  parent: number;
+  /** Of its program, at most 15 characters, any of them. */
+  name: string;
+  /** CPU time of processes that it has started, and that have ended since, with that of theirs. */
+  reapedUs: number;
+  /** CPU on which it ran last. */
+  lastCpu: number;
+  /** It has ended, and nobody has asked for it yet: it has no memory left. */
+  isZombie: boolean;
+}
+
 /**
  * @param options.pss also read the proportional set size. For it the kernel walks the page tables: about 5 ms for every
  *   500 MB, during which the process cannot map memory. Without it a reading is one small file, 0.02 ms.
@@ -34,7 +48,7 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
   try {
     // Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read.
     const stat = parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-    if (stat === undefined || !pss) return stat;
+    if (stat === undefined || stat.isZombie || !pss) return stat?.isZombie ? undefined : stat;
     const rollup = parseSmapsRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => ''));
     return { ...stat, ...rollup };
   } catch {
@@ -42,16 +56,27 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
   }
 }
 
-/** @returns undefined for a zombie, which has no memory left, and for anything that is not a stat line */
-export function parseStat(line: string): ProcessReading | undefined {
+/** Fields are counted as in proc_pid_stat(5): the first one after the state is the parent. */
+const FIRST_FIELD = 4;
+const LAST_CPU = 39;
+
+/** @returns undefined for anything that is not a stat line */
+export function parseStat(line: string): ProcessStat | undefined {
   // The command name is in parentheses and may itself contain spaces and parentheses; the rest is plain.
-  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-  const [state, userTicks, systemTicks, startTicks, rssPages] = [0, 11, 12, 19, 21].map((index) => fields[index]);
-  if (state === undefined || state === 'Z' || state === 'X' || rssPages === undefined) return undefined;
+  const [open, close] = [line.indexOf('('), line.lastIndexOf(')')];
+  const [state = '', ...fields] = line.slice(close + 2).split(' ');
+  const at = (field: number) => Number(fields[field - FIRST_FIELD]);
+  if (state === '' || fields.length <= LAST_CPU - FIRST_FIELD) return undefined;
   return {
-    rssBytes: Number(rssPages) * PAGE_SIZE_BYTES,
-    cpuUs: (Number(userTicks) + Number(systemTicks)) * TICK_US,
-    startedAtUs: Number(startTicks) * TICK_US,
+    pid: Number.parseInt(line, 10),
+    name: line.slice(open + 1, close),
+    parent: at(4),
+    rssBytes: at(24) * PAGE_SIZE_BYTES,
+    cpuUs: (at(14) + at(15)) * TICK_US,
+    reapedUs: (at(16) + at(17)) * TICK_US,
+    startedAtUs: at(22) * TICK_US,
+    lastCpu: at(LAST_CPU),
+    isZombie: state === 'Z' || state === 'X',
   };
 }
 

@@ -6,7 +6,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { parseStat } from './proc.ts';
+import type { ProcessStat } from './proc.ts';
+import { type ProcessTable, readProcess, readProcessTable, withDescendants } from './process-table.ts';
 
 export interface ProcessQuery {
   pids?: number[] | undefined;
@@ -15,11 +16,7 @@ export interface ProcessQuery {
   cgroup?: string | undefined;
 }
 
-interface Entry {
-  pid: number;
-  parent: number;
-  startedAtUs: number;
-}
+type Entry = Pick<ProcessStat, 'pid' | 'parent' | 'startedAtUs'>;
 
 /** A process of that age was not started for a moment. */
 const LONG_LIVED_US = 10e6;
@@ -41,7 +38,7 @@ export class ServerProcesses {
    */
   constructor(query: ProcessQuery, option = 'workers') {
     this.#query = query;
-    const table = processTable();
+    const table = readProcessTable();
     this.#found = find(query, table);
     const dead = (query.pids ?? []).filter((pid) => !table.has(pid));
     if (dead.length > 0 || this.#found.length === 0) throw notFound(query, option, dead, table.size);
@@ -51,7 +48,7 @@ export class ServerProcesses {
   /** @returns ids of the processes that are there now, and those named by id in any case: a sum must not lose one */
   pids(): number[] {
     if (performance.now() - this.#foundAtMs > REFRESH_MS) {
-      this.#found = find(this.#query, processTable());
+      this.#found = find(this.#query, readProcessTable());
       this.#foundAtMs = performance.now();
     }
     const living = this.#found.filter(isAlive).map(({ pid }) => pid);
@@ -93,38 +90,29 @@ export class ServerProcesses {
   }
 }
 
-function find(query: ProcessQuery, table: Map<number, Entry>): Entry[] {
-  const all = [...table.values()];
-  const roots = query.cgroup === undefined ? matching(query, all) : inCgroup(query.cgroup);
-  const found = descendants(
+function find(query: ProcessQuery, table: ProcessTable): Entry[] {
+  const roots = query.cgroup === undefined ? matching(query, table) : inCgroup(query.cgroup);
+  const found = withDescendants(
     roots.filter((pid) => table.has(pid)),
-    all,
+    table,
   );
   // What has started the server can have started the generator, too.
-  for (const pid of descendants([process.pid], all)) found.delete(pid);
+  for (const pid of withDescendants([process.pid], table)) found.delete(pid);
   return [...found].sort((a, b) => a - b).flatMap((pid) => table.get(pid) ?? []);
 }
 
-/** @returns with the roots themselves */
-function descendants(roots: number[], table: Entry[]): Set<number> {
-  const found = new Set(roots);
-  // A set yields what is added while it is walked through.
-  for (const pid of found) for (const child of table) if (child.parent === pid) found.add(child.pid);
-  return found;
-}
-
-function matching({ pids, match }: ProcessQuery, table: Entry[]): number[] {
+function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] {
   if (match === undefined) return pids ?? [];
   const pattern = new RegExp(match);
   const own = generator(table);
-  return table.flatMap(({ pid }) => (!own.has(pid) && pattern.test(commandLine(pid)) ? [pid] : []));
+  return [...table.keys()].filter((pid) => !own.has(pid) && pattern.test(commandLine(pid)));
 }
 
 /** This process, what started it and what it has started: their command lines name the scenario, perhaps like the server. */
-function generator(table: Entry[]): Set<number> {
-  const own = descendants([process.pid], table);
-  const parents = new Map(table.map(({ pid, parent }) => [pid, parent]));
-  for (let pid = parents.get(process.pid); pid !== undefined && pid > 1; pid = parents.get(pid)) own.add(pid);
+function generator(table: ProcessTable): Set<number> {
+  const own = withDescendants([process.pid], table);
+  for (let pid = table.get(process.pid)?.parent; pid !== undefined && pid > 1; pid = table.get(pid)?.parent)
+    own.add(pid);
   return own;
 }
 
@@ -147,22 +135,8 @@ function foldersIn(folder: string): string[] {
   }
 }
 
-function processTable(): Map<number, Entry> {
-  const pids = foldersIn('/proc').filter((name) => /^\d+$/.test(name));
-  return new Map(pids.flatMap((pid) => entryOf(Number(pid)) ?? []).map((entry) => [entry.pid, entry]));
-}
-
-/** @returns undefined for a process that has ended */
-function entryOf(pid: number): Entry | undefined {
-  const line = read(`/proc/${pid}/stat`);
-  const reading = line === undefined ? undefined : parseStat(line);
-  if (line === undefined || reading === undefined) return undefined;
-  const parent = Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[1]);
-  return { pid, parent, startedAtUs: reading.startedAtUs };
-}
-
 function isAlive({ pid, startedAtUs }: Pick<Entry, 'pid' | 'startedAtUs'>): boolean {
-  return entryOf(pid)?.startedAtUs === startedAtUs;
+  return readProcess(pid)?.startedAtUs === startedAtUs;
 }
 
 /** @returns undefined where it is not readable */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
-import { connectionsTo } from '../../../plugin/samplers/processes/connections-to.ts';
+import { connectionsTo, listenersOn } from '../../../plugin/samplers/processes/connections-to.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 it('counts the server’s ends of the connections to a port', { skip: process.platform !== 'linux' }, async (t) => {
@@ -28,4 +29,24 @@ it('counts the server’s ends of the connections to a port', { skip: process.pl
 
 it('is unknown where the kernel lists none', async () => {
   assert.equal(await connectionsTo(1, ['/nowhere']), undefined);
+});
+
+it('names the processes that listen on a port, but none of the generator’s own', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const script =
+    'const s = require("node:net").createServer().listen(0, () => console.log(process.pid, s.address().port));';
+  // An orphan, since a shell started it and left: no process of a test's own.
+  const shell = spawn('sh', ['-c', '"$0" "$@" &', process.execPath, '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(shell.stdout, 'data');
+  const [pid = 0, port = 0] = String(line).split(' ').map(Number);
+  t.after(() => process.kill(pid, 'SIGKILL'));
+  assert.deepEqual(await listenersOn(port), [pid]);
+  const own = createServer();
+  t.after(() => own.close());
+  own.listen(0);
+  await once(own, 'listening');
+  assert.equal(await listenersOn((own.address() as AddressInfo).port), undefined);
 });

@@ -225,6 +225,10 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
 it('the machine is as idle as in the ramp that left least, not as in all of them', () => {
   const ramps = [1_200_000, 1_960_000, 1_000_000].map((system) => ({ seconds: 1, cpuUs: { system }, units: 100 }));
   const cpu = { unloaded: [], ramps, idle: [], messages: [], broadcasts: [] };
-  const { cpuIdlePercent } = machineFigures(measurements({ cpu }), { swapped: () => undefined }, 2);
+  const { cpuIdlePercent } = machineFigures(
+    measurements({ cpu }),
+    { swapped: () => undefined, machineOverTime: () => undefined },
+    2,
+  );
   assert.equal(Math.round((cpuIdlePercent.ramp ?? 0) * 10) / 10, 2);
 });

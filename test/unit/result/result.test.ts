@@ -138,13 +138,24 @@ describe('machine', () => {
       messages: [],
       broadcasts: [{ seconds: 1, cpuUs: {}, units: 0 }],
     };
-    assert.deepEqual(machineFigures(measurements({ cpu }), { swapped: () => ({ inBytes: 0, outBytes: 4096 }) }, 2), {
-      cpuIdlePercent: { ramp: 25, messages: null, broadcasts: null },
-      throttled: null,
-      swappedInBytes: 0,
-      swappedOutBytes: 4096,
-    });
-    assert.equal(machineFigures(measurements(), { swapped: () => undefined }, 2).swappedInBytes, null);
+    assert.deepEqual(
+      machineFigures(
+        measurements({ cpu }),
+        { swapped: () => ({ inBytes: 0, outBytes: 4096 }), machineOverTime: () => undefined },
+        2,
+      ),
+      {
+        cpuIdlePercent: { ramp: 25, messages: null, broadcasts: null },
+        throttled: null,
+        others: null,
+        swappedInBytes: 0,
+        swappedOutBytes: 4096,
+      },
+    );
+    assert.equal(
+      machineFigures(measurements(), { swapped: () => undefined, machineOverTime: () => undefined }, 2).swappedInBytes,
+      null,
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GENERATOR, ResourceWindows, throttledBetween } from '../../../plugin/run/windows/resources.ts';
+import type { MachineTotals } from '../../../plugin/samplers/index.ts';
 import type { WorkerResources } from '../../../protocol/events.ts';
 import type { CpuQuota } from '../../../protocol/machine/cgroup.ts';
 import { measurements } from '../../helpers/measurements.ts';
@@ -19,6 +20,7 @@ async function noted(
   windows: ('ramp' | 'broadcasts')[],
   readings: (WorkerResources[] | Error)[],
   own: CpuQuota[] = [],
+  machine: MachineTotals[] = [],
 ) {
   const measured = measurements();
   const reader = new ResourceWindows(
@@ -27,7 +29,7 @@ async function noted(
       if (next instanceof Error) throw next;
       return next;
     },
-    () => ({ quotas: own.splice(0, 1), cpu: undefined }),
+    { own: () => ({ quotas: own.splice(0, 1), cpu: undefined }), machine: async () => machine.shift() },
   );
   await reader.begin();
   for (const window of windows) await reader.end(window, measured);
@@ -71,14 +73,28 @@ describe('in the windows of a run', () => {
     });
   });
 
+  it('the part in which others took most of this machine stays', async () => {
+    const at = (second: number, stealUs: number, othersUs: number): MachineTotals => ({
+      ...{ atMs: second * 1000, cores: 2, busyUs: second * 2e6, stealUs, interruptUs: 0 },
+      processes: { oursUs: 0, othersUs, kernelUs: 0, programsUs: new Map([['tsc', othersUs]]) },
+      ...{ pressureUs: undefined, mhzMs: undefined },
+    });
+    const readings = [at(0, 0, 0), at(1, 0.2e6, 0.1e6), at(2, 0.2e6, 0.9e6), at(3, 0.3e6, 0.9e6)];
+    const { machineShares } = await noted(['ramp', 'ramp', 'ramp'], [], [], readings);
+    const { stealCores, othersCores, programs } = machineShares.ramp ?? {};
+    assert.deepEqual([stealCores, othersCores, programs], [0, 0.8, [{ name: 'tsc', cores: 0.8 }]]);
+  });
+
   it('the least idle CPU of a machine stays, and the most of what goes up and down', async () => {
-    const at = (busyUs: number, idleUs: number, openFiles: number, usedBytes: number) => {
+    const at = (busyUs: number, idleUs: number, stealUs: number, openFiles: number, usedBytes: number) => {
       const { machine } = workerResources();
-      return [workerResources({ openFiles, machine: { ...machine, usedBytes, cpu: { busyUs, idleUs } } })];
+      const cpu = { busyUs, idleUs, stealUs, interruptUs: 0 };
+      return [workerResources({ openFiles, machine: { ...machine, usedBytes, cpu } })];
     };
-    const readings = [at(0, 0, 10, 5), at(90, 10, 500, 90), at(100, 90, 20, 70)];
-    const { machineIdle, workerResources: last } = await noted(['ramp', 'ramp'], readings);
+    const readings = [at(0, 0, 0, 10, 5), at(90, 10, 5, 500, 90), at(100, 90, 25, 20, 70)];
+    const { machineIdle, machineSteal, workerResources: last } = await noted(['ramp', 'ramp'], readings);
     assert.deepEqual([...machineIdle.values()], [{ ramp: 10 }]);
+    assert.deepEqual([...machineSteal.values()], [{ ramp: (100 * 20) / 90 }]);
     assert.deepEqual([last[0]?.openFiles, last[0]?.machine.usedBytes], [500, 90]);
   });
 });

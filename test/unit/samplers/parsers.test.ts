@@ -13,20 +13,26 @@ import {
 } from '../../../protocol/machine/kernel.ts';
 
 const STAT_TAIL =
-  '1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0';
+  '1 42 42 0 -1 4194560 100 0 0 0 250 50 3 4 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3';
 
 test('stat: CPU, RSS and start time, whatever the command is called', () => {
   for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
     assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
+      pid: 42,
+      parent: 1,
+      name,
       rssBytes: 2048 * PAGE_SIZE_BYTES,
       cpuUs: 300 * TICK_US,
+      reapedUs: 7 * TICK_US,
       startedAtUs: 123456 * TICK_US,
+      lastCpu: 3,
+      isZombie: false,
     });
   }
 });
 
-test('stat: a zombie and a torn line are no reading', () => {
-  assert.equal(parseStat(`42 (node) Z ${STAT_TAIL}`), undefined);
+test('stat: a zombie says so, and a torn line is no reading', () => {
+  assert.equal(parseStat(`42 (node) Z ${STAT_TAIL}`)?.isZombie, true);
   assert.equal(parseStat('42 (node) S 1 42'), undefined);
   assert.equal(parseStat(''), undefined);
 });
@@ -37,10 +43,12 @@ test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is
   assert.equal(parseSmapsRollup(''), undefined);
 });
 
+const NOBODYS = { stealUs: 0, interruptUs: 0 };
+
 test('stat of the machine: all CPUs, or one', () => {
   const text = 'cpu  30 0 0 70 0 0 0 0 0 0\ncpu0 10 0 0 60 0 0 0 0 0 0\ncpu1 20 0 0 10 0 0 0 0 0 0\ncpu10 1 0 0 1\n';
-  assert.deepEqual(parseCpu(text), { busyUs: 30 * TICK_US, idleUs: 70 * TICK_US });
-  assert.deepEqual(parseCpu(text, 'cpu1'), { busyUs: 20 * TICK_US, idleUs: 10 * TICK_US });
+  assert.deepEqual(parseCpu(text), { busyUs: 30 * TICK_US, idleUs: 70 * TICK_US, ...NOBODYS });
+  assert.deepEqual(parseCpu(text, 'cpu1'), { busyUs: 20 * TICK_US, idleUs: 10 * TICK_US, ...NOBODYS });
 });
 
 test('sockstat: pages as bytes', () => {
@@ -74,7 +82,12 @@ test('meminfo and cpu', () => {
   });
   assert.throws(() => parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
   const cpu = parseCpu('cpu  10 1 20 100 5 2 3 4 50 60\ncpu0 1 1 1 1\n');
-  assert.deepEqual(cpu, { busyUs: 40 * TICK_US, idleUs: 105 * TICK_US });
+  assert.deepEqual(cpu, {
+    busyUs: 40 * TICK_US,
+    idleUs: 105 * TICK_US,
+    stealUs: 4 * TICK_US,
+    interruptUs: 5 * TICK_US,
+  });
 });
 
 test('swap, compressed or on a disk', () => {

@@ -1,0 +1,187 @@
+/**
+ * Who used the CPUs of this machine: deployment and generator, other programs, the kernel, and the hypervisor, which gave them
+ * to somebody else. The sum of them is the busy time, but for what no process table shows.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCpu, readCpuPressureUs } from '../../../protocol/machine/kernel.ts';
+import { allowedCpus } from '../../../protocol/machine/usable.ts';
+import type { ProcessStat } from '../processes/proc.ts';
+import { type ProcessTable, readProcessTableInSlices, withDescendants } from '../processes/process-table.ts';
+import { programName } from './program-name.ts';
+
+/** Totals, whose differences are meaningful. Of the CPUs that this process may run on. */
+export interface MachineTotals {
+  atMs: number;
+  cores: number;
+  busyUs: number;
+  /** What the hypervisor gave to others. */
+  stealUs: number;
+  interruptUs: number;
+  /** Undefined where it is not known which processes are ours. */
+  processes: ProcessTotals | undefined;
+  /** In which something that was ready to run waited for a CPU; undefined where the kernel does not say. */
+  pressureUs: number | undefined;
+  /** Mean clock frequency × time, since the first reading; undefined where the machine does not say. */
+  mhzMs: number | undefined;
+}
+
+export interface ProcessTotals {
+  /** Of generator and deployment. */
+  oursUs: number;
+  /** Of the kernel's own threads. */
+  kernelUs: number;
+  /** Of all other programs, and by the name of each. */
+  othersUs: number;
+  programsUs: ReadonlyMap<string, number>;
+}
+
+/** Parent of the kernel's threads. */
+const KTHREADD = 2;
+/** Its time is that of interrupts already. */
+const SOFT_INTERRUPTS = /^ksoftirqd\//;
+/** Whose names nobody reads: they are many, and each takes little. */
+const MAX_NAMES = 200;
+const NAMELESS = 'others';
+/** As many CPUs tell whether the clock frequency changes. */
+const MAX_CLOCKS = 8;
+
+type Owner = 'ours' | 'kernel' | 'others';
+
+interface Known {
+  stat: ProcessStat;
+  owner: Owner;
+  name: string | undefined;
+}
+
+export class MachineTime {
+  readonly #root: string;
+  readonly #cpus: number[];
+  readonly #areAll: boolean;
+  /** By pid, as last read. */
+  #known = new Map<number, Known>();
+  #isFirst = true;
+  readonly #us: Record<Owner, number> = { ours: 0, kernel: 0, others: 0 };
+  readonly #programsUs = new Map<string, number>();
+  #clock: { atMs: number; mhz: number } | undefined;
+  #mhzMs = 0;
+  /** Readings follow each other. */
+  #previous: Promise<unknown> = Promise.resolve();
+
+  /** @param root of the file system, for tests */
+  constructor(root = '/') {
+    this.#root = root;
+    this.#cpus = allowedCpus(root);
+    this.#areAll = this.#cpus.length >= cpusIn(root);
+  }
+
+  /**
+   * Some milliseconds for hundreds of processes.
+   * @param roots of generator and deployment: what they have started is theirs; undefined if they are not known
+   * @throws Error with the reason where the kernel does not tell
+   */
+  read(roots: number[] | undefined): Promise<MachineTotals> {
+    const reading = this.#previous.then(() => this.#read(roots));
+    this.#previous = reading.catch(() => {});
+    return reading;
+  }
+
+  async #read(roots: number[] | undefined): Promise<MachineTotals> {
+    const table = roots && (await readProcessTableInSlices(this.#root));
+    const { busyUs, stealUs, interruptUs } = readCpu(this.#areAll ? undefined : this.#cpus, this.#root);
+    const atMs = performance.now();
+    if (roots && table) this.#note(table, withDescendants(roots, table));
+    this.#noteClock(atMs);
+    const { ours: oursUs, kernel: kernelUs, others: othersUs } = this.#us;
+    return {
+      atMs,
+      cores: this.#cpus.length,
+      busyUs,
+      stealUs,
+      interruptUs,
+      processes: table && { oursUs, kernelUs, othersUs, programsUs: new Map(this.#programsUs) },
+      pressureUs: readCpuPressureUs(this.#root),
+      mhzMs: this.#clock && this.#mhzMs,
+    };
+  }
+
+  /** Adds what each process has used since it was read last; of one that has come since, all. */
+  #note(table: ProcessTable, ours: Set<number>): void {
+    const ended = this.#endedBelow(table);
+    const now = new Map<number, Known>();
+    for (const [pid, stat] of table) {
+      const before = this.#knownAs(stat);
+      const known = { stat, owner: this.#ownerOf(stat, before, ours), name: before?.name };
+      now.set(pid, known);
+      if (this.#isFirst) continue;
+      const ownUs = stat.cpuUs - (before?.stat.cpuUs ?? 0);
+      // What has ended has been counted as far as it was seen: the rest is in the time of those who started it.
+      const reapedUs = stat.reapedUs - (before?.stat.reapedUs ?? 0) - (ended.get(pid) ?? 0);
+      this.#add(known, ownUs + Math.max(0, reapedUs));
+    }
+    this.#known = now;
+    this.#isFirst = false;
+  }
+
+  #add(known: Known, us: number): void {
+    const { stat, owner } = known;
+    if (us <= 0 || (!this.#areAll && !this.#cpus.includes(stat.lastCpu))) return;
+    if (owner === 'kernel' && SOFT_INTERRUPTS.test(stat.name)) return;
+    this.#us[owner] += us;
+    if (owner !== 'others') return;
+    known.name ??= programName(stat, this.#root);
+    const name = this.#programsUs.size < MAX_NAMES || this.#programsUs.has(known.name) ? known.name : NAMELESS;
+    this.#programsUs.set(name, (this.#programsUs.get(name) ?? 0) + us);
+  }
+
+  /** @returns by the process that is left above them, what those that have ended were known to have used */
+  #endedBelow(table: ProcessTable): Map<number, number> {
+    const found = new Map<number, number>();
+    const isLeft = (pid: number) => table.get(pid)?.startedAtUs === this.#known.get(pid)?.stat.startedAtUs;
+    for (const [pid, { stat }] of this.#known) {
+      if (isLeft(pid)) continue;
+      let { parent } = stat;
+      for (let above = this.#known.get(parent); above && !isLeft(parent); above = this.#known.get(parent)) {
+        parent = above.stat.parent;
+      }
+      found.set(parent, (found.get(parent) ?? 0) + stat.cpuUs + stat.reapedUs);
+    }
+    return found;
+  }
+
+  #knownAs({ pid, startedAtUs }: ProcessStat): Known | undefined {
+    const known = this.#known.get(pid);
+    return known?.stat.startedAtUs === startedAtUs ? known : undefined;
+  }
+
+  /** Who has been ours stays so, also when what has started it has ended. */
+  #ownerOf({ pid, parent }: ProcessStat, before: Known | undefined, ours: Set<number>): Owner {
+    if (ours.has(pid) || before?.owner === 'ours') return 'ours';
+    return pid === KTHREADD || parent === KTHREADD ? 'kernel' : 'others';
+  }
+
+  #noteClock(atMs: number): void {
+    const mhz = meanMhz(this.#cpus.slice(0, MAX_CLOCKS), this.#root);
+    const before = this.#clock;
+    this.#clock = mhz === undefined ? undefined : { atMs, mhz };
+    if (before && mhz !== undefined) this.#mhzMs += ((before.mhz + mhz) / 2) * (atMs - before.atMs);
+  }
+}
+
+function cpusIn(root: string): number {
+  try {
+    return readFileSync(join(root, 'proc/stat'), 'latin1').match(/^cpu\d/gm)?.length ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+function meanMhz(cpus: number[], root: string): number | undefined {
+  try {
+    const file = (cpu: number) => join(root, `sys/devices/system/cpu/cpu${cpu}/cpufreq/scaling_cur_freq`);
+    const khz = cpus.map((cpu) => Number(readFileSync(file(cpu), 'latin1')));
+    return khz.reduce((sum, one) => sum + one, 0) / khz.length / 1000;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,247 @@
+/** Who used the CPUs, by a file tree that looks like that of a machine. */
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { MachineSeries } from '../../../plugin/samplers/machine/machine-series.ts';
+import { MachineTime, type MachineTotals } from '../../../plugin/samplers/machine/machine-time.ts';
+import { programName } from '../../../plugin/samplers/machine/program-name.ts';
+import { sharesBetween } from '../../../plugin/samplers/machine/shares.ts';
+import { TICK_US } from '../../../protocol/machine/auxv.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
+
+interface Fake {
+  name: string;
+  parent?: number;
+  startedAt?: number;
+  /** In ticks, as are the next ones. */
+  own: number;
+  reaped?: number;
+  state?: string;
+  cpu?: number;
+}
+
+const GENERATOR = 10;
+const SERVER = 20;
+
+/** A machine of two CPUs, of which processes and ticks are set as one likes. */
+class FakeMachine {
+  readonly root: string;
+  readonly #time: MachineTime;
+
+  constructor(t: TestContext, files: Record<string, string> = {}) {
+    this.root = fileTree(t, {
+      'proc/self/status': 'Cpus_allowed_list:\t0-1\n',
+      'proc/stat': 'cpu0 0\ncpu1 0\n',
+      ...files,
+    });
+    this.#time = new MachineTime(this.root);
+  }
+
+  /** Ticks of user, steal and interrupt time, of all CPUs; one CPU has as much as the other. */
+  set(processes: Record<number, Fake>, { user = 0, steal = 0, softirq = 0, idle = 0 } = {}): this {
+    rmSync(join(this.root, 'proc'), { recursive: true });
+    this.#write('self/status', 'Cpus_allowed_list:\t0-1\n');
+    const row = (share: number) =>
+      [user, 0, 0, idle, 0, 0, softirq, steal, 0, 0].map((ticks) => ticks * share).join(' ');
+    this.#write('stat', `cpu  ${row(1)}\ncpu0 ${row(0.5)}\ncpu1 ${row(0.5)}\n`);
+    for (const [pid, one] of Object.entries(processes)) this.#write(`${pid}/stat`, statOf(Number(pid), one));
+    return this;
+  }
+
+  write(path: string, text: string): this {
+    this.#write(path, text);
+    return this;
+  }
+
+  /** @param roots null if they are not known */
+  read(roots: number[] | null = [GENERATOR, SERVER]): Promise<MachineTotals> {
+    return this.#time.read(roots ?? undefined);
+  }
+
+  #write(path: string, text: string): void {
+    mkdirSync(join(this.root, 'proc', path, '..'), { recursive: true });
+    writeFileSync(join(this.root, 'proc', path), text);
+  }
+}
+
+function statOf(pid: number, { name, parent = 1, startedAt = 5, own, reaped = 0, state = 'S', cpu = 0 }: Fake): string {
+  const fields = Array.from({ length: 52 }, () => 0 as number | string);
+  Object.assign(fields, { 3: parent, 13: own, 15: reaped, 21: startedAt, 38: cpu });
+  return `${pid} (${name}) ${state} ${fields.slice(3).join(' ')}\n`;
+}
+
+const ours = (own: number, more: Partial<Fake> = {}): Record<number, Fake> => ({
+  [GENERATOR]: { name: 'node', own, ...more },
+});
+
+/** Ticks of each since the first reading. */
+async function ticks(reading: Promise<MachineTotals>) {
+  const { processes } = await reading;
+  assert.ok(processes);
+  const { oursUs, othersUs, kernelUs, programsUs } = processes;
+  const programs = Object.fromEntries([...programsUs].map(([name, us]) => [name, us / TICK_US]));
+  return { ours: oursUs / TICK_US, others: othersUs / TICK_US, kernel: kernelUs / TICK_US, programs };
+}
+
+describe('the CPU time of a machine', () => {
+  it('is that of ours, of others by name, of the kernel, and of the hypervisor; before the first reading, nobody’s', async (t) => {
+    const machine = new FakeMachine(t);
+    const at = (step: number) => ({
+      ...ours(100 + 30 * step),
+      11: { name: 'fleet', parent: GENERATOR, own: 100 + 10 * step },
+      [SERVER]: { name: 'node', own: 100 + 20 * step },
+      2: { name: 'kthreadd', parent: 0, own: 100 },
+      3: { name: 'kworker/0:1', parent: 2, own: 100 + 3 * step },
+      4: { name: 'ksoftirqd/0', parent: 2, own: 100 + 9 * step },
+      30: { name: 'chrome', own: 100 + 40 * step },
+      31: { name: 'chrome', own: 100 + 5 * step },
+      32: { name: 'tsc', own: 100 + 2 * step },
+    });
+    const first = await machine.set(at(0), { user: 1000 }).read();
+    const last = await machine.set(at(1), { user: 1110, steal: 25, softirq: 9 }).read();
+    assert.deepEqual(await ticks(Promise.resolve(last)), {
+      ...{ ours: 60, others: 47, kernel: 3 },
+      programs: { chrome: 45, tsc: 2 },
+    });
+    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: TICK_US / 10 });
+    assert.ok(shares);
+    const { seconds: _, errorCores, pressurePercent, meanMhz, ...cores } = shares;
+    const rounded = JSON.parse(JSON.stringify(cores), (_, value) =>
+      typeof value === 'number' ? Math.round(value * 1000) / 1000 : value,
+    );
+    assert.deepEqual(rounded, {
+      ...{ cores: 2, busyCores: 1.44, oursCores: 0.6, othersCores: 0.47, stealCores: 0.25, kernelCores: 0.12 },
+      unaccountedCores: 0,
+      programs: [
+        { name: 'chrome', cores: 0.45 },
+        { name: 'tsc', cores: 0.02 },
+      ],
+    });
+    assert.ok(errorCores > 0.05);
+    assert.deepEqual([pressurePercent, meanMhz], [null, null]);
+  });
+
+  it('has that of processes that come and go, once', async (t) => {
+    const machine = new FakeMachine(t);
+    const shell = (reaped: number): Fake => ({ name: 'make', own: 0, reaped });
+    await machine.set({ ...ours(0), 30: shell(1000) }).read();
+    machine.set({ ...ours(0), 30: shell(1000), 31: { name: 'cc1', parent: 30, startedAt: 9, own: 70 } });
+    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 70 }, 'all of what has come');
+    machine.set({ ...ours(0), 30: shell(1000), 31: { name: 'cc1', parent: 30, startedAt: 9, own: 80, state: 'Z' } });
+    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 80 }, 'it has ended, and make has not asked yet');
+    machine.set({ ...ours(0), 30: shell(1085) });
+    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 80, make: 5 }, 'the last of it');
+    machine.set({ ...ours(0), 30: shell(1125) });
+    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 80, make: 45 }, 'one that nobody saw');
+  });
+
+  it('has that of a whole family that has ended, once', async (t) => {
+    const machine = new FakeMachine(t);
+    const family = (own: number): Record<number, Fake> => ({
+      31: { name: 'npm', parent: 30, own },
+      32: { name: 'tsc', parent: 31, own },
+    });
+    await machine.set({ 30: { name: 'make', own: 0 }, ...family(0) }).read();
+    await machine.set({ 30: { name: 'make', own: 0 }, ...family(50) }).read();
+    machine.set({ 30: { name: 'make', own: 0, reaped: 103 } });
+    assert.deepEqual(await ticks(machine.read()), {
+      ...{ ours: 0, others: 103, kernel: 0 },
+      programs: { npm: 50, tsc: 50, make: 3 },
+    });
+  });
+
+  it('of ours stays ours: of a child whose parent has ended, and of children that nobody saw', async (t) => {
+    const machine = new FakeMachine(t);
+    const child: Fake = { name: 'sh', parent: GENERATOR, own: 0 };
+    await machine.set({ ...ours(0), 11: child }).read();
+    machine.set({ ...ours(0, { reaped: 8 }), 11: { ...child, parent: 1, own: 4 } });
+    assert.deepEqual(await ticks(machine.read()), { ours: 12, others: 0, kernel: 0, programs: {} });
+  });
+
+  it('of a process id that another process has now is that of the other', async (t) => {
+    const machine = new FakeMachine(t);
+    await machine.set({ 30: { name: 'old', own: 500 } }).read();
+    machine.set({ 30: { name: 'new', startedAt: 99, own: 20 } });
+    assert.deepEqual((await ticks(machine.read())).programs, { new: 20 });
+  });
+
+  it('of other CPUs than those that this process may use does not count', async (t) => {
+    const machine = new FakeMachine(t, { 'proc/self/status': 'Cpus_allowed_list:\t1\n' });
+    const at = (own: number) => ({ 30: { name: 'beside', own, cpu: 0 }, 31: { name: 'here', own, cpu: 1 } });
+    const first = await machine.set(at(0), { user: 0 }).read();
+    const last = await machine.set(at(50), { user: 100 }).read();
+    assert.deepEqual((await ticks(Promise.resolve(last))).programs, { here: 50 });
+    assert.deepEqual([last.cores, last.busyUs - first.busyUs], [1, 50 * TICK_US]);
+  });
+
+  it('is nobody’s where nobody knows which processes are ours; steal, pressure and clock are told', async (t) => {
+    const machine = new FakeMachine(t);
+    const clock = (mhz: number) => {
+      for (const cpu of [0, 1])
+        machine.write(`../sys/devices/system/cpu/cpu${cpu}/cpufreq/scaling_cur_freq`, `${mhz * 1000}\n`);
+    };
+    clock(3000);
+    const pressure = (us: number) => `some avg10=0.00 avg60=0.00 avg300=0.00 total=${us}\nfull avg10=0.00 total=0\n`;
+    const first = await machine.set({}, { steal: 0 }).write('pressure/cpu', pressure(0)).read(null);
+    clock(2000);
+    const last = await machine.set({}, { steal: 100 }).write('pressure/cpu', pressure(1e6)).read(null);
+    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: 2000 });
+    assert.ok(shares);
+    const { oursCores, othersCores, unaccountedCores, stealCores, pressurePercent, programs } = shares;
+    assert.deepEqual([oursCores, othersCores, unaccountedCores, programs], [null, null, null, []]);
+    assert.deepEqual([stealCores, pressurePercent], [(100 * TICK_US) / 2e6, 50]);
+    const whole = sharesBetween(first, last);
+    assert.ok(Math.abs((whole?.meanMhz ?? 0) - 2500) < 1, String(whole?.meanMhz));
+  });
+
+  it('is unknown where the kernel does not tell', async () => {
+    await assert.rejects(new MachineTime('/nowhere').read([1]));
+  });
+});
+
+describe('over time', () => {
+  it('each value is since the one before, however many there were', async () => {
+    const series = new MachineSeries();
+    const at = (second: number): MachineTotals => ({
+      ...{ atMs: second * 1000, cores: 2, busyUs: second * 1.5e6, stealUs: second * 0.25e6, interruptUs: 0 },
+      processes: { oursUs: second * 1e6, othersUs: second * 0.25e6, kernelUs: 0, programsUs: new Map() },
+      ...{ pressureUs: undefined, mhzMs: undefined },
+    });
+    for (let second = 0; second < 1000; second++) series.add(second, at(second));
+    const { t, busyCores, oursCores, othersCores, stealCores, pressurePercent } = series.read();
+    assert.ok(t.length > 50 && t.length <= 200, String(t.length));
+    const all = (values: (number | null)[], value: number | null) =>
+      assert.ok(
+        values.every((one) => one === value),
+        JSON.stringify(values),
+      );
+    all(busyCores, 1.5);
+    all(oursCores, 1);
+    all(othersCores, 0.25);
+    all(stealCores, 0.25);
+    all(pressurePercent, null);
+  });
+});
+
+describe('the name of a program', () => {
+  const cases: [comm: string, commandLine: string, name: string][] = [
+    ['chrome', '/opt/chrome\0--password=secret', 'chrome'],
+    ['MainThread', '/usr/bin/node\0/work/node_modules/.bin/tsc\0--token\0secret', 'node tsc'],
+    ['node', 'node\0-e\0const token = "secret"', 'node'],
+    ['python3.11', '/usr/bin/python3\0/srv/app.py', 'python3 app.py'],
+    ['sh', '', 'sh'],
+    ['evil\n::error::\u001b[31m', '', 'evil\n::error::\u001b[31m'],
+  ];
+  for (const [comm, commandLine, name] of cases) {
+    it(`of ${JSON.stringify(comm)}, ${JSON.stringify(commandLine)} is ${JSON.stringify(name)}`, (t) => {
+      const root = fileTree(t, { 'proc/7/cmdline': commandLine });
+      assert.equal(programName({ pid: 7, name: comm }, root), name);
+    });
+  }
+
+  it('is short', (t) => {
+    const root = fileTree(t, { 'proc/7/cmdline': `node\0/${'x'.repeat(1000)}` });
+    assert.ok(programName({ pid: 7, name: 'node' }, root).length <= 40);
+  });
+});
