@@ -18,6 +18,7 @@ import {
   PrometheusTargets,
   RedisReader,
   Sampler,
+  withChildren,
 } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import { type ProcessSources, sourcesByLayer, tellMemory } from '../script/options/worker-sources.ts';
@@ -116,7 +117,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   measurements.clocks = clocks.lines;
   measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
   measurements.memory = target.control !== undefined || tellMemory(config.workerSources);
-  const pids = async () => ({ ...(await target.pids(workers)), ...generator });
+  const pids = async () => ({ ...(await withChildren(await target.pids(workers))), ...generator });
   const machine = new MachineWatch(async () => {
     const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
     return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];

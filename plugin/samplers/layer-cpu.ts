@@ -18,7 +18,11 @@ export class LayerCpu {
 
   constructor(layers: readonly Layer[]) {
     this.#layers = layers;
-    this.#processes = new Map(layers.flatMap(({ id, isProcesses }) => (isProcesses ? [[id, new CpuTime()]] : [])));
+    this.#processes = new Map(
+      layers.flatMap(({ id, isProcesses, containsWorkers }) =>
+        isProcesses ? [[id, new CpuTime(containsWorkers)]] : [],
+      ),
+    );
   }
 
   add(pids: LayerPids, processes: Map<number, ProcessReading>): void {

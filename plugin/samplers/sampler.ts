@@ -99,8 +99,8 @@ export class Sampler {
 
   /** Reads all figures, in bytes; the PSS of large processes takes some ms. Never rejects. */
   async reading(): Promise<Record<string, number>> {
-    const pids = await this.#pids();
-    const sources = openSources(pids, this.#readProcesses(pids, true), this.#sources);
+    const { pids, processes } = await this.#living(true);
+    const sources = openSources(pids, processes, this.#sources);
     const { bytes, absent, sources: origins } = await takeReading(this.layers, sources, this.#sources.notShared);
     this.#absent = absent;
     this.#origins = origins;
@@ -126,9 +126,7 @@ export class Sampler {
    * `system`. Only the difference between two calls is meaningful.
    */
   async cpu(): Promise<Record<string, number>> {
-    const pids = await this.#pids();
-    const processes = this.#readProcesses(pids, false);
-    await processes;
+    const { pids, processes } = await this.#living(false);
     const uses = await this.#cpu.uses(openSources(pids, processes, this.#sources));
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
@@ -186,16 +184,15 @@ export class Sampler {
   }
 
   async #row(): Promise<SampleRow> {
-    const pids = await this.#pids();
     const atMs = performance.now();
     const t = Math.round(atMs - this.#startMs) / 1000;
     const connections = this.#sources.connections();
     const pss = atMs >= this.#pssDueMs;
-    const processes = this.#readProcesses(pids, pss);
+    const { pids, processes } = await this.#living(pss);
     const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() });
     const machine = this.#sources.machine?.tick(() => this.seconds());
     const sampled = this.layers.map((layer) => sampleOf(layer, sources));
-    this.#workers.add(t, pids.worker ?? [], await processes);
+    this.#workers.add(t, pids.worker ?? [], processes);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
 
     const before = this.#before;
@@ -229,6 +226,15 @@ export class Sampler {
     if (rssBytes === undefined || pssBytes !== undefined) return;
     const derived = this.#shared.derive(layer, pids, { rssBytes });
     if (derived !== undefined) sample.derivedPssBytes = derived;
+  }
+
+  /** A process that ends while it is read is looked for once more: one that a worker has started may end at any time. */
+  async #living(pss: boolean): Promise<{ pids: LayerPids; processes: Map<number, ProcessReading> }> {
+    const pids = await this.#pids();
+    const processes = await this.#readProcesses(pids, pss);
+    if (Object.values(pids).every((some) => some.every((pid) => processes.has(pid)))) return { pids, processes };
+    const again = await this.#pids();
+    return { pids: again, processes: await this.#readProcesses(again, pss) };
   }
 
   async #pids(): Promise<LayerPids> {

@@ -50,15 +50,15 @@ export interface Sources {
   };
 }
 
-/** @param processes the readings of all layers, which can still be pending */
+/** @param processes the readings of all layers */
 export function openSources(
   pids: LayerPids,
-  processes: Promise<Map<number, ProcessReading>>,
+  processes: Map<number, ProcessReading>,
   { redis, workers, prometheus = {} }: Readers,
 ): Sources {
   const pages = Object.fromEntries(Object.entries(prometheus).map(([layer, one]) => [layer, once(() => one.read())]));
   return {
-    processes: async (layer) => processMemory(pids[layer], await processes),
+    processes: async (layer) => processMemory(pids[layer], processes),
     redis: once(async () => {
       const reading = await redis?.read();
       if (reading) return reading;

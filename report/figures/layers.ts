@@ -48,8 +48,9 @@ export function slopeLayers(result: Described): string[] {
   return inOrder(result, Object.keys(result.memory.perConnectionBytes)).filter((id) => !isNoise(result, id));
 }
 
-/** The whole machine where its slope may not be quoted: everything that runs on it moves its memory. */
+/** What was nothing at each plateau; and the whole machine where its slope may not be quoted: all that runs on it moves its memory. */
 export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
+  if (memory.plateaus.length > 0 && memory.plateaus.every(({ [id]: bytes }) => bytes === 0)) return true;
   return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
 }
 

@@ -5,6 +5,7 @@
 import type { WorkerStats } from '../../../protocol/events.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
+import { BusyWorkers } from './busy-workers.ts';
 import { DeploymentParts } from './deployment-parts.ts';
 import { MetricsPages } from './metrics-pages.ts';
 import { OpenFiles } from './open-files.ts';
@@ -18,6 +19,7 @@ export class Checkpoints {
   readonly #counts: WorkerCounts;
   readonly #age: StatisticsAge;
   readonly #files: OpenFiles;
+  readonly #busy: BusyWorkers;
   readonly #others: OtherClients;
   readonly #metrics: MetricsPages;
   readonly #deployment: DeploymentParts;
@@ -29,6 +31,7 @@ export class Checkpoints {
     this.#counts = new WorkerCounts(context, ofCounts);
     this.#age = new StatisticsAge(context, ofCounts);
     this.#files = new OpenFiles(context, ofCounts);
+    this.#busy = new BusyWorkers(context, ofCounts);
     this.#others = new OtherClients(context, ofCounts);
     this.#metrics = new MetricsPages(context, new WarningsOnce(context));
     this.#deployment = new DeploymentParts(context, new WarningsOnce(context));
@@ -42,6 +45,7 @@ export class Checkpoints {
     this.#age.begin(counted);
     await this.#deployment.begin();
     await this.#files.begin();
+    await this.#busy.check('before the load');
     const others = Math.max(this.#counts.begin(workers, counted), await this.#others.begin());
     await this.#metrics.begin();
     return { workers, others };
@@ -53,6 +57,7 @@ export class Checkpoints {
     const workers = await this.#counts.check(when);
     this.#age.check(workers, when);
     await this.#files.check(when);
+    await this.#busy.check(when);
     await this.#others.check(when);
     await this.#metrics.check(when);
     await this.checkDeployment(when);

@@ -157,8 +157,10 @@ function ownServer(config: Settings): Target {
     redisUrl,
     // A sum over only some of them would be too low.
     pids: async (workers) => ({
-      worker: processes?.pids() ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
-      ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.pids()])),
+      worker: (await processes?.pids()) ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
+      ...Object.fromEntries(
+        await Promise.all(Object.entries(others).map(async ([layer, one]) => [layer, await one.pids()])),
+      ),
     }),
     unlayered: async (workers) => {
       const hidesWorkers =

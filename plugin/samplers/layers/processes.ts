@@ -23,14 +23,22 @@ interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo' | 'conta
   rss?: Pick<Figure, 'main' | 'metric'>;
   /** Asked in this order where its processes cannot be read here. */
   tellers?: Teller[];
-  /** Further figures, which only they know. */
+  /** Further figures: of its processes here, and those that only they know. */
+  figures?: Figure[];
   told?: ({ figure: ToldFigure } & Omit<Figure, 'source' | 'read' | 'elsewhere'>)[];
 }
 
 const SOURCE = process.platform === 'linux' ? '/proc of its processes' : 'ps';
 
 /** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, and both in the samples; PSS is part of the sum */
-export function processLayer({ pss, rss, tellers = [], told = [], ...layer }: ProcessLayer): Layer {
+export function processLayer({
+  pss,
+  rss,
+  tellers = [],
+  figures: further = [],
+  told = [],
+  ...layer
+}: ProcessLayer): Layer {
   const { id, title } = layer;
   const byTellers = (figure: ToldFigure) =>
     tellers.map((teller) => ({ source: teller.source, read: (sources: Sources) => figureOf(teller, figure, sources) }));
@@ -58,6 +66,7 @@ export function processLayer({ pss, rss, tellers = [], told = [], ...layer }: Pr
       elsewhere: byTellers('rssBytes'),
       ...rss,
     },
+    ...further,
     ...told.flatMap(({ figure, ...described }): Figure[] => {
       const [first, ...elsewhere] = byTellers(figure);
       return first ? [{ ...described, ...first, elsewhere }] : [];

@@ -1,6 +1,7 @@
 /** The Socket.IO workers. */
 import { workerContainers } from '../control/worker-machines.ts';
 import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
+import type { Sources } from '../sources.ts';
 import { hostFigures, metricsOf, processLayer, type Teller } from './processes.ts';
 
 const workers = { id: 'worker', title: 'Workers' };
@@ -43,6 +44,14 @@ export const worker = processLayer({
   containsWorkers: true,
   pss: { main: true, metric: 'memory.worker_pss.bytes_per_connection' },
   rss: { main: true, metric: 'memory.worker.bytes_per_connection' },
+  figures: [
+    {
+      id: 'workerChildrenPss',
+      title: 'Workers, what they have started, PSS',
+      source: '/proc of its processes',
+      read: childrenPssBytes,
+    },
+  ],
   tellers: [themselves, metricsOf(workers.id), theirPss, theirContainers],
   told: [
     {
@@ -64,6 +73,17 @@ export const worker = processLayer({
     ...hostFigures(workers),
   ],
 });
+
+/** Part of the workers' PSS; 0 if they have started nothing. */
+async function childrenPssBytes({ processes }: Sources): Promise<number> {
+  await processes(workers.id);
+  const { pssBytes } = await processes('workerChildren').catch((reason) => {
+    if (reason instanceof NotInRun) return { pssBytes: 0 };
+    throw reason;
+  });
+  if (pssBytes === undefined) throw new Error(PSS_UNREADABLE);
+  return pssBytes;
+}
 
 function sumOf<T>(all: T[], of: (one: T) => number): number {
   return all.reduce((sum, one) => sum + of(one), 0);

@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { readCpu, readCpuPressureUs } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
 import type { ProcessStat } from '../processes/proc.ts';
-import { type ProcessTable, readProcessTableInSlices, withDescendants } from '../processes/process-table.ts';
+import {
+  type ProcessTable,
+  processTable,
+  readProcessTableInSlices,
+  withDescendants,
+} from '../processes/process-table.ts';
 import { programName } from './program-name.ts';
 
 /** Totals, whose differences are meaningful. Of the CPUs that this process may run on. */
@@ -56,6 +61,7 @@ interface Known {
 
 export class MachineTime {
   readonly #root: string;
+  readonly #readTable: () => Promise<ProcessTable>;
   readonly #cpus: number[];
   readonly #areAll: boolean;
   /** By pid, as last read. */
@@ -71,6 +77,8 @@ export class MachineTime {
   /** @param root of the file system, for tests */
   constructor(root = '/') {
     this.#root = root;
+    // Others use what has just been read, too.
+    this.#readTable = root === '/' ? () => processTable(0) : () => readProcessTableInSlices(root);
     this.#cpus = allowedCpus(root);
     this.#areAll = this.#cpus.length >= cpusIn(root);
   }
@@ -87,7 +95,7 @@ export class MachineTime {
   }
 
   async #read(roots: number[] | undefined): Promise<MachineTotals> {
-    const table = roots && (await readProcessTableInSlices(this.#root));
+    const table = roots && (await this.#readTable());
     const { busyUs, stealUs, interruptUs } = readCpu(this.#areAll ? undefined : this.#cpus, this.#root);
     const atMs = performance.now();
     if (roots && table) this.#note(table, withDescendants(roots, table));

@@ -16,16 +16,17 @@ export interface ProcessReading {
   cpuUs: number;
   /** Microseconds since boot (elsewhere than on Linux since 1970, to the second). Increases when a pid is reused. */
   startedAtUs: number;
+  /** On Linux: who has started it, as long as that is there. */
+  parent?: number;
+  /** On Linux: CPU time of processes that it has started, and that have ended since, with that of theirs. */
+  reapedUs?: number;
 }
 
 /** What /proc/<pid>/stat says. */
-export interface ProcessStat extends Omit<ProcessReading, 'pssBytes'> {
+export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes'>> {
   pid: number;
-  parent: number;
   /** Of its program, at most 15 characters, any of them. */
   name: string;
-  /** CPU time of processes that it has started, and that have ended since, with that of theirs. */
-  reapedUs: number;
   /** CPU on which it ran last. */
   lastCpu: number;
   /** It has ended, and nobody has asked for it yet: it has no memory left. */

@@ -29,6 +29,15 @@ export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable
   return new Map(entries);
 }
 
+let last: { readAtMs: number; table: Promise<ProcessTable> } | undefined;
+
+/** @param maxAgeMs one that was read so recently is good enough @returns as `readProcessTableInSlices` */
+export function processTable(maxAgeMs: number): Promise<ProcessTable> {
+  const now = performance.now();
+  if (last === undefined || now - last.readAtMs > maxAgeMs) last = { readAtMs: now, table: readProcessTableInSlices() };
+  return last.table;
+}
+
 /** @returns undefined for a process that has ended */
 export function readProcess(pid: number): ProcessStat | undefined {
   const stat = statOf(pid, '/');

@@ -6,8 +6,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { MAX_AGE_MS } from './family.ts';
 import type { ProcessStat } from './proc.ts';
-import { type ProcessTable, readProcess, readProcessTable, withDescendants } from './process-table.ts';
+import { type ProcessTable, processTable, readProcess, readProcessTable, withDescendants } from './process-table.ts';
 
 export interface ProcessQuery {
   pids?: number[] | undefined;
@@ -20,8 +21,6 @@ type Entry = Pick<ProcessStat, 'pid' | 'parent' | 'startedAtUs'>;
 
 /** A process of that age was not started for a moment. */
 const LONG_LIVED_US = 10e6;
-/** How often new processes are looked for: it takes some milliseconds for hundreds of processes. */
-const REFRESH_MS = 5000;
 const CGROUPS = '/sys/fs/cgroup';
 
 export class ServerProcesses {
@@ -46,10 +45,10 @@ export class ServerProcesses {
   }
 
   /** @returns ids of the processes that are there now, and those named by id in any case: a sum must not lose one */
-  pids(): number[] {
-    if (performance.now() - this.#foundAtMs > REFRESH_MS) {
-      this.#found = find(this.#query, readProcessTable());
+  async pids(): Promise<number[]> {
+    if (performance.now() - this.#foundAtMs > MAX_AGE_MS) {
       this.#foundAtMs = performance.now();
+      this.#found = find(this.#query, await processTable(MAX_AGE_MS));
     }
     const living = this.#found.filter(isAlive).map(({ pid }) => pid);
     return [...new Set([...(this.#query.pids ?? []), ...living])];
@@ -68,7 +67,7 @@ export class ServerProcesses {
   /** @returns files and sockets that they have open; undefined where that is not readable, as for those of other users */
   async openFiles(): Promise<number | undefined> {
     const counts = await Promise.all(
-      this.pids().map((pid) =>
+      (await this.pids()).map((pid) =>
         readdir(`/proc/${pid}/fd`).then(
           ({ length }) => length,
           ({ code }: NodeJS.ErrnoException) => (code === 'EACCES' ? undefined : 0),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { connectionsTo, listenersOn } from '../../../plugin/samplers/processes/connections-to.ts';
+import { startOrphan } from '../../helpers/orphan.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 it('counts the server’s ends of the connections to a port', { skip: process.platform !== 'linux' }, async (t) => {
@@ -34,16 +34,11 @@ it('is unknown where the kernel lists none', async () => {
 it('names the processes that listen on a port, but none of the generator’s own', {
   skip: process.platform !== 'linux',
 }, async (t) => {
-  const script =
-    'const s = require("node:net").createServer().listen(0, () => console.log(process.pid, s.address().port));';
-  // An orphan, since a shell started it and left: no process of a test's own.
-  const shell = spawn('sh', ['-c', '"$0" "$@" &', process.execPath, '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = await once(shell.stdout, 'data');
-  const [pid = 0, port = 0] = String(line).split(' ').map(Number);
-  t.after(() => process.kill(pid, 'SIGKILL'));
-  assert.deepEqual(await listenersOn(port), [pid]);
+  const script = `const server = require('node:net').createServer();
+    server.listen(0, () => [process.pid, server.address().port].forEach((line) => console.log(line)));`;
+  const { pids, line } = await startOrphan(t, script);
+  const port = Number(await line());
+  assert.deepEqual(await listenersOn(port), pids);
   const own = createServer();
   t.after(() => own.close());
   own.listen(0);

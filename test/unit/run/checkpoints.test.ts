@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { BusyWorkers } from '../../../plugin/run/checkpoints/busy-workers.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
+import { WarningsOnce } from '../../../plugin/run/checkpoints/warnings.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
@@ -166,6 +168,27 @@ describe('the workers and the generator', () => {
     await conducted.whole();
     assert.deepEqual(run.codes, []);
   });
+
+  for (const [cpu, codes] of [
+    ['stands still', ['WORKERS_DISAGREE']],
+    ['moves', []],
+  ] as const) {
+    it(`${codes.length > 0 ? 'disagree' : 'agree'} where their CPU time ${cpu} while 400 connections come`, async (t) => {
+      const { run } = new ConductedRun(t);
+      let cpuUs = 7;
+      run.context.sampler.cpu = async () => ({ worker: cpu === 'moves' ? cpuUs++ : cpuUs });
+      const busy = new BusyWorkers(run.context, new WarningsOnce(run.context));
+      let connections = 0;
+      run.context.population.connections = () => connections;
+      await busy.check('before the load');
+      connections = 399;
+      await busy.check('at 399');
+      assert.deepEqual(run.codes, []);
+      connections = 400;
+      await busy.check('at 400');
+      assert.deepEqual(run.codes, codes);
+    });
+  }
 
   it('disagree where others use the port of the server, too', async (t) => {
     const conducted = new ConductedRun(t);

@@ -37,6 +37,7 @@ describe('the table of layers', () => {
       'redisUsedMemory',
       'systemHeld',
       'systemUsed',
+      'workerChildrenPss',
       'workerExternal',
       'workerHeapUsed',
       'workerHostTcp',

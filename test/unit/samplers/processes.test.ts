@@ -75,3 +75,27 @@ test('an older reading that arrives late brings nothing', () => {
   cpu.add([1], processes([[1, { cpuUs: 110 }]]));
   assert.equal(cpu.totalUs, 110);
 });
+
+test('what a worker has started counts once, also when it has ended; that of workers which end does not count again', () => {
+  const cpu = new CpuTime(true);
+  // No such ids exist.
+  const [WORKER, CHILD, OTHER] = [5_000_001, 5_000_002, 5_000_003];
+  const see = (...entries: [pid: number, reading: Partial<ProcessReading>][]) => {
+    cpu.add(
+      entries.map(([pid]) => pid),
+      processes(entries),
+    );
+    return cpu.totalUs;
+  };
+  assert.equal(see([WORKER, { cpuUs: 100, reapedUs: 0, parent: 1 }]), 100);
+  assert.equal(see([WORKER, { cpuUs: 100, reapedUs: 30, parent: 1 }]), 130, 'a child that nobody saw');
+  const child: [number, Partial<ProcessReading>] = [CHILD, { cpuUs: 50, reapedUs: 0, parent: WORKER }];
+  assert.equal(see([WORKER, { cpuUs: 100, reapedUs: 30, parent: 1 }], child), 180);
+  assert.equal(
+    see([WORKER, { cpuUs: 110, reapedUs: 30, parent: 1 }]),
+    190,
+    'it has ended, and nobody has asked for it',
+  );
+  assert.equal(see([WORKER, { cpuUs: 110, reapedUs: 85, parent: 1 }]), 195, 'the last of it');
+  assert.equal(see([OTHER, { cpuUs: 7, reapedUs: 0, parent: 1 }]), 202, 'another worker in its place');
+});
