@@ -26,13 +26,17 @@ export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: 
   process.on('SIGTERM', () => abort.abort());
   try {
     if (process.platform !== 'linux') {
-      throw new CapacityError('LINUX_ONLY', 'the benches read /proc, and the floor uses epoll', 'run them on Linux');
+      throw new CapacityError('LINUX_ONLY', 'the benches read /proc, and the floor uses epoll');
     }
     const options = parseOptions(schema, usage);
     const script = process.env.npm_lifecycle_event;
     const given = process.argv.slice(2);
     if (script === undefined) {
-      throw new CapacityError('NOT_BY_NPM', 'a report names the command that it was made with', 'use npm run <bench>');
+      throw new CapacityError(
+        'CONFIG_INVALID',
+        'a report names the command that it was made with',
+        'use npm run <bench>',
+      );
     }
     const command = [`npm run ${script}`, ...(given.length > 0 ? ['--', ...given] : [])].join(' ');
     await run({ options, command, signal: abort.signal });
@@ -50,7 +54,7 @@ function parseOptions<S extends z.ZodObject>(schema: S, usage: string): z.output
     return schema.parse(parseArgs({ options }).values);
   } catch (error) {
     const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    throw new CapacityError('USAGE', message, usage);
+    throw new CapacityError('CONFIG_INVALID', message, usage);
   }
 }
 

@@ -12,7 +12,7 @@ const SCHEMA_VERSION = resultSchema.shape.schemaVersion.value;
 
 /**
  * @param path of a result.json, or of the folder of a run
- * @throws CapacityError RESULT_UNREADABLE, RESULT_INVALID, RESULT_TOO_NEW; the message names the
+ * @throws CapacityError FILE_UNREADABLE, RESULT_TOO_NEW; the message names the
  * file and any offending keys
  */
 export function readResult(path: string): Result {
@@ -22,7 +22,7 @@ export function readResult(path: string): Result {
     document = JSON.parse(text);
   } catch (cause) {
     throw new CapacityError(
-      'RESULT_INVALID',
+      'FILE_UNREADABLE',
       `${file} is not complete JSON`,
       'copy it again from the folder of its run, or repeat the run',
       { cause },
@@ -45,7 +45,7 @@ function parseResult(document: unknown, name: string): Result {
     throw tooNew(`${name} has keys that this version does not know:\n${listed(issues)}`);
   }
   throw new CapacityError(
-    'RESULT_INVALID',
+    'FILE_UNREADABLE',
     `${name} is not a result document of this version:\n${listed(issues)}`,
     'name the result.json of a run; read one from an older version with that version',
   );
@@ -58,7 +58,7 @@ function readText(path: string): { file: string; text: string } {
     return { file, text: readFileSync(file, 'utf8') };
   } catch (cause) {
     throw new CapacityError(
-      'RESULT_UNREADABLE',
+      'FILE_UNREADABLE',
       `cannot read ${file}`,
       'name a result.json or the folder of a run, such as results/latest',
       { cause },
@@ -67,11 +67,7 @@ function readText(path: string): { file: string; text: string } {
 }
 
 function tooNew(message: string): CapacityError {
-  return new CapacityError(
-    'RESULT_TOO_NEW',
-    message,
-    'update: npm install artillery-plugin-socketio-capacity@latest artillery-engine-socketio-capacity@latest',
-  );
+  return new CapacityError('RESULT_TOO_NEW', message);
 }
 
 function listed(issues: z.core.$ZodIssue[]): string {

@@ -14,7 +14,7 @@ export interface App {
   io: Server;
   /**
    * Connects the adapter, then listens.
-   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED, or the adapter's error; everything is closed by then
+   * @throws CapacityError PORT_UNAVAILABLE, or the adapter's error; everything is closed by then
    */
   start(): Promise<{ port: number; controlPort: number }>;
   /**
@@ -25,7 +25,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Opens nothing yet. @throws CapacityError PACKAGE_MISSING */
+/** Opens nothing yet. @throws CapacityError NOT_INSTALLED */
 export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): Promise<App> {
   const tunings = tuningsInForce(config.tunings, config.websockets);
   const options = {

@@ -35,7 +35,7 @@ export interface HttpListener {
 
 /**
  * @param answer may throw, or reject: the request is answered with 500 then
- * @throws CapacityError PORT_TAKEN, LISTEN_FAILED
+ * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openHttp(
   { port, host, tls, purpose }: HttpListenerOptions,

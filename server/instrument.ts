@@ -63,7 +63,7 @@ export interface Instrumentation {
 /**
  * @param io a Socket.IO server, attached to its HTTP server; rooms are those of its main namespace. Where it handles
  *   `join_room` itself, its handler decides who joins, and we only send the acknowledgement if it sends none.
- * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_TAKEN, LISTEN_FAILED
+ * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_UNAVAILABLE
  */
 export async function instrument(
   // biome-ignore lint/suspicious/noExplicitAny: AnyServer, written out so that the published types are a single file
@@ -82,11 +82,7 @@ export async function instrumentServer(
   const { token, rooms, controlPort, controlHost, tls, worker, webSocketEngine } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
   if (!io.engine) {
-    throw new CapacityError(
-      'NOT_ATTACHED',
-      'the Socket.IO server is not attached to an HTTP server yet',
-      'call instrument(io) after `new Server(httpServer)`, `io.attach(httpServer)` or `io.listen(port)`',
-    );
+    throw new CapacityError('NOT_ATTACHED', 'the Socket.IO server is not attached to an HTTP server yet');
   }
   const main = io.of('/');
   const eventLoop = new EventLoopWindow();

@@ -9,7 +9,7 @@ const BACKLOG = 4096;
  * @param host empty for all addresses, of IPv6 as well where there are any
  * @param purpose what the port is for, for the error message
  * @returns the port, chosen by the system if `port` is 0
- * @throws CapacityError PORT_TAKEN, or LISTEN_FAILED for any other reason
+ * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function listen(server: Server, port: number, host: string, purpose: string): Promise<number> {
   try {
@@ -19,14 +19,14 @@ export async function listen(server: Server, port: number, host: string, purpose
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
       throw new CapacityError(
-        'PORT_TAKEN',
+        'PORT_UNAVAILABLE',
         `${purpose}: ${host || '*'}:${port} is in use by another program`,
         `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` shows the program`,
         { cause },
       );
     }
     throw new CapacityError(
-      'LISTEN_FAILED',
+      'PORT_UNAVAILABLE',
       `${purpose}: cannot listen on ${host || '*'}:${port}: ${message}`,
       'choose an address of this machine, and a port on which this user can listen',
       { cause },

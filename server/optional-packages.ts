@@ -24,7 +24,7 @@ interface Manifest {
  * @param names packages that have the same interface: the first one that is installed is taken
  * @param install arguments of `npm install`
  * @param folder whose node_modules has them; by default they are installed beside this package
- * @throws CapacityError PACKAGE_MISSING, also if it has no code for this Node
+ * @throws CapacityError NOT_INSTALLED, also if it has no code for this Node
  */
 export async function importOptional<T>(
   names: string[],
@@ -41,7 +41,7 @@ export async function importOptional<T>(
   const fix = `for the Node of the workers (${process.version} now), npm install ${install}; if you do so in a folder of its own (--prefix <folder>), name it: CAPACITY_MODULES=<folder>`;
   if (!found) {
     const where = folder === undefined ? 'beside this package' : `in ${resolve(folder)}`;
-    throw new CapacityError('PACKAGE_MISSING', `${names.join(' or ')} is not installed ${where}`, fix);
+    throw new CapacityError('NOT_INSTALLED', `${names.join(' or ')} is not installed ${where}`, fix);
   }
   const { name, path } = found;
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as Manifest;
@@ -50,7 +50,7 @@ export async function importOptional<T>(
     return { module, name, version: manifest.version };
   } catch (cause) {
     const message = `${name} ${manifest.version} cannot be loaded by Node ${process.versions.node}: ${(cause as Error).message}`;
-    throw new CapacityError('PACKAGE_MISSING', message, fix, { cause });
+    throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
   }
 }
 

@@ -141,6 +141,6 @@ function parseOptions(): { only: Part[]; write: boolean } {
     return { only, write: values.write };
   } catch (error) {
     const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    throw new CapacityError('USAGE', message, USAGE);
+    throw new CapacityError('CONFIG_INVALID', message, USAGE);
   }
 }

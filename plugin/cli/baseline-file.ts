@@ -8,7 +8,7 @@ import { ownValue } from '../../protocol/sum-counts.ts';
 
 /**
  * @returns the results saved under that name
- * @throws CapacityError BASELINE_MISSING, BASELINE_UNREADABLE
+ * @throws CapacityError BASELINE_MISSING, FILE_UNREADABLE
  */
 export function readBaseline(path: string, name: string): Result[] {
   const baselines = existsSync(path) ? readFile(path).baselines : {};
@@ -25,7 +25,7 @@ export function readBaseline(path: string, name: string): Result[] {
 
 /**
  * Leaves the other baselines in the file unchanged.
- * @throws CapacityError BASELINE_UNREADABLE, BASELINE_UNWRITABLE
+ * @throws CapacityError FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export function writeBaseline(path: string, name: string, results: Result[]): void {
   const file: BaselineFile = existsSync(path) ? readFile(path) : { schemaVersion: 1, baselines: {} };
@@ -36,7 +36,7 @@ export function writeBaseline(path: string, name: string, results: Result[]): vo
     renameSync(temporary, path);
   } catch (cause) {
     const fix = 'choose a file that you can write to: --file <path>';
-    throw new CapacityError('BASELINE_UNWRITABLE', `cannot write ${path}`, fix, { cause });
+    throw new CapacityError('FILE_UNWRITABLE', `cannot write ${path}`, fix, { cause });
   }
 }
 
@@ -46,10 +46,10 @@ function readFile(path: string): BaselineFile {
   try {
     content = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new CapacityError('BASELINE_UNREADABLE', `${path} is not JSON`, fix, { cause });
+    throw new CapacityError('FILE_UNREADABLE', `${path} is not JSON`, fix, { cause });
   }
   const parsed = baselineFileSchema.safeParse(content);
   if (parsed.success) return parsed.data;
   const problems = formatProblems(problemsOf(parsed.error, [], []));
-  throw new CapacityError('BASELINE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
+  throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
 }

@@ -96,7 +96,6 @@ function saveResults(results: Result[], path: string, { name, file, json }: Opti
     throw new CapacityError(
       'BASELINE_INVALID',
       results.length < times ? `only ${results.length} of ${times} runs have left a result` : `${path} is INVALID`,
-      'measure again; report.html beside the result shows the reasons',
     );
   }
   writeBaseline(file, name, results);
@@ -148,7 +147,6 @@ function requireSameConditions({ mismatches }: Comparison): void {
   throw new CapacityError(
     'BASELINE_NOT_COMPARABLE',
     `the baseline was measured under different conditions, so the figures cannot be compared\n${lines.join('\n')}`,
-    'measure under the same conditions, or save a new baseline: npx socketio-capacity baseline save <result>',
   );
 }
 

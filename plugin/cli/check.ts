@@ -47,7 +47,7 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   console.log(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`);
 }
 
-/** @throws CapacityError BAD_OPTION with all mistakes */
+/** @throws CapacityError CONFIG_INVALID with all mistakes */
 function readConditions(texts: string[]): Condition[] {
   const { conditions, problems } = parseConditions(texts);
   if (problems.length === 0) return conditions;

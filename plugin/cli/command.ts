@@ -45,7 +45,7 @@ export function withJson(command: Command): Command {
 /**
  * @param command that they were given to: `stack up`
  * @param further mistakes that the schema does not see
- * @throws CapacityError BAD_OPTION with all mistakes
+ * @throws CapacityError CONFIG_INVALID with all mistakes
  */
 export function parseOptions<T>(schema: z.ZodType<T>, given: unknown, command: string, further: Problem[] = []): T {
   const { data, error } = schema.safeParse(given);
@@ -62,7 +62,7 @@ function optionOf(path: string): string {
 
 /** @param command whose help shows what is right */
 export function badOption(message: string, command: string): CapacityError {
-  return new CapacityError('BAD_OPTION', message, `${LINE} ${command} --help`);
+  return new CapacityError('CONFIG_INVALID', message, `${LINE} ${command} --help`);
 }
 
 export function printJson(value: unknown): void {

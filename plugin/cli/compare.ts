@@ -56,8 +56,13 @@ function writePage(file: string, page: string): void {
   try {
     writeFileSync(file, page);
   } catch (cause) {
-    throw new CapacityError('REPORT_FAILED', `cannot write ${file}`, 'name a file in a folder that you can write to', {
-      cause,
-    });
+    throw new CapacityError(
+      'FILE_UNWRITABLE',
+      `cannot write ${file}`,
+      'name a file in a folder that you can write to',
+      {
+        cause,
+      },
+    );
   }
 }

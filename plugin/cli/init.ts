@@ -91,14 +91,14 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
     writeFileSync(out, starterScenario(starter, out), { flag: force ? 'w' : 'wx' });
   } catch (cause) {
     const fix = 'choose another file: --out <file>, or overwrite it: --force';
-    throw new CapacityError('SCENARIO_UNWRITABLE', `${out} cannot be written`, fix, { cause });
+    throw new CapacityError('FILE_UNWRITABLE', `${out} cannot be written`, fix, { cause });
   }
   if (json) return printJson({ file: out, ...starter });
   const next = starter.controlUrls ? `npx socketio-capacity doctor ${out}` : `npx artillery run ${out}`;
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
 }
 
-/** @throws CapacityError BAD_OPTION */
+/** @throws CapacityError CONFIG_INVALID */
 function starterOf(answers: Answers): Starter & { listen: number } {
   const both = answers.join !== undefined && answers.emit !== undefined;
   const wrong = both ? [{ path: '--emit', message: 'give it or --join, not both' }] : [];
@@ -160,7 +160,7 @@ const QUESTIONS: Question[] = [
 
 /**
  * An empty answer means the default, or none. A wrong one is asked for again.
- * @throws CapacityError BAD_OPTION if they are not all answered, because of Ctrl-C or Ctrl-D
+ * @throws CapacityError CONFIG_INVALID if they are not all answered, because of Ctrl-C or Ctrl-D
  */
 async function ask(given: Answers): Promise<Answers> {
   // Loaded on demand, because no other command asks anything.

@@ -105,7 +105,7 @@ export interface RepeatOptions {
 
 /**
  * The first run that does not come to its end is the last one. A series whose runs were all refused leaves no folder.
- * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE, RESULTS_UNWRITABLE
+ * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export async function repeat(
   { scenario, vary, times, results, args }: RepeatOptions,

@@ -55,6 +55,6 @@ function makeFolder(folder: string): void {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
     const fix = 'choose a folder that you can write to: --out <folder>';
-    throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
+    throw new CapacityError('FILE_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
   }
 }

@@ -19,14 +19,14 @@ interface Flags {
   environment: string | undefined;
 }
 
-/** As Artillery reads a scenario's text. @throws if it is not YAML; CapacityError ARTILLERY_MISSING */
+/** As Artillery reads a scenario's text. @throws if it is not YAML; CapacityError NOT_INSTALLED */
 export async function parseYaml(text: string): Promise<unknown> {
   return (await artilleryUtil()).parseScript(text);
 }
 
 /**
  * @param environment one of `config.environments`
- * @throws CapacityError ARTILLERY_MISSING, SCENARIO_UNREADABLE, CONFIG_INVALID
+ * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
  */
 export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
   const util = await artilleryUtil();
@@ -45,7 +45,7 @@ export async function readScenario(path: string, environment: string | undefined
 
 /**
  * @returns SHA-256 of the scenario's text
- * @throws CapacityError SCENARIO_UNREADABLE
+ * @throws CapacityError FILE_UNREADABLE
  */
 export function scenarioHash(path: string): string {
   try {
@@ -57,7 +57,7 @@ export function scenarioHash(path: string): string {
 
 function unreadable(path: string, cause: unknown): CapacityError {
   const fix = 'name an Artillery scenario, as YAML';
-  return new CapacityError('SCENARIO_UNREADABLE', `${path} cannot be read`, fix, { cause });
+  return new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, fix, { cause });
 }
 
 async function artilleryUtil(): Promise<ArtilleryUtil> {

@@ -139,5 +139,5 @@ function withoutPassword(url: string): string {
 }
 
 function busy(phase: string): CapacityError {
-  return new CapacityError('STACK_BUSY', `The stack is ${phase}.`, 'Try again in a few seconds.');
+  return new CapacityError('IN_USE', `The stack is ${phase}.`, 'Try again in a few seconds.');
 }

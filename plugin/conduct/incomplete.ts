@@ -40,7 +40,7 @@ export function failedIn(stage: Stage | undefined, error: unknown): Reason {
 export function withCode(error: unknown): CapacityError {
   if (error instanceof CapacityError) return error;
   const message = `the run could not begin: ${error instanceof Error ? error.message : String(error)}`;
-  return new CapacityError('UNEXPECTED', message, 'please report it, with the lines above and the scenario', {
+  return new CapacityError('UNEXPECTED', message, undefined, {
     cause: error instanceof Error ? error.cause : undefined,
   });
 }

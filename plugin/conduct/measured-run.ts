@@ -77,7 +77,7 @@ export class MeasuredRun {
   /** Phase events can arrive faster than they are handled, so they wait in a queue. */
   #queue: Promise<void> = Promise.resolve();
 
-  /** @throws CapacityError RESULTS_UNWRITABLE, with nothing left open */
+  /** @throws CapacityError FILE_UNWRITABLE, with nothing left open */
   constructor(options: MeasuredRunOptions) {
     const { config, scriptPath, link } = options;
     this.#options = options;

@@ -42,7 +42,7 @@ export function diagnose(situation: Situation): Diagnosis {
 
 /**
  * For a run, before anything is started. Logs the warnings; a missing program is reported when the stack starts.
- * @throws CapacityError TARGET_TOO_LARGE with the highest number that fits, the exceeded limits, and how to raise them
+ * @throws CapacityError LIMIT_TOO_LOW with the highest number that fits, the exceeded limits, and how to raise them
  */
 export async function requireFit(settings: Settings, log: (text: string) => void): Promise<void> {
   const { connections, fits, highest, limits, warnings } = diagnose(await readSituation(settings));
@@ -53,7 +53,7 @@ export async function requireFit(settings: Settings, log: (text: string) => void
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);
   const named = exceeded.map(({ name, max }) => `${name} (${integer(max ?? 0)})`);
   throw new CapacityError(
-    'TARGET_TOO_LARGE',
+    'LIMIT_TOO_LOW',
     `${integer(connections)} connections do not fit: at most ${integer(highest ?? 0)} are possible, limited by ${named.join(', ')}`,
     exceeded.map(({ raise }) => raise).join('\n       '),
   );

@@ -5,12 +5,11 @@ import { openFileLimits } from '../../protocol/machine/open-files.ts';
 /** With fewer, Artillery, the fleet's processes and the stack do not start. */
 const MIN_OPEN_FILES = 512;
 
-/** @throws CapacityError TOO_FEW_FILES */
+/** @throws CapacityError LIMIT_TOO_LOW */
 export function requireOpenFiles(limit = openFileLimits().hard): void {
   if (limit >= MIN_OPEN_FILES) return;
   throw new CapacityError(
-    'TOO_FEW_FILES',
+    'LIMIT_TOO_LOW',
     `a process can open only ${limit} files here, but a run needs at least ${MIN_OPEN_FILES}`,
-    'raise the limit (ulimit -n 65536; as root, or in /etc/security/limits.conf)',
   );
 }

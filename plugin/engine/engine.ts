@@ -233,7 +233,7 @@ function refuse(events: ScenarioEvents): ScenarioFunction {
 function asCapacityError(error: unknown): CapacityError {
   if (error instanceof CapacityError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new CapacityError('ENGINE_START', `the fleet did not start: ${message}`, 'see the lines above', {
+  return new CapacityError('START_FAILED', `the fleet did not start: ${message}`, undefined, {
     cause: error,
   });
 }

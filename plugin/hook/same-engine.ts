@@ -13,7 +13,7 @@ const LOADER = 'dist/lib/core/runner.js';
 
 /**
  * Before anything is started: whether the engine speaks as the plugin does.
- * @throws CapacityError ENGINE_MISSING, VERSIONS_DIFFER
+ * @throws CapacityError NOT_INSTALLED, VERSIONS_DIFFER
  */
 export function requireSameEngine(artillery = artilleryFolder()): void {
   const { resolve } = createRequire(join(artillery, LOADER));
@@ -23,7 +23,7 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
   } catch (cause) {
     const message = `Artillery in ${artillery} finds no ${ENGINE_PACKAGE}`;
     const fix = `install it beside artillery, from the release of the plugin (${VERSION})`;
-    throw new CapacityError('ENGINE_MISSING', message, fix, { cause });
+    throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
   }
   const folder = dirname(manifest);
   // As its index.js decides it.

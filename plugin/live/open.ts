@@ -8,7 +8,7 @@ import { LiveView } from './server.ts';
 /**
  * @param port 0 for a free one
  * @param hosts those that bring the load, if there are several
- * @throws CapacityError LIVE_PORT_TAKEN
+ * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openLiveView(
   port: number,

@@ -67,7 +67,7 @@ export class LiveView {
     });
   }
 
-  /** @throws CapacityError LIVE_PORT_TAKEN */
+  /** @throws CapacityError PORT_UNAVAILABLE */
   static async open(options: LiveViewOptions): Promise<LiveView> {
     const view = new LiveView(options);
     view.#server.listen(options.port, HOST);
@@ -76,7 +76,7 @@ export class LiveView {
     } catch (cause) {
       await view.close();
       throw new CapacityError(
-        'LIVE_PORT_TAKEN',
+        'PORT_UNAVAILABLE',
         `the live view cannot listen on ${HOST}:${options.port}`,
         'choose another port, or use a free one: CAPACITY_LIVE=1',
         { cause },

@@ -20,7 +20,7 @@ export const REPORT_FILES: ReportFile[] = [
 
 /**
  * Writes them all into an existing folder. A file that fails is not left half-written, and the others are still written.
- * @returns names of the files that are there now, and a CapacityError REPORT_FAILED for each of the others
+ * @returns names of the files that are there now, and a CapacityError FILE_UNWRITABLE for each of the others
  */
 export function writeReportFiles(
   result: Result,
@@ -35,7 +35,7 @@ export function writeReportFiles(
       written.push(name);
     } catch (cause) {
       const fix = 'remove the cause, then recreate the files from result.json: npx socketio-capacity report <run>';
-      failed.push(new CapacityError('REPORT_FAILED', `${name} could not be written`, fix, { cause }));
+      failed.push(new CapacityError('FILE_UNWRITABLE', `${name} could not be written`, fix, { cause }));
     }
   }
   return { written, failed };

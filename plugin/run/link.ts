@@ -111,7 +111,7 @@ export class EngineLink {
 
   /**
    * Waits for all engines, of each host if there are several.
-   * @throws CapacityError ENGINE_MISSING, or the signal's reason
+   * @throws CapacityError ENGINE_NOT_READY, or the signal's reason
    */
   async ready(signal: AbortSignal): Promise<void> {
     const onAbort = () => this.#ready.reject(signal.reason);
@@ -257,9 +257,5 @@ function hostOf(key: string): string {
 }
 
 function engineMissing(): CapacityError {
-  return new CapacityError(
-    'ENGINE_MISSING',
-    `no engine became ready within ${READY_TIMEOUT_MS / 1000} s`,
-    'see the lines above: Artillery could not load the engine, or a worker of Artillery has ended',
-  );
+  return new CapacityError('ENGINE_NOT_READY', `no engine became ready within ${READY_TIMEOUT_MS / 1000} s`);
 }

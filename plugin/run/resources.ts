@@ -192,7 +192,7 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
 
 /**
  * Connects the publishers, if there are any, and listens once for the event.
- * @throws CapacityError DELIVERY_PATH_UNMATCHED, DELIVERY_ID_REPLACED, or TARGET_UNREACHABLE
+ * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
  */
 async function openDelivery(
   delivery: Delivery,
@@ -267,7 +267,7 @@ async function identityOf(layer: string, pages: PrometheusTargets): Promise<[par
   return [[part, reading.identity]];
 }
 
-/** @throws CapacityError METRICS_UNREACHABLE or METRICS_MISSING */
+/** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING */
 async function openMetrics(named: Record<string, ProcessSources>): Promise<Record<string, PrometheusTargets>> {
   const opening = Object.entries(named).map(async ([layer, { prometheus }]) =>
     prometheus ? [[layer, await PrometheusTargets.open(prometheus)] as const] : [],

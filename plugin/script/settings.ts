@@ -78,7 +78,7 @@ export interface ControlSettings {
  * @param steps of our engine, by verb
  * @param env process.env
  * @param share of the load that this host brings
- * @throws CapacityError CONFIG_INVALID, which lists every problem with its place; RATE_IMPOSSIBLE, SHARE_IMPOSSIBLE
+ * @throws CapacityError CONFIG_INVALID, which lists every problem with its place; RATE_IMPOSSIBLE
  */
 export function readSettings(script: Script, steps: StepTable, env: NodeJS.ProcessEnv, share = WHOLE): Settings {
   requireBounds(script);

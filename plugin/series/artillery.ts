@@ -5,14 +5,14 @@ import { CapacityError } from '../../protocol/errors.ts';
 /**
  * @param specifier `artillery/…`
  * @returns the path of that file in the Artillery installed beside the plugin
- * @throws CapacityError ARTILLERY_MISSING
+ * @throws CapacityError NOT_INSTALLED
  */
 export function resolveArtillery(specifier: string): string {
   try {
     return createRequire(import.meta.url).resolve(specifier);
   } catch (cause) {
     throw new CapacityError(
-      'ARTILLERY_MISSING',
+      'NOT_INSTALLED',
       'artillery is not installed beside artillery-plugin-socketio-capacity.',
       'npm install artillery',
       { cause },

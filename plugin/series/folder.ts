@@ -11,7 +11,7 @@ const LOCK = 'lock.json';
 
 /**
  * @returns the path of a folder that nobody else has
- * @throws CapacityError RESULTS_UNWRITABLE
+ * @throws CapacityError FILE_UNWRITABLE
  */
 export function newSeriesFolder(results: string, name: string): string {
   try {
@@ -24,7 +24,7 @@ export function newSeriesFolder(results: string, name: string): string {
 /**
  * Makes the folder where there is none, and locks it: two processes would take each other's runs for their own.
  * @returns a function that gives it free
- * @throws CapacityError RESULTS_UNWRITABLE, SERIES_RUNNING
+ * @throws CapacityError FILE_UNWRITABLE, IN_USE
  */
 export function openFolder(folder: string): () => void {
   const path = join(folder, LOCK);
@@ -44,7 +44,7 @@ export function openFolder(folder: string): () => void {
 
 /**
  * @returns the document in the folder, if there is one
- * @throws CapacityError SERIES_UNREADABLE
+ * @throws CapacityError FILE_UNREADABLE
  */
 export function readDocument<T>(folder: string, name: string, schema: z.ZodType<T>): T | undefined {
   const path = join(folder, name);
@@ -53,7 +53,7 @@ export function readDocument<T>(folder: string, name: string, schema: z.ZodType<
     return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (cause) {
     const fix = 'restore the file, or start anew in another folder: --results <folder>';
-    throw new CapacityError('SERIES_UNREADABLE', `${path} is damaged, or of another version`, fix, { cause });
+    throw new CapacityError('FILE_UNREADABLE', `${path} is damaged, or of another version`, fix, { cause });
   }
 }
 
@@ -86,12 +86,12 @@ function ownerOf(path: string): ProcessRef | undefined {
 
 function unwritable(folder: string, cause: unknown): CapacityError {
   const fix = 'choose a folder that you can write to: --results <folder>';
-  return new CapacityError('RESULTS_UNWRITABLE', `cannot write to ${folder}`, fix, { cause });
+  return new CapacityError('FILE_UNWRITABLE', `cannot write to ${folder}`, fix, { cause });
 }
 
 function running({ pid }: ProcessRef, folder: string): CapacityError {
   return new CapacityError(
-    'SERIES_RUNNING',
+    'IN_USE',
     `process ${pid} is making runs in ${folder}`,
     'wait until it ends, or choose another folder: --results <folder>',
   );

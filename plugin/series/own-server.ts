@@ -34,7 +34,7 @@ const GRACE_MS = 10_000;
 
 /**
  * Resolves when it answers.
- * @throws CapacityError PORT_TAKEN, STUDY_SERVER_FAILED, or the signal's reason; nothing of it runs by then
+ * @throws CapacityError PORT_UNAVAILABLE, START_FAILED, or the signal's reason; nothing of it runs by then
  */
 export async function startOwnServer(
   { command, ready, cwd }: ServerCommand,
@@ -42,7 +42,7 @@ export async function startOwnServer(
 ): Promise<OwnServer> {
   if (await answers(ready)) {
     const message = `something answers at ${ready} already, before its server was started`;
-    throw new CapacityError('PORT_TAKEN', message, 'stop it, or choose another address for the server');
+    throw new CapacityError('PORT_UNAVAILABLE', message, 'stop it, or choose another address for the server');
   }
   const [program = '', ...args] = command;
   const output = { file: log, append: true } as const;
@@ -114,7 +114,7 @@ function reasonOf({ originalMessage, exitCode, signal }: Awaited<ResultPromise>)
 
 function failed(problem: string, log: string): CapacityError {
   return new CapacityError(
-    'STUDY_SERVER_FAILED',
+    'START_FAILED',
     `${problem}. The end of its log:\n${logTail(log)}`,
     'correct what the lines above report, or `command` and `ready` in the study',
   );

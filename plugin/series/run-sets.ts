@@ -15,7 +15,7 @@ const DOCUMENTS = ['repeat.json', 'study.json'];
 /**
  * @param path also of one side of a series: `results/x:B`
  * @returns a set for each combination of levels of a series; otherwise one with a single run
- * @throws CapacityError SERIES_UNREADABLE, BAD_OPTION where a series has no such side, and those of `readResult`
+ * @throws CapacityError FILE_UNREADABLE, CONFIG_INVALID where a series has no such side, and those of `readResult`
  */
 export function readRunSets(path: string): RunSet[] {
   const [, whole = path, side] = /^(.+):([A-Z])$/.exec(path) ?? [];
@@ -26,16 +26,16 @@ export function readRunSets(path: string): RunSet[] {
   const sets = setsIn(dirname(file), basename(file));
   if (side === undefined) return sets;
   const set = sets[side.charCodeAt(0) - 'A'.charCodeAt(0)];
-  if (!set) throw new CapacityError('BAD_OPTION', `${whole} has no side ${side}`, `name one of\n${listed(sets)}`);
+  if (!set) throw new CapacityError('CONFIG_INVALID', `${whole} has no side ${side}`, `name one of\n${listed(sets)}`);
   return [set];
 }
 
-/** @throws CapacityError BAD_OPTION if it has several sides, and those of `readRunSets` */
+/** @throws CapacityError CONFIG_INVALID if it has several sides, and those of `readRunSets` */
 export function readRunSet(path: string): RunSet {
   const [set, ...others] = readRunSets(path);
   if (set && others.length === 0) return set;
   const fix = `name one of\n${listed([...(set ? [set] : []), ...others])}`;
-  throw new CapacityError('BAD_OPTION', `${path} has runs of several settings`, fix);
+  throw new CapacityError('CONFIG_INVALID', `${path} has runs of several settings`, fix);
 }
 
 function setsIn(folder: string, name: string): RunSet[] {
@@ -51,7 +51,7 @@ function setsIn(folder: string, name: string): RunSet[] {
   }));
   if (sets.some(({ results }) => results.length > 0)) return sets;
   const fix = 'repeat it; the output of each run is in logs/ beside it';
-  throw new CapacityError('SERIES_UNREADABLE', `none of the runs in ${folder} has a result`, fix);
+  throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);
 }
 
 function listed(sets: RunSet[]): string {

@@ -35,7 +35,7 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
-/** @throws CapacityError ARTILLERY_MISSING */
+/** @throws CapacityError NOT_INSTALLED */
 export function artilleryScript(): string {
   return join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
 }
@@ -110,7 +110,7 @@ async function start(
     const made = await runArtillery(measured, log, surroundings);
     if (!server.hasEnded()) return made;
     throw new CapacityError(
-      'STUDY_SERVER_FAILED',
+      'START_FAILED',
       `${description.command.join(' ')} has ended during the run`,
       `read its log: ${serverLog}`,
     );

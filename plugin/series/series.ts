@@ -68,7 +68,7 @@ interface Runner extends Pick<Surroundings, 'artillery' | 'signal'> {
 
 /**
  * Makes runs until the series has ended, or the signal aborts.
- * @throws CapacityError SERIES_RUNNING, SERIES_CHANGED, SERIES_UNREADABLE, RESULTS_UNWRITABLE
+ * @throws CapacityError IN_USE, SERIES_CHANGED, FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   series: Series<Key, End, Document>,
@@ -126,7 +126,6 @@ function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
     throw new CapacityError(
       'SERIES_CHANGED',
       `the runs in ${folder} are of another ${kind}:\n${changes.map((change) => `  ${change}`).join('\n')}`,
-      'undo the change, or choose another folder: --results <folder>',
     );
   }
   const runs = document.runs.flatMap((run): MadeRun<Key>[] => {

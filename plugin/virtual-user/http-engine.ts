@@ -27,7 +27,7 @@ export interface HttpEngine {
 /** Artillery exports its engines to nobody, so this one is loaded from its file. */
 const PATH = 'dist/lib/core/engine_http.js';
 
-/** @throws CapacityError `HTTP_MISSING` */
+/** @throws CapacityError `NOT_INSTALLED` */
 export async function loadHttpEngine(script: Script): Promise<HttpEngine> {
   const file = join(artilleryFolder(), PATH);
   try {
@@ -54,5 +54,5 @@ export function artilleryFolder(): string {
 
 function missing(reason: string): CapacityError {
   const message = `the flow has HTTP steps, but Artillery's HTTP engine cannot be loaded: ${reason}`;
-  return new CapacityError('HTTP_MISSING', message, 'install artillery 2.0.34, or use function steps with fetch()');
+  return new CapacityError('NOT_INSTALLED', message, 'install artillery 2.0.34, or use function steps with fetch()');
 }

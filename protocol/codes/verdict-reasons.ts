@@ -97,7 +97,8 @@ const REASONS = {
   },
   WORKER_URLS_WRONG: {
     meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once',
-    remedy: 'list the control URL or the metrics of every worker itself, each once, and give each worker its own name',
+    remedy:
+      'list the control URL or the metrics of every worker itself (not of a load balancer), each once, and give each worker its own name',
     invalidates: ['run'],
     blame: 'measurement',
     causes: ['WORKERS_DISAGREE', 'READINGS_MISSING'],

@@ -175,19 +175,16 @@ async function closeConnection(client: Connection): Promise<void> {
 }
 
 function unreachable(url: string, cause: unknown): CapacityError {
-  return new CapacityError(
-    'REDIS_UNREACHABLE',
-    `no Redis server answers at ${withoutPassword(url)}`,
-    'start Redis there (`redis-server --port <port>`), correct REDIS_URL, or choose CAPACITY_ADAPTER=in-memory',
-    { cause },
-  );
+  return new CapacityError('REDIS_UNREACHABLE', `no Redis server answers at ${withoutPassword(url)}`, undefined, {
+    cause,
+  });
 }
 
 function refuses(url: string, cause: Error): CapacityError {
   return new CapacityError(
     'REDIS_REFUSES',
     `the Redis at ${withoutPassword(url)} refuses what the adapter subscribes to: ${cause.message}`,
-    'the sharded adapters need Redis 7.0 or newer; with an older one, choose CAPACITY_ADAPTER=redis',
+    undefined,
     { cause },
   );
 }

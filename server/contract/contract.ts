@@ -127,7 +127,7 @@ const UNCOUNTED = { members: null, otherWorkers: undefined };
 
 /**
  * Counts the room's members on all workers, unless it is not to, then sends. The keys of the message are in the order of the contract.
- * @throws CapacityError MEMBERS_UNKNOWN; nothing has been sent then
+ * @throws CapacityError REQUEST_FAILED; nothing has been sent then
  */
 export async function publish(
   namespace: AnyNamespace,

@@ -34,7 +34,7 @@ export interface Members {
 
 /**
  * Sums room sizes: each worker sends one number, however large the room is.
- * @throws CapacityError MEMBERS_UNKNOWN when a worker did not answer or the adapter's broker is gone
+ * @throws CapacityError REQUEST_FAILED when a worker did not answer or the adapter's broker is gone
  */
 export async function countMembers(namespace: AnyNamespace, room: string): Promise<Members> {
   const timer = new AbortController();
@@ -55,7 +55,7 @@ export async function countMembers(namespace: AnyNamespace, room: string): Promi
     };
   } catch (cause) {
     throw new CapacityError(
-      'MEMBERS_UNKNOWN',
+      'REQUEST_FAILED',
       `cannot count the members of room ${JSON.stringify(room)} on all workers: ${(cause as Error).message}`,
       'check that all workers run, are instrumented, and reach the server of their adapter, such as Redis',
       { cause },

@@ -43,7 +43,7 @@ interface ControlPortOptions {
   describe(): Pick<WorkerStats, 'versions' | 'server' | 'stream'>;
 }
 
-/** @throws CapacityError PORT_TAKEN, LISTEN_FAILED */
+/** @throws CapacityError PORT_UNAVAILABLE */
 export async function openControlPort(options: ControlPortOptions): Promise<{ port: number; close(): Promise<void> }> {
   const {
     controlPort: port,

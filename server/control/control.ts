@@ -71,7 +71,7 @@ async function answer(requests: ControlRequests, event: string, args: unknown[])
   }
   const name = event as keyof ControlRequests;
   const parsed = REQUEST_ARGUMENTS[name].safeParse(args);
-  if (!parsed.success) return { ok: false, code: 'BAD_REQUEST', message: z.prettifyError(parsed.error) };
+  if (!parsed.success) return { ok: false, code: 'REQUEST_FAILED', message: z.prettifyError(parsed.error) };
   try {
     const request = requests[name] as (...args: unknown[]) => unknown;
     return { ok: true, value: await request(...parsed.data) };

@@ -29,7 +29,7 @@ const OPEN = '0';
 const MESSAGE = '4';
 
 export interface PlainApp {
-  /** @throws CapacityError PORT_TAKEN, LISTEN_FAILED; everything is closed by then */
+  /** @throws CapacityError PORT_UNAVAILABLE; everything is closed by then */
   start(): Promise<{ port: number; controlPort: number }>;
   /** Accepts no more connections, waits up to `drainMs` for those that are open to close, ends the rest. Idempotent. */
   close(): Promise<void>;

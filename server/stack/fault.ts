@@ -30,7 +30,7 @@ export function partsReplacedBy(fault: StackFault, state: StackState): string[] 
 /**
  * Resolves when it is done; a killed worker is not back by then.
  * @param save writes the state, so that the stack can be taken down whatever happens next
- * @throws CapacityError `PM2_FAILED`, `NGINX_FAILED`, `REDIS_FAILED` or `WORKER_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function causeFault(
   fault: StackFault,
@@ -50,7 +50,7 @@ function killWorker(state: StackState): void {
   const ref = refOf(state, worker?.pid);
   if (!ref || !isAlive(ref)) {
     const fix = 'see its log: npx socketio-capacity stack status names the folder';
-    throw new CapacityError('WORKER_FAILED', `Worker ${worker?.id} is not running, so it cannot be killed.`, fix);
+    throw new CapacityError('START_FAILED', `Worker ${worker?.id} is not running, so it cannot be killed.`, fix);
   }
   process.kill(ref.pid, 'SIGKILL');
 }
@@ -69,7 +69,7 @@ async function reloadNginx(state: StackState, save: () => void): Promise<void> {
     if (performance.now() > deadline) {
       const fix = 'see its log: npx socketio-capacity stack status names the folder';
       throw new CapacityError(
-        'NGINX_FAILED',
+        'START_FAILED',
         'nginx was told to reload, and did not replace its worker processes.',
         fix,
       );
@@ -86,6 +86,6 @@ async function restartRedis(stateDir: string, state: StackState, save: () => voi
   for (const { pid } of before) process.kill(pid, 'SIGTERM');
   const [stuck] = await waitUntilGone(before, STOP_TIMEOUT_MS);
   if (stuck)
-    throw new CapacityError('REDIS_FAILED', `redis-server (${stuck.pid}) does not end.`, `kill -9 ${stuck.pid}`);
+    throw new CapacityError('STACK_STUCK', `redis-server (${stuck.pid}) does not end.`, `kill -9 ${stuck.pid}`);
   await restartOwnRedis(stateDir, state, save);
 }

@@ -5,7 +5,7 @@
  *
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
-import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
+import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
@@ -92,5 +92,5 @@ function failureOf(error: unknown): Failure {
     return { code, message, fix, ...(cause instanceof Error && { cause: cause.message }) };
   }
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: 'STACK_FAILED', message, fix: 'This is unexpected; please report it.' };
+  return { code: 'UNEXPECTED', message, fix: ERROR_CODES.UNEXPECTED.remedy };
 }

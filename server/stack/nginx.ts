@@ -111,7 +111,7 @@ function server(port: number): string {
 
 /**
  * Renders, checks (`nginx -t`) and starts; resolves when nginx answers.
- * @throws CapacityError `NGINX_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
@@ -159,7 +159,7 @@ async function answers(url: string): Promise<boolean> {
 
 function failed(message: string): CapacityError {
   return new CapacityError(
-    'NGINX_FAILED',
+    'START_FAILED',
     message,
     'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.',
   );

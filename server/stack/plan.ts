@@ -47,7 +47,7 @@ const PORTS_OF_ONE_ADDRESS = 16_384;
 /** One for the client, one for the worker. */
 const FILES_PER_PROXIED_CONNECTION = 2;
 
-/** @throws CapacityError `TOO_MANY_CONNECTIONS` when one embedded worker cannot hold the target */
+/** @throws CapacityError `LIMIT_TOO_LOW` when one embedded worker cannot hold the target */
 export function planStack(request: PlanRequest, machine: Machine): Plan {
   const { connections, profile } = request;
   const usableFiles = Math.max(1, machine.openFilesMax - RESERVED_FILES);
@@ -60,7 +60,7 @@ export function planStack(request: PlanRequest, machine: Machine): Plan {
 
   if (profile === 'embedded' && connections > usableFiles) {
     throw new CapacityError(
-      'TOO_MANY_CONNECTIONS',
+      'LIMIT_TOO_LOW',
       `The embedded profile has a single worker, which can open only ${machine.openFilesMax} files: too few for ${connections} connections.`,
       'Raise the hard limit (ulimit -Hn), or use the full profile: npm run setup',
     );

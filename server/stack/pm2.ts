@@ -26,14 +26,14 @@ export function hasPm2(): boolean {
 /**
  * Only our own stack needs PM2, so users who measure their own server need not install it.
  * @returns the path of its start script
- * @throws CapacityError `PM2_MISSING`
+ * @throws CapacityError `NOT_INSTALLED`
  */
 export function requirePm2(): string {
   try {
     return createRequire(import.meta.url).resolve('pm2/bin/pm2');
   } catch (cause) {
     throw new CapacityError(
-      'PM2_MISSING',
+      'NOT_INSTALLED',
       'pm2, which runs the Socket.IO workers of the stack, is not installed.',
       'npm install pm2',
       { cause },
@@ -63,7 +63,7 @@ export interface Pm2Worker {
 
 /**
  * Starts the daemon and all workers; resolves when each has reported that it is ready, or failed to.
- * @throws CapacityError `PM2_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function startWorkers(pm2Home: string, settings: WorkerSettings): Promise<Pm2Worker[]> {
   // PM2 would sample the host every 30 s, which would show in the measurements.
@@ -95,7 +95,7 @@ const listSchema = z.array(
 
 /**
  * @returns none without a daemon: PM2's command line would start another one, wait for it, and leave it behind
- * @throws CapacityError `PM2_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
   if (processRef(daemonPid(pm2Home)) === undefined) return [];
@@ -108,12 +108,12 @@ export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
   }));
 }
 
-/** As a deploy does, with PM2's own parallelism. @throws CapacityError `PM2_FAILED` */
+/** As a deploy does, with PM2's own parallelism. @throws CapacityError `START_FAILED` */
 export async function reloadWorkers(pm2Home: string): Promise<void> {
   await pm2(pm2Home, ['reload', 'all'], {});
 }
 
-/** Stops all workers, then the daemon. @throws CapacityError `PM2_FAILED` */
+/** Stops all workers, then the daemon. @throws CapacityError `START_FAILED` */
 export async function stopPm2(pm2Home: string): Promise<void> {
   // All at once, as each worker can take a while to close its connections.
   await pm2(pm2Home, ['kill'], { PM2_CONCURRENT_ACTIONS: '64' });
@@ -171,7 +171,7 @@ async function pm2(pm2Home: string, args: string[], env: Record<string, string |
   });
   if (!failed) return stdout;
   throw new CapacityError(
-    'PM2_FAILED',
+    'START_FAILED',
     `pm2 ${args[0]} failed:\n${all || logTail(join(pm2Home, 'pm2.log'))}`,
     'Correct what the lines above, which are PM2’s own, report.',
   );

@@ -21,17 +21,17 @@ export async function freePorts(count: number): Promise<number[]> {
   }
   if (ports.size === count) return [...ports];
   throw new CapacityError(
-    'NO_FREE_PORT',
+    'PORT_UNAVAILABLE',
     `No ${count} free ports between ${RANGE.low} and ${RANGE.high} on 127.0.0.1.`,
     'Stop programs that listen there; ss -ltnp lists them.',
   );
 }
 
-/** @throws CapacityError `PORT_TAKEN` */
+/** @throws CapacityError `PORT_UNAVAILABLE` */
 export async function assertFree(port: number): Promise<void> {
   if (await isFree(port)) return;
   throw new CapacityError(
-    'PORT_TAKEN',
+    'PORT_UNAVAILABLE',
     `Cannot listen on port ${port} of 127.0.0.1: another process uses it, or it requires root.`,
     `Stop that process (ss -ltnp 'sport = :${port}' names it), or choose another port: npx socketio-capacity stack up --port 8081`,
   );

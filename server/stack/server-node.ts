@@ -16,7 +16,7 @@ export const environmentSchema = z.object({
 /**
  * Looks first in the folder where the packages of the WebSocket servers are, `CAPACITY_MODULES`.
  * @returns path of the binary
- * @throws CapacityError NODE_MISSING, CONFIG_INVALID
+ * @throws CapacityError NOT_INSTALLED, CONFIG_INVALID
  */
 export function serverNode(environment: NodeJS.ProcessEnv = process.env): string {
   const { SERVER_NODE, CAPACITY_MODULES } = environment;
@@ -29,7 +29,7 @@ export function serverNode(environment: NodeJS.ProcessEnv = process.env): string
   if (SERVER_NODE.includes('/')) {
     if (isExecutable(resolve(SERVER_NODE))) return resolve(SERVER_NODE);
     const fix = 'correct the path, or give a version that npm installs, such as 22.22.2';
-    throw new CapacityError('NODE_MISSING', `SERVER_NODE=${SERVER_NODE} is not a program`, fix);
+    throw new CapacityError('NOT_INSTALLED', `SERVER_NODE=${SERVER_NODE} is not a program`, fix);
   }
   const folders = [
     ...(CAPACITY_MODULES ? [resolve(CAPACITY_MODULES, 'node_modules')] : []),
@@ -41,7 +41,7 @@ export function serverNode(environment: NodeJS.ProcessEnv = process.env): string
   if (found) return join(found, 'bin/node');
   const folder = CAPACITY_MODULES || 'server-modules';
   throw new CapacityError(
-    'NODE_MISSING',
+    'NOT_INSTALLED',
     `Node ${SERVER_NODE}, which SERVER_NODE names for the workers, is not installed`,
     `npm install --prefix ${folder} node@${SERVER_NODE}, and set CAPACITY_MODULES=${folder}; or give the path of a binary: SERVER_NODE=/path/to/node`,
   );

@@ -63,8 +63,8 @@ type FoundStack =
 
 /**
  * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned up first.
- * @throws CapacityError `PM2_MISSING`, `NODE_MISSING`, `NGINX_MISSING`, `REDIS_MISSING`, `TOO_MANY_CONNECTIONS`, `PORT_TAKEN`,
- *   `STACK_RUNNING`, `STATE_DIR_…`, `REDIS_FAILED`, `PM2_FAILED`, `WORKER_FAILED`, `NGINX_FAILED`, or the signal's reason;
+ * @throws CapacityError `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`,
+ *   `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the signal's reason;
  *   nothing of the stack is left by then
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
@@ -114,7 +114,6 @@ async function clearStateDir(stateDir: string): Promise<void> {
   throw new CapacityError(
     'STACK_RUNNING',
     `A stack is already ${found.status === 'up' ? 'running' : found.phase} from ${stateDir}.`,
-    'Use it, or stop it: npx socketio-capacity stack down',
   );
 }
 
@@ -207,7 +206,7 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   // The keeper takes down what it started before it ends.
   await closed;
   signal?.throwIfAborted();
-  if (!answer) throw new CapacityError('STACK_FAILED', `The stack did not start:\n${complaint}`, 'Please report this.');
+  if (!answer) throw new CapacityError('UNEXPECTED', `The stack did not start:\n${complaint}`);
   const { code, message, fix, cause } = (answer as Extract<KeeperAnswer, { error: unknown }>).error;
   throw new CapacityError(code, message, fix, cause ? { cause: new Error(cause) } : undefined);
 }

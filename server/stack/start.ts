@@ -96,11 +96,7 @@ export async function bringUp(
   state.ownerPid = remember(state, processRef(owner.ownerPid));
   state.keeperPid = remember(state, processRef(owner.keeperPid));
   if (!claimState(stateDir, state)) {
-    throw new CapacityError(
-      'STACK_RUNNING',
-      `A stack is already running from ${stateDir}.`,
-      'npx socketio-capacity stack down',
-    );
+    throw new CapacityError('STACK_RUNNING', `A stack is already running from ${stateDir}.`);
   }
   onClaim(state);
 
@@ -173,7 +169,7 @@ async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void
     await sleep(50);
   }
   throw new CapacityError(
-    'WORKER_FAILED',
+    'START_FAILED',
     `Worker ${worker.id} ${problem}. The end of its log:\n${logTail(join(state.logDir, `${worker.id}.log`))}`,
     'Correct what the lines above, from the worker’s own log, report.',
   );

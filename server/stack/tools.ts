@@ -26,12 +26,12 @@ export function findTool(name: string, dirs = searchDirs()): string | undefined 
     });
 }
 
-/** @throws CapacityError `NGINX_MISSING`, `REDIS_MISSING` */
+/** @throws CapacityError `NOT_INSTALLED` */
 export function requireTool(tool: Tool, dirs = searchDirs()): string {
   const path = findTool(tool, dirs);
   if (path) return path;
   throw new CapacityError(
-    tool === 'nginx' ? 'NGINX_MISSING' : 'REDIS_MISSING',
+    tool === 'nginx' ? 'NOT_INSTALLED' : 'NOT_INSTALLED',
     `${tool} is not installed.`,
     `Install it (npm run setup, or: apt-get install ${tool}), or run without nginx and Redis: PROFILE=embedded`,
   );

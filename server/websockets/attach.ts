@@ -4,7 +4,7 @@ import type { Server, ServerOptions } from 'socket.io';
 /**
  * An entry of `WEBSOCKETS`. Creates a Socket.IO server that runs on it; nothing listens yet.
  * @param modules folder with the packages that it needs, if they are not installed beside this one
- * @throws CapacityError PACKAGE_MISSING
+ * @throws CapacityError NOT_INSTALLED
  */
 export type Attach = (options: Partial<ServerOptions>, modules?: string) => Promise<AttachedServer>;
 
@@ -15,7 +15,7 @@ export interface AttachedServer {
   /**
    * @param port 0 lets the system choose a free one
    * @returns the port
-   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED
+   * @throws CapacityError PORT_UNAVAILABLE
    */
   listen(port: number, host: string): Promise<number>;
   /**

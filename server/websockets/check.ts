@@ -10,7 +10,7 @@ const PROCESS = join(import.meta.dirname, `check-process${extname(import.meta.fi
  * @param node path of the Node that runs the workers
  * @param name a value of `CAPACITY_WEBSOCKETS`
  * @param modules that of `CAPACITY_MODULES`
- * @throws CapacityError PACKAGE_MISSING
+ * @throws CapacityError NOT_INSTALLED
  */
 export async function checkWebSockets(node: string, name: string, modules: string | undefined): Promise<void> {
   if (name === PLAIN) return;
@@ -20,5 +20,5 @@ export async function checkWebSockets(node: string, name: string, modules: strin
   if (found) throw new CapacityError(found.code, found.message, found.fix);
   if (exitCode === 0) return;
   const message = `a server on ${name} does not start under ${node}: ${stderr.trim().split('\n').at(-1)}`;
-  throw new CapacityError('PACKAGE_MISSING', message, 'install the package for this version of Node');
+  throw new CapacityError('NOT_INSTALLED', message, 'install the package for this version of Node');
 }

@@ -58,7 +58,7 @@ function attached(io: Server, app: UwsApp, uws: Uws, nameAndVersion: string): At
         } else {
           const message = `Socket.IO port: cannot listen on ${host}:${port}`;
           const fix = 'choose an address of this machine, and a free port on which this user can listen';
-          reject(new CapacityError('LISTEN_FAILED', message, fix));
+          reject(new CapacityError('PORT_UNAVAILABLE', message, fix));
         }
       });
     });

@@ -108,7 +108,7 @@ describe('the plugin in a project', () => {
     const env = { SOCKETIO_CAPACITY_HOME: stateDir };
     const { exitCode, stderr } = await cli(env, 'stack', 'up', '--profile', 'embedded', '--port', '0');
     assert.equal(exitCode, 2);
-    assert.match(stderr, /PM2_MISSING.*fix: npm install pm2/s);
+    assert.match(stderr, /NOT_INSTALLED.*fix: npm install pm2/s);
     assert.deepEqual(globSync(stateDir), []);
   });
 
@@ -129,7 +129,7 @@ describe('the plugin in a project', () => {
     ]) {
       const { exitCode, stderr } = await cli({}, ...args);
       assert.equal(exitCode, 2);
-      assert.match(stderr, /ARTILLERY_MISSING.*fix: npm install artillery/s);
+      assert.match(stderr, /NOT_INSTALLED.*fix: npm install artillery/s);
     }
   });
 

@@ -103,7 +103,10 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.equal((await cli(cwd, 'check', 'doubtful')).code, 3);
     const wrong = await cli(cwd, 'check', 'good', 'coverage > 1', 'latency');
     assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
-    assert.match(wrong.stderr, /BAD_OPTION[\s\S]*did you mean "delivery\.coverage"\?[\s\S]*"latency": expected a key/);
+    assert.match(
+      wrong.stderr,
+      /CONFIG_INVALID[\s\S]*did you mean "delivery\.coverage"\?[\s\S]*"latency": expected a key/,
+    );
   });
 
   it('compare: series against series, in words and as JSON', async (t) => {
@@ -137,11 +140,11 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(one.stdout, /^B against A: no difference seen\n/, one.stderr);
     const unclear = await cli(cwd, 'baseline', 'save', 'both');
     assert.equal(unclear.code, 2);
-    assert.match(unclear.stderr, /^BAD_OPTION: both has runs of several settings\n.*\n +both:A .*\n +both:B /);
+    assert.match(unclear.stderr, /^CONFIG_INVALID: both has runs of several settings\n.*\n +both:A .*\n +both:B /);
     assert.equal((await cli(cwd, 'baseline', 'save', 'both:B')).code, 0);
     assert.equal((await cli(cwd, 'baseline', 'check', 'both:A')).code, 0);
-    assert.match((await cli(cwd, 'compare', 'third', 'both:C')).stderr, /^BAD_OPTION: both has no side C/);
-    assert.match((await cli(cwd, 'compare', 'third')).stderr, /^BAD_OPTION: /);
+    assert.match((await cli(cwd, 'compare', 'third', 'both:C')).stderr, /^CONFIG_INVALID: both has no side C/);
+    assert.match((await cli(cwd, 'compare', 'third')).stderr, /^CONFIG_INVALID: /);
   });
 
   it('compare: single runs, and what else differs', async (t) => {
@@ -162,7 +165,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(stdout, /C {2}c \(1 run: INVALID; INVALID runs contribute no figures\)/);
     const missing = await cli(cwd, 'compare', 'a', 'nowhere');
     assert.equal(missing.code, 2);
-    assert.match(missing.stderr, /^RESULT_UNREADABLE: .*nowhere[\s\S]*fix: /);
+    assert.match(missing.stderr, /^FILE_UNREADABLE: .*nowhere[\s\S]*fix: /);
   });
 
   it('baseline: saved, and checked with an exit code for each outcome', async (t) => {
@@ -238,9 +241,9 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeFileSync(join(cwd, 'capacity-baseline.json'), '{"schemaVersion": 1, "baselines": {"main": {"results": []}}}');
     const damaged = await cli(cwd, 'baseline', 'check', 'run');
     assert.equal(damaged.code, 2);
-    assert.match(damaged.stderr, /^BASELINE_UNREADABLE: capacity-baseline\.json .*\n {2}baselines\.main\.savedAt: /);
+    assert.match(damaged.stderr, /^FILE_UNREADABLE: capacity-baseline\.json .*\n {2}baselines\.main\.savedAt: /);
     mkdirSync(join(cwd, 'series'));
     writeFileSync(join(cwd, 'series/repeat.json'), '{');
-    assert.match((await cli(cwd, 'compare', 'run', 'series')).stderr, /^SERIES_UNREADABLE: series\/repeat\.json/);
+    assert.match((await cli(cwd, 'compare', 'run', 'series')).stderr, /^FILE_UNREADABLE: series\/repeat\.json/);
   });
 });

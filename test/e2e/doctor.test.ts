@@ -45,7 +45,7 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     );
     const missing = await doctor(':', ['no-such.yml']);
     assert.equal(missing.code, 2);
-    assert.match(missing.stderr, /^SCENARIO_UNREADABLE: no-such\.yml .*\n {2}cause: ENOENT.*\n {2}fix: /);
+    assert.match(missing.stderr, /^FILE_UNREADABLE: no-such\.yml .*\n {2}cause: ENOENT.*\n {2}fix: /);
     const usage = await doctor(':', ['--jsn', 'scenarios/1k.yml']);
     assert.equal(usage.code, 2);
     assert.match(usage.stderr, /unknown option '--jsn'\n\(Did you mean --json\?\)\n.*--help/);
@@ -62,7 +62,7 @@ it('a run refuses what the doctor does not pass, with the same numbers, and star
   assert.equal(await run.ended, 2, run.output());
   assert.match(
     run.output(),
-    /TARGET_TOO_LARGE: 1,000 connections do not fit: at most 344 are possible, limited by workerFiles \(344\)/,
+    /LIMIT_TOO_LOW: 1,000 connections do not fit: at most 344 are possible, limited by workerFiles \(344\)/,
   );
   assert.match(run.output(), /\n {2}fix: ulimit -n 1256 \(as root\)\n/);
   assert.doesNotMatch(run.output(), /Starting|Phase started|\n\s+at /);

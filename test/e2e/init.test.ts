@@ -24,7 +24,7 @@ describe('init', () => {
     assert.match(text, /emit: \["subscribe",\s*"news"\]/);
     const again = await cli(cwd, 'init', '--url', 'http://localhost:4000', '--listen', '0');
     assert.equal(again.code, 2);
-    assert.match(again.stderr, /^SCENARIO_UNWRITABLE: capacity\.yml[\s\S]*--force/);
+    assert.match(again.stderr, /^FILE_UNWRITABLE: capacity\.yml[\s\S]*--force/);
     assert.equal(readFileSync(join(cwd, 'capacity.yml'), 'utf8'), text);
     assert.equal((await cli(cwd, 'init', '--url', 'http://localhost:4000', '--listen', '0', '--force')).code, 0);
   });
@@ -33,7 +33,7 @@ describe('init', () => {
     const cwd = folder(t);
     const { code, stderr } = await cli(cwd, 'init', '--connections', '3');
     assert.equal(code, 2);
-    assert.match(stderr, /^BAD_OPTION/);
+    assert.match(stderr, /^CONFIG_INVALID/);
     assert.match(stderr, /--url: expected a URL/);
     assert.match(stderr, /connections: expected 8 or more/);
     assert.ok(!existsSync(join(cwd, 'capacity.yml')));

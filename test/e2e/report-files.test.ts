@@ -52,6 +52,6 @@ it('a run whose live port is taken is refused before any load', async (t) => {
   const port = Number(new URL(app.url).port);
   const run = startRun(t, { script: quickScript({ target: app.url }, { control, live: { port } }) });
   assert.equal(await run.ended, 2, run.output());
-  assert.match(run.output(), /LIVE_PORT_TAKEN/);
+  assert.match(run.output(), /PORT_UNAVAILABLE/);
   assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
 });

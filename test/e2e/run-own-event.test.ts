@@ -52,7 +52,7 @@ it('refuses a path that leads nowhere before any load, with what arrived', async
   assert.equal(await run.ended, EXIT_CODES.refused, run.output());
   assert.match(
     run.output(),
-    /DELIVERY_PATH_UNMATCHED: `said` arrives without a string, or a number up to 2\^53, at \$\.0\.id/,
+    /DELIVERY_UNMATCHED: `said` arrives without a string, or a number up to 2\^53, at \$\.0\.id/,
   );
   assert.equal(run.result(), undefined);
 });

@@ -135,7 +135,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
   it('when nobody listens on the control port', async (t) => {
     const [port] = await freePorts(1);
     const script = quickScript({ target: app.url }, { control: { urls: [`http://127.0.0.1:${port}`], token: TOKEN } });
-    await assertRefused(startRun(t, { script }), 'CONTROL_UNREACHABLE', /ECONNREFUSED/);
+    await assertRefused(startRun(t, { script }), 'SOURCE_UNREACHABLE', /ECONNREFUSED/);
   });
 
   it('when another program has the port of the stack', async (t) => {
@@ -144,7 +144,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
       createHttpServer((_request, response) => response.writeHead(404).end()),
     );
     const run = startRun(t, { script: quickScript({ target: url }) });
-    await assertRefused(run, 'PORT_TAKEN', /not a Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
+    await assertRefused(run, 'PORT_UNAVAILABLE', /not a Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
   });
 
   it('when an external engine drives the load, and no worker is known that counts its connections', async (t) => {
@@ -155,7 +155,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
 
   it('when the open-file limit is very low', async (t) => {
     const run = startRun(t, { script: ownServer(app.url), before: 'ulimit -n 256' });
-    await assertRefused(run, 'TOO_FEW_FILES', /only 256 files/, /ulimit -n/);
+    await assertRefused(run, 'LIMIT_TOO_LOW', /only 256 files/, /ulimit -n/);
   });
 
   it('when Redis is not available', async (t) => {
@@ -164,13 +164,13 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
       script: quickScript({ target: `http://127.0.0.1:${port}` }),
       env: { REDIS_URL: `redis://:secret@127.0.0.1:${dead}` },
     });
-    await assertRefused(run, 'REDIS_FAILED', new RegExp(`127.0.0.1:${dead} does not answer`), /REDIS_URL/);
+    await assertRefused(run, 'START_FAILED', new RegExp(`127.0.0.1:${dead} does not answer`), /REDIS_URL/);
     assert.doesNotMatch(run.output(), /secret/);
   });
 
   it('when results cannot be written', async (t) => {
     const script = quickScript({ target: app.url }, { results: 'quick.yml/results' });
-    await assertRefused(startRun(t, { script }), 'RESULTS_UNWRITABLE', /quick\.yml\/results/);
+    await assertRefused(startRun(t, { script }), 'FILE_UNWRITABLE', /quick\.yml\/results/);
   });
 });
 

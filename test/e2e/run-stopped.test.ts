@@ -120,7 +120,7 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     await run.reached('hold');
     rmSync(join(run.directory, 'results'), { recursive: true });
     assert.equal(await run.ended, 4, run.output());
-    assert.match(run.output(), /RESULTS_UNWRITABLE: cannot write results\/.*\n {2}cause: ENOENT.*\n {2}fix: /);
+    assert.match(run.output(), /FILE_UNWRITABLE: cannot write results\/.*\n {2}cause: ENOENT.*\n {2}fix: /);
     assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
     assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
     await assertNothingLeft(run);

@@ -160,7 +160,7 @@ test('a taken port is reported before anything starts', async (t) => {
   t.after(() => server.close());
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
-  await assert.rejects(startStack({ ...embedded(stateDir), port }), { code: 'PORT_TAKEN' });
+  await assert.rejects(startStack({ ...embedded(stateDir), port }), { code: 'PORT_UNAVAILABLE' });
   assert.equal(existsSync(stateDir), false);
 });
 
@@ -168,7 +168,7 @@ test('a Redis that does not answer is reported without its password', async (t) 
   const stateDir = tempStateDir(t);
   const redisUrl = 'redis://:secret@127.0.0.1:1';
   await assert.rejects(startStack({ ...full(stateDir), redisUrl }), (error: Error & { code: string }) => {
-    assert.equal(error.code, 'REDIS_FAILED');
+    assert.equal(error.code, 'START_FAILED');
     assert.match(error.message, /127\.0\.0\.1:1/);
     assert.doesNotMatch(error.message, /secret/);
     return true;
@@ -182,7 +182,7 @@ test('a worker that cannot start is reported with the end of its log, and nothin
   t.after(() => delete process.env.CAPACITY_PING_INTERVAL_MS);
   let pm2Home = '';
   await assert.rejects(startStack(embedded(stateDir)), (error: Error & { code: string }) => {
-    assert.equal(error.code, 'WORKER_FAILED');
+    assert.equal(error.code, 'START_FAILED');
     assert.match(error.message, /CAPACITY_PING_INTERVAL_MS/);
     pm2Home = join(stateDir, 'pm2');
     return true;

@@ -111,10 +111,7 @@ it('starts a server of the user’s own for its runs, measures its processes, an
     env: { ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', SOCKETIO_CAPACITY_HOME: join(cwd, 'home') },
   });
   assert.equal(exitCode, 2, all);
-  assert.match(
-    all,
-    /server=broken, .*figures from 0 of 1 run; run \d: STUDY_SERVER_FAILED: node nowhere\.cjs has ended/,
-  );
+  assert.match(all, /server=broken, .*figures from 0 of 1 run; run \d: START_FAILED: node nowhere\.cjs has ended/);
   const folder = join(cwd, 'results/study-own');
   const { runs } = studySchema.parse(JSON.parse(readFileSync(join(folder, 'study.json'), 'utf8')));
   const { number, result } = runs.find(({ levels }) => levels.server === 'chat') ?? {};

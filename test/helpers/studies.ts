@@ -31,7 +31,7 @@ export function measuredStudy(
       seconds: 60,
       result: result ? `runs/${index + 1}/result.json` : null,
       status: result ? 'VALID' : null,
-      problem: result ? null : 'PACKAGE_MISSING: it is not installed (exit code 2)',
+      problem: result ? null : 'NOT_INSTALLED: it is not installed (exit code 2)',
     })),
     ...summarize(whole, runs),
   });

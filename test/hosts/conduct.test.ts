@@ -152,6 +152,6 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
       env: { CAPACITY_TOKEN: TOKEN, CAPACITY_CONTROL: 'http://127.0.0.1:1' },
     });
     assert.equal(exitCode, 2, all);
-    assert.match(all, /LAUNCH_FAILED: .* ended with exit code 3/);
+    assert.match(all, /START_FAILED: .* ended with exit code 3/);
   });
 });

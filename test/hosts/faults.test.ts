@@ -157,7 +157,7 @@ describe('a host', { concurrency: 4 }, () => {
     link.cut();
     const result = await afterLoss(two);
     assert.equal(await hosts[1].ended, INVALID, outputs());
-    assert.match(hosts[1].output(), /CONDUCTOR_LOST/);
+    assert.match(hosts[1].output(), /CONDUCTOR_UNREACHABLE/);
     assert.equal(result.generators[1]?.connections, USERS, outputs());
     assert.deepEqual(deliveryOf(result), [20 * USERS, 10 * USERS, 0, 10 * USERS], outputs());
   });
@@ -167,7 +167,7 @@ describe('a host', { concurrency: 4 }, () => {
     await run.reached('hold');
     run.kill();
     assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [INVALID, INVALID], outputs());
-    for (const { output } of hosts) assert.match(output(), /CONDUCTOR_LOST: .* has not answered for 2 s/);
+    for (const { output } of hosts) assert.match(output(), /CONDUCTOR_UNREACHABLE: .* has not answered for 2 s/);
     await assertNothingLeft(run, [run, ...hosts]);
   });
 });

@@ -128,6 +128,6 @@ describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 180_000, concur
   it('ends where a host cannot be reached, instead of waiting for it', async (t) => {
     const { terminal, ended } = await typed(t, []);
     assert.equal(await ended(), 2, terminal.output());
-    assert.match(terminal.output(), /LAUNCH_FAILED/);
+    assert.match(terminal.output(), /START_FAILED/);
   });
 });

@@ -70,7 +70,7 @@ async function listen(
   const problems: Problem[] = [];
   const options = parseEngineOptions({ config: { target: url } }, problems);
   if (!options) {
-    throw new CapacityError('BAD_OPTION', `url: ${problems[0]?.message}`, 'npx socketio-capacity init --help');
+    throw new CapacityError('CONFIG_INVALID', `url: ${problems[0]?.message}`, 'npx socketio-capacity init --help');
   }
   const connection = connectionTargetOf(options, undefined);
   const before = join ? [join] : [];

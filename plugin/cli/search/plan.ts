@@ -37,7 +37,7 @@ const optionsSchema = z.strictObject({
 /** As typed. */
 export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
 
-/** @throws CapacityError BAD_OPTION, and what readScenario and readSettings throw */
+/** @throws CapacityError CONFIG_INVALID, and what readScenario and readSettings throw */
 export async function readTask(path: string, { until = [], ...given }: SearchOptions): Promise<SearchTask> {
   const { conditions, problems } = parseConditions(until, '--until ');
   const { vary, environment, from, to, ...rules } = parseOptions(optionsSchema, given, 'search', problems);

@@ -21,7 +21,7 @@ export interface Scale {
 /** Artillery spaces the arrivals of a ramp of fewer by 1 ms. */
 const MIN_ARRIVALS = 2;
 
-/** @throws CapacityError BAD_OPTION if the scenario has nothing of the kind to vary */
+/** @throws CapacityError CONFIG_INVALID if the scenario has nothing of the kind to vary */
 export function scaleOf(settings: Settings, vary: Varied): Scale {
   return SCALES[vary](settings);
 }
@@ -136,5 +136,5 @@ function sum(numbers: number[]): number {
 }
 
 function invalid(message: string, fix: string): CapacityError {
-  return new CapacityError('BAD_OPTION', `--vary: this cannot vary in this scenario: ${message}`, fix);
+  return new CapacityError('CONFIG_INVALID', `--vary: this cannot vary in this scenario: ${message}`, fix);
 }

@@ -25,7 +25,7 @@ export interface StudyFile {
 
 const FIX = 'correct the lines above';
 
-/** @throws CapacityError STUDY_INVALID that lists every problem with its place in the YAML; ARTILLERY_MISSING */
+/** @throws CapacityError CONFIG_INVALID that lists every problem with its place in the YAML; NOT_INSTALLED */
 export async function readStudyFile(path: string): Promise<StudyFile> {
   const text = readText(path);
   if (text === undefined) throw invalid(`there is no file ${path}`, 'name a study, or list those of the pack: --list');
@@ -95,5 +95,5 @@ function readText(path: string): string | undefined {
 }
 
 function invalid(message: string, fix: string, cause?: unknown): CapacityError {
-  return new CapacityError('STUDY_INVALID', message, fix, { cause });
+  return new CapacityError('CONFIG_INVALID', message, fix, { cause });
 }

@@ -159,7 +159,7 @@ export class Agent {
 function conductorLost({ host, port }: Join, afterMs: number, refusal: Refusal | undefined): CapacityError {
   const what = refusal ? `goes on without this host (${refusal.message})` : `has not answered for ${afterMs / 1000} s`;
   return new CapacityError(
-    'CONDUCTOR_LOST',
+    'CONDUCTOR_UNREACHABLE',
     `the conductor at ${host}:${port} ${what}: this host ends, so that no connection is left behind`,
     'see its output; the result of the run, if there is one, is there',
   );

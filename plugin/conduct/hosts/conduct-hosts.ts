@@ -152,7 +152,7 @@ function thresholdsText(results: string): string {
   ].join('\n');
 }
 
-/** @throws CapacityError LAUNCH_FAILED */
+/** @throws CapacityError START_FAILED */
 function start([command = '', ...args]: string[], env: Record<string, string>): ChildProcess {
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   // Reported by `launchFailed`.
@@ -164,12 +164,12 @@ function start([command = '', ...args]: string[], env: Record<string, string>): 
   return child;
 }
 
-/** A command that only starts the hosts may end at once, without an error. @returns aborts with LAUNCH_FAILED if it fails */
+/** A command that only starts the hosts may end at once, without an error. @returns aborts with START_FAILED if it fails */
 function launchFailed(child: ChildProcess, launch: string[]): AbortSignal {
   const failed = new AbortController();
   const fail = (how: string) => {
     const message = `the command that starts the hosts (${launch.join(' ')}) ${how}`;
-    failed.abort(new CapacityError('LAUNCH_FAILED', message, 'see its output above'));
+    failed.abort(new CapacityError('START_FAILED', message, 'see its output above'));
   };
   child.once('error', (error) => fail(`could not be started: ${error.message}`));
   child.once('exit', (code, signal) => {

@@ -64,7 +64,7 @@ export class ConductorLink<Sent, Received> {
     this.#unfollow = followClock(clock, () => readClock(() => askTime(socket)), READING_INTERVAL_MS);
   }
 
-  /** @throws CapacityError CONDUCTOR_UNREACHABLE, JOIN_LINE_WRONG, or why the conductor refuses this host; the signal's reason */
+  /** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN, or why the conductor refuses this host; the signal's reason */
   static async open<Sent, Received>(options: LinkOptions<Received>): Promise<ConductorLink<Sent, Received>> {
     const { join, hello, signal } = options;
     const ca = await untilReached(join, signal);
@@ -139,7 +139,7 @@ async function untilReached(join: Join, signal: AbortSignal): Promise<string> {
 /**
  * Makes sure that whoever listens has the certificate of the join line, before the token is sent.
  * @returns the certificate as PEM, the only authority that connections to this conductor are to trust
- * @throws CapacityError JOIN_LINE_WRONG if it is another one; Error if nobody answers
+ * @throws CapacityError BAD_TOKEN if it is another one; Error if nobody answers
  */
 async function pinnedCertificate({ host, port, fingerprint }: Join): Promise<string> {
   const socket = connect({ host, port, rejectUnauthorized: false });
@@ -150,7 +150,7 @@ async function pinnedCertificate({ host, port, fingerprint }: Join): Promise<str
     const certificate = socket.getPeerX509Certificate();
     if (certificate && fingerprintOf(certificate.raw) === fingerprint) return certificate.toString();
     throw new CapacityError(
-      'JOIN_LINE_WRONG',
+      'BAD_TOKEN',
       `${host}:${port} has another certificate than the one in CAPACITY_CONDUCTOR`,
       'set CAPACITY_CONDUCTOR to the line that this run’s conductor has printed; does something between the hosts break TLS open?',
     );
@@ -164,7 +164,7 @@ function unreachable({ host, port }: Join, cause: unknown): CapacityError {
   return new CapacityError(
     'CONDUCTOR_UNREACHABLE',
     `the conductor at ${host}:${port} cannot be reached: ${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message}`,
-    'does `conduct` run there, and does every firewall between let this host connect to that port?',
+    undefined,
     { cause },
   );
 }
@@ -199,8 +199,8 @@ function refusalOf({ data, description }: Error & { data?: unknown; description?
   // Without the token there is no WebSocket, and HTTP's status is all that the conductor says.
   const { message = '' } = (description ?? {}) as { message?: string };
   if (!/\b400\b/.test(message)) return undefined;
-  const { message: wrong, fix } = new CapacityError('JOIN_LINE_WRONG', 'the token is not that of this run');
-  return { code: 'JOIN_LINE_WRONG', message: wrong, fix };
+  const { message: wrong, fix } = new CapacityError('BAD_TOKEN', 'the token is not that of this run');
+  return { code: 'BAD_TOKEN', message: wrong, fix };
 }
 
 /** What is asked for while the connection is broken would be answered late, and by nobody who could wait for it. */

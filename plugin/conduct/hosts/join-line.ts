@@ -67,7 +67,7 @@ export async function newSecret(): Promise<Secret> {
 
 /**
  * @param folder with `token`, `tls.crt` and `tls.key`, as Kubernetes mounts a Secret
- * @throws CapacityError JOIN_SECRET_INVALID
+ * @throws CapacityError CONFIG_INVALID
  */
 export function readSecret(folder: string): Secret {
   try {
@@ -78,7 +78,7 @@ export function readSecret(folder: string): Secret {
     return secret;
   } catch (cause) {
     throw new CapacityError(
-      'JOIN_SECRET_INVALID',
+      'CONFIG_INVALID',
       `${folder} is no secret of a conductor: ${(cause as Error).message}`,
       'give it the files token, tls.crt and tls.key (PEM)',
       { cause },

@@ -55,7 +55,7 @@ export class Listener {
   /**
    * @param host empty for all addresses
    * @param port 0 for a free one
-   * @throws CapacityError PORT_TAKEN, LISTEN_FAILED
+   * @throws CapacityError PORT_UNAVAILABLE
    */
   static async open(host: string, port: number, secret: Secret): Promise<Listener> {
     const https = createServer({ cert: secret.certificate, key: secret.key });

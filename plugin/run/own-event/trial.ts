@@ -17,7 +17,7 @@ const TRY_MS = 1000;
 /**
  * Listens with a connection of its own.
  * @returns a line for the user where nothing is known: a server may send only to those who did what the flow does
- * @throws CapacityError DELIVERY_PATH_UNMATCHED, DELIVERY_ID_REPLACED, or TARGET_UNREACHABLE
+ * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
   connection: ConnectionTarget,
@@ -80,7 +80,7 @@ async function listen(
 
 function idReplaced(event: string, path: string, example: string): CapacityError {
   return new CapacityError(
-    'DELIVERY_ID_REPLACED',
+    'DELIVERY_UNMATCHED',
     `the id that a publisher sent does not come back at ${path} of \`${event}\`: ${example}`,
     'name the place where the server passes it on; or leave `$id` out of `publish.emit`, if the server gives ids of its own',
   );

@@ -132,8 +132,7 @@ async function finish({ measurements, record }: RunContext, finalizer: Finalizer
 
 /**
  * Once connections are there, and before more of them come.
- * @throws CapacityError DELIVERY_PATH_UNMATCHED if the event arrives, and never with an id; DELIVERY_ID_NOT_SHARED if no two
- *   connections get the same
+ * @throws CapacityError DELIVERY_UNMATCHED if the event arrives, and never with an id, or if no two connections get the same
  */
 export async function checkPath(context: RunContext, { event, id, publish }: Delivery): Promise<void> {
   const sightings = await context.link.sight(false);
@@ -165,7 +164,7 @@ function idsOfOneCopy({ link, measurements }: RunContext, seen: Seen[]): Seen[] 
 function idNotShared(event: string, path: string, single: Seen[], connections: number): CapacityError {
   const examples = single.slice(0, 3).map(({ id }) => printable(JSON.stringify(id), MAX_ID_SHOWN));
   return new CapacityError(
-    'DELIVERY_ID_NOT_SHARED',
+    'DELIVERY_UNMATCHED',
     `each of ${single.length} ids at ${path} of \`${event}\` came to one of ${connections} connections only: ${examples.join(', ')}, …`,
     'name the place of an id that all copies of a broadcast have, or count an event that goes to everybody',
   );
@@ -173,7 +172,7 @@ function idNotShared(event: string, path: string, single: Seen[], connections: n
 
 export function pathUnmatched(event: string, path: string, example: string): CapacityError {
   return new CapacityError(
-    'DELIVERY_PATH_UNMATCHED',
+    'DELIVERY_UNMATCHED',
     `\`${event}\` arrives without a string, or a number up to 2^53, at ${path}: ${example}`,
     'correct the path in `delivery`: $.0 is the first argument after the name of the event; let the server send longer numbers as strings, because JavaScript rounds them',
   );

@@ -99,7 +99,7 @@ async function attempt(
 
 /**
  * @returns the worker of the connection; `''` if the server's own handler, which decides what it acknowledges, names none
- * @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room`
+ * @throws CapacityError JOIN_REFUSED when the server does not know `join_room`
  */
 export async function joinRoom(socket: Socket, room: string): Promise<string> {
   const answer = ((await askToJoin(socket, room)) ?? {}) as Partial<Joined & Refusal>;
@@ -117,7 +117,7 @@ async function askToJoin(socket: Socket, room: string): Promise<unknown> {
     return await socket.timeout(CONNECT_TIMEOUT_MS).emitWithAck(EVENTS.joinRoom, { clientKey: room });
   } catch {
     throw new CapacityError(
-      'JOIN_TIMEOUT',
+      'JOIN_REFUSED',
       `the server did not acknowledge \`${EVENTS.joinRoom}\` from the probe or the reference receiver`,
       'call instrument(io) in the server, which acknowledges this event',
     );
@@ -146,8 +146,7 @@ function unreachable(target: string, path: string, error: ClientError): Capacity
   return new CapacityError(
     'TARGET_UNREACHABLE',
     `no Socket.IO connection to ${target}: ${said}`,
-    (STRAYED.test(said) ? STICKY : fixes.get(code)) ??
-      'check that the target is a Socket.IO 4 server, and check its path and certificate',
+    STRAYED.test(said) ? STICKY : fixes.get(code),
   );
 }
 

@@ -63,7 +63,7 @@ export class Probe {
     return this.#socket.connected;
   }
 
-  /** @throws CapacityError JOIN_REFUSED, or JOIN_TIMEOUT when the server does not know `join_room` */
+  /** @throws CapacityError JOIN_REFUSED when the server does not know `join_room` */
   async join(room: string): Promise<void> {
     this.worker = await joinRoom(this.#socket, room);
   }

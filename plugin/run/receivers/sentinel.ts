@@ -77,7 +77,7 @@ export class Sentinel {
   /**
    * Makes it a member of the room.
    * @returns what it sees from now on; it grows as broadcasts arrive
-   * @throws CapacityError JOIN_REFUSED, JOIN_TIMEOUT, Error when its process has ended, or the signal's reason
+   * @throws CapacityError JOIN_REFUSED, Error when its process has ended, or the signal's reason
    */
   async join(room: string, signal: AbortSignal): Promise<SentinelReceipts> {
     await this.#ask({ op: 'join', room }, signal);

@@ -15,7 +15,7 @@ export class RunRecord {
 
   /**
    * @param name of the run's folder; a number is added where another run of the same second has it
-   * @throws CapacityError RESULTS_UNWRITABLE
+   * @throws CapacityError FILE_UNWRITABLE
    */
   constructor(results: string, name: string) {
     this.#results = results;
@@ -25,7 +25,7 @@ export class RunRecord {
       this.directory = newFolder(results, name);
     } catch (cause) {
       if (cause instanceof CapacityError) throw cause;
-      throw new CapacityError('RESULTS_UNWRITABLE', `cannot create ${join(results, name)}`, OTHER_FOLDER, { cause });
+      throw new CapacityError('FILE_UNWRITABLE', `cannot create ${join(results, name)}`, OTHER_FOLDER, { cause });
     }
   }
 
@@ -34,7 +34,7 @@ export class RunRecord {
     return basename(this.directory);
   }
 
-  /** @throws CapacityError RESULTS_UNWRITABLE; what could be written of the line is taken back */
+  /** @throws CapacityError FILE_UNWRITABLE; what could be written of the line is taken back */
   append(type: string, fact: object): void {
     const line = `${JSON.stringify({ at: new Date().toISOString(), type, ...fact })}\n`;
     const path = join(this.directory, 'record.ndjson');
@@ -55,14 +55,14 @@ export class RunRecord {
    * Writes result.json, checked against its schema, and points `latest` to this run. It may be written again as the run
    * goes on.
    * @returns its path
-   * @throws CapacityError RESULTS_UNWRITABLE; RESULT_UNSOUND, with what was measured kept beside the record
+   * @throws CapacityError FILE_UNWRITABLE; UNEXPECTED, with what was measured kept beside the record
    */
   write(result: Result): string {
     const checked = resultSchema.safeParse(result);
     if (!checked.success) {
       const kept = this.#replace('result.unsound.json', result);
       throw new CapacityError(
-        'RESULT_UNSOUND',
+        'UNEXPECTED',
         `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, [], []))}`,
         `please report it with ${kept}, which has everything that was measured`,
       );
@@ -101,14 +101,14 @@ const OTHER_FOLDER = 'set config.plugins.socketio-capacity.results to a folder t
 
 function unwritable(path: string, cause: unknown): CapacityError {
   const fix = `make room on its disk, and leave its folder alone while a run goes on; or ${OTHER_FOLDER}`;
-  return new CapacityError('RESULTS_UNWRITABLE', `cannot write ${path}`, fix, { cause });
+  return new CapacityError('FILE_UNWRITABLE', `cannot write ${path}`, fix, { cause });
 }
 
 /** Of anything else in its place, a run would make a link without asking. */
 function requireLink(latest: string): void {
   if (lstatSync(latest, { throwIfNoEntry: false })?.isSymbolicLink() ?? true) return;
   throw new CapacityError(
-    'RESULTS_UNWRITABLE',
+    'FILE_UNWRITABLE',
     `${latest} is a file or a folder, where a run keeps the link to its results`,
     `move it away, or ${OTHER_FOLDER}`,
   );

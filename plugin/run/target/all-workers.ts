@@ -10,7 +10,7 @@ const POLL_MS = 1000;
 
 /**
  * @param log gets a line if this takes a while
- * @throws CapacityError CONTROL_REPEATED, CONTROL_INCOMPLETE, or the signal's reason
+ * @throws CapacityError WORKER_URLS_WRONG, or the signal's reason
  */
 export async function requireAllWorkers(
   control: Pick<Control, 'size' | 'stats' | 'servers'>,
@@ -38,15 +38,14 @@ function requireDistinct(workers: WorkerStats[]): void {
   const twice = repeated(known, ({ instance }) => instance as string);
   if (twice) {
     throw new CapacityError(
-      'CONTROL_REPEATED',
+      'WORKER_URLS_WRONG',
       `${twice.length} control addresses lead to the same process, ${twice[0]?.worker}, whose memory and connections would count ${twice.length} times`,
-      'give the control address of every worker, and each once; a load balancer is none, since it leads to another worker each time',
     );
   }
   const alike = repeated(known, ({ worker }) => worker);
   if (!alike) return;
   throw new CapacityError(
-    'CONTROL_REPEATED',
+    'WORKER_URLS_WRONG',
     `${alike.length} workers have the same name, ${alike[0]?.worker}, and cannot be told apart`,
     'give each worker a name of its own: instrument(io, {worker}); without this option, it is made of host name and process id',
   );
@@ -55,7 +54,7 @@ function requireDistinct(workers: WorkerStats[]): void {
 function incomplete(servers: number, workers: WorkerStats[]): CapacityError {
   const named = workers.map(({ worker }) => worker).join(', ');
   return new CapacityError(
-    'CONTROL_INCOMPLETE',
+    'WORKER_URLS_WRONG',
     `the deployment's adapter counts ${servers} servers, and the run controls ${workers.length}: ${named}`,
     'name the control address of every worker in control.urls; if another deployment uses the same Redis, give each a key of its own in the options of the adapter',
   );

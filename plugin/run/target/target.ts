@@ -50,7 +50,7 @@ const HANDSHAKE_TIMEOUT_MS = 3000;
  * @param connections over TCP that the scenario asks for: decides how large a stack is started
  * @param log gets a line for the user about whatever takes a while
  * @param signal ends the start of a stack; what was started until then is gone when this rejects
- * @throws CapacityError of the stack; PORT_TAKEN, CONTROL_MISSING, WORKERS_NOT_FOUND or STACK_IN_USE
+ * @throws CapacityError of the stack; PORT_UNAVAILABLE, CONTROL_MISSING, PROCESS_NOT_FOUND or IN_USE
  */
 export async function openTarget(
   config: Settings,
@@ -143,7 +143,7 @@ function fromOutside(config: Settings, log: (text: string) => void): Target {
   return ownServer(config);
 }
 
-/** @throws CapacityError WORKERS_NOT_FOUND */
+/** @throws CapacityError PROCESS_NOT_FOUND */
 function ownServer(config: Settings): Target {
   const { target: url, control, redisUrl } = config;
   const { worker: processes, ...others } = processesOf(config);
@@ -198,7 +198,7 @@ class Listeners {
   }
 }
 
-/** By layer, the processes that the settings name. @throws CapacityError WORKERS_NOT_FOUND */
+/** By layer, the processes that the settings name. @throws CapacityError PROCESS_NOT_FOUND */
 function processesOf(config: Settings): Record<string, ServerProcesses> {
   const named = Object.entries(sourcesByLayer(config)).filter(([, { pids, match, cgroup }]) => pids ?? match ?? cgroup);
   return Object.fromEntries(
@@ -229,7 +229,7 @@ function logTokenInClear(urls: string[], log: (text: string) => void): void {
 
 function taken(port: number, answer: string): CapacityError {
   return new CapacityError(
-    'PORT_TAKEN',
+    'PORT_UNAVAILABLE',
     `port ${port} is taken by a program that is not a Socket.IO server: ${answer}`,
     `stop it (ss -ltnp 'sport = :${port}' names it), or measure on another port: TARGET=http://127.0.0.1:8081`,
   );
@@ -266,24 +266,24 @@ function otherTls(tls: boolean): CapacityError {
     ? ['does not speak TLS', 'npx socketio-capacity stack up --tls']
     : ['speaks TLS', 'set TLS=on'];
   return new CapacityError(
-    'STACK_TLS',
+    'STACK_RUNNING',
     `the stack that is up ${stack}`,
     `take it down (npx socketio-capacity stack down), or ${fix}`,
   );
 }
 
-/** @throws CapacityError STACK_REDIS */
+/** @throws CapacityError STACK_RUNNING */
 function assertRedisNodes(wanted: number | undefined, { redisNodes: { length } }: StackState): void {
   if (wanted === undefined || wanted === length) return;
   const has =
     length === 0 ? 'no Redis of its own' : length === 1 ? 'a single Redis' : `a Redis Cluster of ${length} nodes`;
   const fix = 'take it down (npx socketio-capacity stack down), or leave REDIS_NODES out';
-  throw new CapacityError('STACK_REDIS', `the stack that is up has ${has}, and REDIS_NODES asks for ${wanted}`, fix);
+  throw new CapacityError('STACK_RUNNING', `the stack that is up has ${has}, and REDIS_NODES asks for ${wanted}`, fix);
 }
 
 function inUse(ownerPid: number): CapacityError {
   return new CapacityError(
-    'STACK_IN_USE',
+    'IN_USE',
     `another run (process ${ownerPid}) is already measuring on this stack, and two runs would distort each other's figures`,
     'wait until it ends, or keep a stack up for several runs: npx socketio-capacity stack up',
   );

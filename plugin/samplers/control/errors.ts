@@ -27,7 +27,6 @@ export function connectError(url: string, error: Error & { type?: string; descri
     return new CapacityError(
       'CONTROL_MISSING',
       `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}`,
-      'call instrument(io) in the server, or give the address of its control port',
     );
   }
   return new CapacityError(
@@ -38,7 +37,7 @@ export function connectError(url: string, error: Error & { type?: string; descri
 }
 
 export function unreachable(url: string, reason: string, fix = START): CapacityError {
-  return new CapacityError('CONTROL_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
+  return new CapacityError('SOURCE_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
 }
 
 function fixOf(url: string, reason: string): string {

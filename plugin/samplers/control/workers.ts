@@ -34,7 +34,7 @@ interface ControlOptions {
 }
 
 /**
- * All requests reject with a CapacityError that names the worker: CONTROL_UNREACHABLE when its connection is down,
+ * All requests reject with a CapacityError that names the worker: SOURCE_UNREACHABLE when its connection is down,
  * CONTROL_TIMEOUT when it does not answer, or the code of its own refusal. A lost connection reconnects in the background.
  */
 export class ControlClients {
@@ -49,7 +49,7 @@ export class ControlClients {
 
   /**
    * @param urls http(s)://host:port of each worker's control port; a name with several addresses stands for one at each
-   * @throws CapacityError CONTROL_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
+   * @throws CapacityError SOURCE_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
    */
   static async connect(urls: string[], token: string, options: ControlOptions = {}): Promise<ControlClients> {
     const { look = lookupAll } = options;
@@ -243,7 +243,6 @@ class ControlClient {
       throw new CapacityError(
         'CONTROL_TIMEOUT',
         `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
-        'its event loop is blocked, or it is out of memory: see its log, or lower the load',
       );
     }
     if (reply?.ok === true) return reply.value;

@@ -33,7 +33,7 @@ export class ServerProcesses {
 
   /**
    * @param option the name of the settings that have the query
-   * @throws CapacityError WORKERS_NOT_FOUND if there is none, or one of the ids is of no process
+   * @throws CapacityError PROCESS_NOT_FOUND if there is none, or one of the ids is of no process
    */
   constructor(query: ProcessQuery, option = 'workers') {
     this.#query = query;
@@ -158,7 +158,7 @@ function read(path: string): string | undefined {
 function notFound({ pids, match, cgroup }: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {
   if (process.platform !== 'linux') {
     const fix = `use ${option}.prometheus, or instrument(io)`;
-    return new CapacityError('WORKERS_NOT_FOUND', 'processes are found in /proc, which only Linux has', fix);
+    return new CapacityError('PROCESS_NOT_FOUND', 'processes are found in /proc, which only Linux has', fix);
   }
   const [what, fix] =
     pids !== undefined
@@ -172,5 +172,5 @@ function notFound({ pids, match, cgroup }: ProcessQuery, option: string, dead: n
             `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is no control group with processes`,
             `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`,
           ];
-  return new CapacityError('WORKERS_NOT_FOUND', what, fix);
+  return new CapacityError('PROCESS_NOT_FOUND', what, fix);
 }

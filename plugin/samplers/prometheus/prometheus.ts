@@ -43,7 +43,7 @@ export class PrometheusReader {
     return this.#process.alternates;
   }
 
-  /** @throws CapacityError METRICS_UNREACHABLE, or METRICS_MISSING without any memory of a process, container or host */
+  /** @throws CapacityError SOURCE_UNREACHABLE, or METRICS_MISSING without any memory of a process, container or host */
   static async open(query: PrometheusQuery): Promise<PrometheusReader> {
     const reader = new PrometheusReader(query);
     try {
@@ -51,7 +51,7 @@ export class PrometheusReader {
     } catch (error) {
       if (error instanceof CapacityError) throw error;
       const fix = 'correct its URL in the option `prometheus`; curl it from this machine';
-      throw new CapacityError('METRICS_UNREACHABLE', `no metrics from ${query.url}: ${whyNot(error)}`, fix);
+      throw new CapacityError('SOURCE_UNREACHABLE', `no metrics from ${query.url}: ${whyNot(error)}`, fix);
     }
     return reader;
   }

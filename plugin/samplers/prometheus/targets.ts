@@ -19,7 +19,7 @@ export class PrometheusTargets {
     this.#targets = targets;
   }
 
-  /** @throws CapacityError METRICS_UNREACHABLE or METRICS_MISSING, of the first target without figures */
+  /** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING, of the first target without figures */
   static async open(queries: PrometheusQuery[]): Promise<PrometheusTargets> {
     return new PrometheusTargets(await Promise.all(queries.map((query) => PrometheusReader.open(query))));
   }

@@ -13,12 +13,12 @@ export const WHOLE: Share = { hosts: 1, index: undefined };
 
 /**
  * @param rooms over which the connections are spread
- * @throws CapacityError SHARE_IMPOSSIBLE, with the nearest numbers of hosts that are possible
+ * @throws CapacityError RATE_IMPOSSIBLE, with the nearest numbers of hosts that are possible
  */
 export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] {
   if (rooms > 1 && share.hosts > 1 && share.index === undefined) {
     const message = 'connections are spread over rooms by their numbers, which only numbered hosts can give them';
-    throw new CapacityError('SHARE_IMPOSSIBLE', message, `set CAPACITY_HOST on each host, 0 to ${share.hosts - 1}`);
+    throw new CapacityError('RATE_IMPOSSIBLE', message, `set CAPACITY_HOST on each host, 0 to ${share.hosts - 1}`);
   }
   return phases.map((phase, number) => {
     const shared = shareOf(phase, share);
@@ -83,7 +83,7 @@ function impossible(phases: Phase[], phase: Phase, number: number, { hosts, inde
   const withIndex = index === undefined && fits(hosts, 0) ? `number the hosts (CAPACITY_HOST=0 to ${hosts - 1}), ` : '';
   const nearest = possible.length > 0 ? `use ${possible.slice(0, 2).join(' or ')} hosts, ` : '';
   return new CapacityError(
-    'SHARE_IMPOSSIBLE',
+    'RATE_IMPOSSIBLE',
     `phase ${number + 1}${name && ` (${name})`} cannot be divided among ${hosts} hosts: ${what}${index === undefined ? ', in equal shares' : ''}`,
     `${withIndex}${nearest}or change the rate`,
   );

@@ -16,7 +16,7 @@ export interface ClusterNode {
 
 /**
  * Makes one cluster of nodes that are new, and waits until each of them says that it is.
- * @throws CapacityError `REDIS_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function formCluster(nodes: ClusterNode[]): Promise<void> {
   const [first] = nodes;
@@ -37,7 +37,7 @@ export async function formCluster(nodes: ClusterNode[]): Promise<void> {
 
 /**
  * Waits until each node knows all the others, and where every slot is.
- * @throws CapacityError `REDIS_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function clusterReady(nodes: Pick<ClusterNode, 'url'>[]): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
@@ -65,7 +65,7 @@ function isReady(info: string, nodes: number): boolean {
 
 function failed(cause: Error): never {
   throw new CapacityError(
-    'REDIS_FAILED',
+    'START_FAILED',
     `The nodes of the Redis Cluster did not become one: ${cause.message}`,
     'A cluster needs Redis 7.0 or newer: redis-server --version. With REDIS_NODES=1, the stack starts a single Redis.',
     { cause },

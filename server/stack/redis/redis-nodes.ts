@@ -11,7 +11,7 @@ import { clusterReady, formCluster } from './redis-cluster.ts';
  * Puts its address and its processes into the state.
  * @param count of nodes; 1 for a Redis outside any cluster
  * @param save writes the state, as soon as each process exists
- * @throws CapacityError `REDIS_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function startOwnRedis(
   redisServer: string,
@@ -37,7 +37,7 @@ export async function startOwnRedis(
 
 /**
  * Each on its port, with the same password, and empty. To be called when they have ended.
- * @throws CapacityError `REDIS_FAILED`, `REDIS_MISSING`
+ * @throws CapacityError `START_FAILED`, `NOT_INSTALLED`
  */
 export async function restartOwnRedis(stateDir: string, state: StackState, save: () => void): Promise<void> {
   const redisServer = requireTool('redis-server');

@@ -29,7 +29,7 @@ export function newRedisUrl(port: number): string {
 /**
  * Starts a Redis without persistence, as it only relays messages. Resolves when it answers.
  * @param onStart called as soon as the process exists
- * @throws CapacityError `REDIS_FAILED`
+ * @throws CapacityError `START_FAILED`
  */
 export async function startRedis(
   redisServer: string,
@@ -56,19 +56,19 @@ export async function startRedis(
   }
   await terminate([redis], 2_000);
   throw new CapacityError(
-    'REDIS_FAILED',
+    'START_FAILED',
     `redis-server did not start:\n${logTail(logFile)}`,
     'Correct what the lines above, from its own log, report.',
   );
 }
 
-/** @throws CapacityError `REDIS_FAILED` when the Redis that the user named does not answer */
+/** @throws CapacityError `START_FAILED` when the Redis that the user named does not answer */
 export async function assertRedisAnswers(url: string): Promise<void> {
   const problem = await pingRedis(url);
   if (!problem) return;
   const { host } = new URL(url); // Without the password.
   throw new CapacityError(
-    'REDIS_FAILED',
+    'REDIS_UNREACHABLE',
     `The Redis at ${host} does not answer.`,
     'Check REDIS_URL, or unset it, so that the stack starts its own Redis.',
     { cause: problem },

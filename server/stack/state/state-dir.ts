@@ -43,14 +43,14 @@ export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): s
 
 /**
  * @returns false if there is no such folder
- * @throws CapacityError `STATE_DIR_UNSAFE` if anyone else could have written to it
+ * @throws CapacityError `STATE_DIR_UNUSABLE` if anyone else could have written to it
  */
 export function isTrusted(stateDir: string): boolean {
   const stat = statOf(stateDir);
   const problem = stat && whyUnsafe(stat);
   if (!problem) return stat !== undefined;
   throw new CapacityError(
-    'STATE_DIR_UNSAFE',
+    'STATE_DIR_UNUSABLE',
     `The state folder ${stateDir} ${problem}. Nothing in it was read.`,
     'Remove it, and a stack creates it again; or choose another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
   );
@@ -58,16 +58,12 @@ export function isTrusted(stateDir: string): boolean {
 
 /**
  * Creates the folder and its subfolders, which only this user can read.
- * @throws CapacityError `STATE_DIR_UNSAFE`, `STATE_DIR_TOO_LONG`, `STATE_DIR_UNWRITABLE`
+ * @throws CapacityError `STATE_DIR_UNUSABLE`
  */
 export function prepareStateDir(stateDir: string, minFreeBytes = MIN_FREE_BYTES): void {
   // PM2's socket with the longest path.
   if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > SOCKET_PATH_MAX_BYTES) {
-    throw new CapacityError(
-      'STATE_DIR_TOO_LONG',
-      `The state folder's path is too long for PM2's sockets: ${stateDir}`,
-      'Choose a shorter one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
-    );
+    throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder's path is too long for PM2's sockets: ${stateDir}`);
   }
   for (const folder of [stateDir, ...STATE_FOLDERS.map((name) => join(stateDir, name))]) {
     if (isTrusted(folder)) continue;
@@ -92,7 +88,7 @@ export function explainDiskError(error: unknown, stateDir: string): unknown {
 
 function unwritable(message: string, cause?: unknown): CapacityError {
   const fix = 'Make room on its disk, or name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
-  return new CapacityError('STATE_DIR_UNWRITABLE', message, fix, { cause });
+  return new CapacityError('STATE_DIR_UNUSABLE', message, fix, { cause });
 }
 
 function isPrivate(folder: string): boolean {

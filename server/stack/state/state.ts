@@ -99,7 +99,7 @@ function writeDraft(stateDir: string, state: StackState): string {
 
 /**
  * @returns the state; undefined if there is none, `unreadable` if the file is not a valid state
- * @throws CapacityError `STATE_DIR_UNSAFE` if other users could have written it; nothing is read then
+ * @throws CapacityError `STATE_DIR_UNUSABLE` if other users could have written it; nothing is read then
  */
 export function readState(stateDir: string): StackState | 'unreadable' | undefined {
   if (!isTrusted(stateDir)) return undefined;

@@ -35,7 +35,7 @@ test('a server that cannot, and wrong options', async () => {
   assert.equal(nobody.code, 2);
   assert.equal(JSON.parse(nobody.stdout).passed, false);
   const nothing = await doctor();
-  assert.deepEqual([nothing.code, /BAD_OPTION: name a scenario/.test(nothing.stderr)], [2, true]);
+  assert.deepEqual([nothing.code, /CONFIG_INVALID: name a scenario/.test(nothing.stderr)], [2, true]);
   const both = await doctor('a.yml', '--target', 'b.yml');
-  assert.match(both.stderr, /BAD_OPTION: --target: with a scenario before it, a URL is expected/);
+  assert.match(both.stderr, /CONFIG_INVALID: --target: with a scenario before it, a URL is expected/);
 });

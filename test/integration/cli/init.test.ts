@@ -116,7 +116,7 @@ it('names all invalid options before it connects', async () => {
   const args = ['--join', 'a', '--emit', '["b"]', '--publish', '{"event": "c"}'];
   const { code, stderr } = await cli(tmpdir(), 'init', ...args);
   assert.equal(code, 2);
-  assert.match(stderr, /^BAD_OPTION/);
+  assert.match(stderr, /^CONFIG_INVALID/);
   for (const line of [/--publish: expected JSON/, /--emit: give it or --join/, /--url: expected a URL/])
     assert.match(stderr, line);
 });
@@ -195,6 +195,6 @@ describe('on a terminal', { skip: noTerminal }, () => {
   it('ends without a file where the input ends', async (t) => {
     const { code, shown, left, flow } = await asked(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
     assert.deepEqual([code, left, flow], [2, [], undefined], shown);
-    assert.match(shown, /BAD_OPTION: the questions were not answered/);
+    assert.match(shown, /CONFIG_INVALID: the questions were not answered/);
   });
 });

@@ -181,7 +181,7 @@ describe('whoever has no token', () => {
   it('does not keep those out that have it, however often it tries', async (t) => {
     const { hub, join } = await startHub(t, 1);
     const wrong = Array.from({ length: 20 }, () => newAgent(t, { ...join, token: 'another-token-here' }, {}));
-    await Promise.all(wrong.map(({ agent }) => assert.rejects(agent.join(), { code: 'JOIN_LINE_WRONG' })));
+    await Promise.all(wrong.map(({ agent }) => assert.rejects(agent.join(), { code: 'BAD_TOKEN' })));
     await newAgent(t, join, {}).agent.join();
     await hub.joined(5000, NEVER);
   });

@@ -133,7 +133,7 @@ describe('a host is refused', () => {
       { ...join, token: 'another-token-here' },
       { ...join, fingerprint: 'ab'.repeat(32) },
     ];
-    for (const line of wrong) await assert.rejects(newAgent(t, line, {}).agent.join(), { code: 'JOIN_LINE_WRONG' });
+    for (const line of wrong) await assert.rejects(newAgent(t, line, {}).agent.join(), { code: 'BAD_TOKEN' });
     assert.deepEqual(refusals, []);
   });
 

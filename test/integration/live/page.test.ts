@@ -86,7 +86,7 @@ describe('the live server', () => {
     const { view } = await openView(t);
     const port = Number(new URL(view.url).port);
     const reader = new FakeReader();
-    const expected = { code: 'LIVE_PORT_TAKEN', message: new RegExp(String(port)) };
+    const expected = { code: 'PORT_UNAVAILABLE', message: new RegExp(String(port)) };
     await assert.rejects(LiveView.open({ port, reader }), expected);
     assert.equal(reader.closed, 1);
   });

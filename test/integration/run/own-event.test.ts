@@ -161,7 +161,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     );
     const refused = measureOwn({ url, delivery: SAID, trial: true, connections: 1 });
     await assert.rejects(refused, {
-      code: 'DELIVERY_PATH_UNMATCHED',
+      code: 'DELIVERY_UNMATCHED',
       message:
         /`said` arrives without a string, or a number up to 2\^53, at \$\.0\.id: \["said",\{"message":\{"id":"run-trial/,
     });
@@ -175,7 +175,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     );
     const refused = measureOwn({ url, delivery: SAID, trial: true, connections: 1 });
     await assert.rejects(refused, {
-      code: 'DELIVERY_ID_REPLACED',
+      code: 'DELIVERY_UNMATCHED',
       message: /does not come back at \$\.0\.id of `said`/,
     });
   });

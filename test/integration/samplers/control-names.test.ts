@@ -38,7 +38,7 @@ test('each address of a name is a worker, and other addresses are noticed', asyn
   const failing = await ControlClients.connectEach([`http://app-headless:${port}`], TOKEN, { look });
   assert.deepEqual(
     failing.map((one) => ('error' in one ? one.error.code : one.control.close())),
-    [undefined, 'CONTROL_UNREACHABLE'],
+    [undefined, 'SOURCE_UNREACHABLE'],
   );
   assert.match(failing[1]?.url ?? '', /app-headless:\d+ \(127\.0\.0\.4\)/);
 });
@@ -57,7 +57,7 @@ test('a control port that listens on loopback only, asked for at another address
   const app = await startApp();
   t.after(() => app.close());
   await assert.rejects(ControlClients.connect([`http://127.0.0.2:${app.controlPort}`], TOKEN), {
-    code: 'CONTROL_UNREACHABLE',
+    code: 'SOURCE_UNREACHABLE',
     message: /ECONNREFUSED/,
     fix: /127\.0\.0\.1 unless `controlHost` says otherwise/,
   });

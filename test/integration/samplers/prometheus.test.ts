@@ -143,10 +143,10 @@ describe("a server's metrics", () => {
     const open = (url: string, labels = {}) => PrometheusTargets.open([{ url, labels }]);
     const [port] = await freePorts(1);
     await assert.rejects(open(`http://127.0.0.1:${port}/metrics`), {
-      code: 'METRICS_UNREACHABLE',
+      code: 'SOURCE_UNREACHABLE',
       message: /ECONNREFUSED/,
     });
-    await assert.rejects(open(await serve(t, () => 404)), { code: 'METRICS_UNREACHABLE', message: /HTTP 404/ });
+    await assert.rejects(open(await serve(t, () => 404)), { code: 'SOURCE_UNREACHABLE', message: /HTTP 404/ });
     const other = await serve(t, () => 'jvm_threads 5\njvm_classes 6\n');
     await assert.rejects(open(other), { code: 'METRICS_MISSING', message: /it has jvm_threads, jvm_classes/ });
     const labelled = await serve(t, () => 'process_resident_memory_bytes{app="shop"} 5\n');

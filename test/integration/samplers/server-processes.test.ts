@@ -99,7 +99,7 @@ describe('the processes of a server', linux, () => {
 
   it('are an error at once where there are none, with what was looked for', () => {
     const refused = (query: object, message: RegExp) =>
-      assert.throws(() => new ServerProcesses(query), { code: 'WORKERS_NOT_FOUND', message });
+      assert.throws(() => new ServerProcesses(query), { code: 'PROCESS_NOT_FOUND', message });
     refused({ pids: [process.ppid, 4_194_305] }, /there is no process 4194305/);
     refused({ match: 'no-such-server-[0-9]{9}' }, /no command line matches \/no-such-server.*, of \d+ processes/);
     refused({ cgroup: 'no-such.slice' }, /^\/sys\/fs\/cgroup\/no-such\.slice is no control group/);

@@ -53,11 +53,11 @@ test('a run that is given the authority measures it, whatever its process trusts
 
 test('a control port that speaks TLS, asked without, and the other way round', async (t) => {
   const url = await startControl(t);
-  await assert.rejects(ControlClients.connect([url.replace('https', 'http')], TOKEN), { code: 'CONTROL_UNREACHABLE' });
+  await assert.rejects(ControlClients.connect([url.replace('https', 'http')], TOKEN), { code: 'SOURCE_UNREACHABLE' });
   const plain = await startApp();
   t.after(() => plain.close());
   await assert.rejects(ControlClients.connect([plain.controlUrl.replace('http', 'https')], TOKEN), {
-    code: 'CONTROL_UNREACHABLE',
+    code: 'SOURCE_UNREACHABLE',
     fix: /write http:\/\//,
   });
 });
@@ -65,7 +65,7 @@ test('a control port that speaks TLS, asked without, and the other way round', a
 test('a run that does not trust it says how to', async (t) => {
   const url = await startControl(t);
   await assert.rejects(ControlClients.connect([url], TOKEN), {
-    code: 'CONTROL_UNREACHABLE',
+    code: 'SOURCE_UNREACHABLE',
     message: /: DEPTH_ZERO_SELF_SIGNED_CERT$/,
     fix: /NODE_EXTRA_CA_CERTS/,
   });

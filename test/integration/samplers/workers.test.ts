@@ -90,7 +90,7 @@ test('nobody there, also when the other worker is', async (t) => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const attempt = ControlClients.connect([app.controlUrl, url], TOKEN);
   await assert.rejects(attempt, (error: Error & { code: string }) => {
-    assert.equal(error.code, 'CONTROL_UNREACHABLE');
+    assert.equal(error.code, 'SOURCE_UNREACHABLE');
     assert.match(error.message, new RegExp(`${url}.*ECONNREFUSED`));
     return true;
   });
@@ -135,9 +135,9 @@ test('a connection lost under a request, and back again', async (t) => {
   const control = await ControlClients.connect([url], TOKEN);
   t.after(() => control.close());
   const back = once(io.of(CONTROL_NAMESPACE), 'connection');
-  await assert.rejects(control.stats(), { code: 'CONTROL_UNREACHABLE' });
+  await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
   const order = { room: 'r', bytes: 1, seq: 1 };
-  await assert.rejects(control.broadcast(order, 0), { code: 'CONTROL_UNREACHABLE' });
+  await assert.rejects(control.broadcast(order, 0), { code: 'SOURCE_UNREACHABLE' });
   await back;
   // The server is connected a moment before the client knows.
   await eventually('the connection is back', async () => {

@@ -145,7 +145,7 @@ test('a taken port is a clear error, and nothing stays open', async (t) => {
     CAPACITY_LOG_LEVEL: 'silent',
   });
   await assert.rejects((await createApp(config)).start(), {
-    code: 'PORT_TAKEN',
+    code: 'PORT_UNAVAILABLE',
     message: new RegExp(`:${first.port} `),
   });
   await assert.rejects(fetch(`http://127.0.0.1:${controlPort}/healthz`));

@@ -45,7 +45,7 @@ test('workers survive the loss of Redis, report that they cannot count members, 
 
   await redis.close();
   first.io.to('blue').emit('of the user', 1);
-  await assert.rejects(ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 }), /MEMBERS_UNKNOWN/);
+  await assert.rejects(ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 }), /REQUEST_FAILED/);
   first.io.to('blue').emit('of the user', 2);
   const metrics = await (await fetch(`${first.controlUrl}/metrics`)).text();
   assert.match(metrics, /capacity_adapter_errors_total\{worker="w0"\} [1-9]/);

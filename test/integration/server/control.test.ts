@@ -105,16 +105,16 @@ test('a recording of the event loop begins and ends on request', async (t) => {
   const nothing = { worker: 'w0', seconds: [], delayP99Ms: [], delayMaxMs: [] };
   assert.deepEqual(await ask(control, 'eventLoop', true), nothing);
   assert.deepEqual(await ask(control, 'eventLoop', false), nothing);
-  await assert.rejects(ask(control, 'eventLoop'), /BAD_REQUEST/);
+  await assert.rejects(ask(control, 'eventLoop'), /REQUEST_FAILED/);
 });
 
 test('an invalid request is answered with the reason, and the next one is served', async (t) => {
   const { app, control } = await setUp(t);
   const good = { room: 'blue', bytes: 10, seq: 1 };
   for (const bad of [{ ...good, seq: 0 }, { ...good, bytes: 1e9 }, { ...good, room: '' }, { ...good, x: 1 }, 'blue']) {
-    await assert.rejects(ask(control, 'broadcast', bad), /^Error: BAD_REQUEST/, JSON.stringify(bad));
+    await assert.rejects(ask(control, 'broadcast', bad), /^Error: REQUEST_FAILED/, JSON.stringify(bad));
   }
-  await assert.rejects(ask(control, 'members'), /BAD_REQUEST/);
+  await assert.rejects(ask(control, 'members'), /REQUEST_FAILED/);
   await assert.rejects(ask(control, 'shutdown'), /UNKNOWN_REQUEST/);
   await assert.rejects(ask(control, 'toString'), /UNKNOWN_REQUEST/);
   control.emit('gc');

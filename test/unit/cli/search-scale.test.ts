@@ -85,7 +85,7 @@ describe('connections', () => {
   it('are refused where virtual users leave', () => {
     const scenarios = [{ engine: 'socketio-capacity', flow: [{ think: 1 }] }];
     assert.throws(() => scaleOf(readSettings({ ...quickScript(), scenarios }, STEPS, {}), 'connections'), {
-      code: 'BAD_OPTION',
+      code: 'CONFIG_INVALID',
     });
   });
 });
@@ -110,7 +110,7 @@ it('broadcasts per second keep the length of the window, and the least number', 
   const options = (level: number) => (scaled.overrides(level).config as { plugins: Record<string, object> }).plugins;
   assert.deepEqual(options(10), { 'socketio-capacity': { broadcasts: { interval: 0.1, count: 200 } } });
   assert.deepEqual(options(0.5), { 'socketio-capacity': { broadcasts: { interval: 2, count: 20 } } });
-  assert.throws(() => scale('broadcastsPerSec', {}, { broadcasts: { count: 0 } }), { code: 'BAD_OPTION' });
+  assert.throws(() => scale('broadcastsPerSec', {}, { broadcasts: { count: 0 } }), { code: 'CONFIG_INVALID' });
 });
 
 it('bytes are those of each broadcast', () => {

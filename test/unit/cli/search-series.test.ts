@@ -20,7 +20,7 @@ const seconds = ramps.flatMap((ramp) => Array.from({ length: ramp.duration }, (_
 const connections = seconds.reduce((sum, one) => sum + one, 0);
 const { limit, lagsAbove = Infinity, refusedAbove = Infinity } = read('behaviour.json');
 if (connections > refusedAbove) {
-  console.error('\\n  PORT_TAKEN: by another\\n  fix: end it');
+  console.error('\\n  PORT_UNAVAILABLE: by another\\n  fix: end it');
   process.exit(2);
 }
 const failed = Math.max(0, connections - limit);
@@ -125,7 +125,7 @@ it('ends where the generator, the machine or an error ends it, says so, and trie
   assert.equal(taken.search.answer.end, 'error');
   assert.match(
     taken.search.answer.sentence,
-    /a run at 40 did not come to its end: PORT_TAKEN: by another \(exit code 2\); see logs\/\d+\.log\.$/,
+    /a run at 40 did not come to its end: PORT_UNAVAILABLE: by another \(exit code 2\); see logs\/\d+\.log\.$/,
   );
   const doctor = await run({ limit: 1000 }, {}, { highest: 70 });
   assert.deepEqual([doctor.search.answer.end, doctor.search.answer.held], ['doctor', 70]);

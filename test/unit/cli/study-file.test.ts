@@ -90,8 +90,8 @@ describe('a study’s file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'study-'));
     t.after(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, 'broken.yml'), 'vary: {');
-    await assert.rejects(readStudyFile(join(folder, 'broken.yml')), { code: 'STUDY_INVALID' });
-    await assert.rejects(readStudyFile(join(folder, 'none.yml')), { code: 'STUDY_INVALID' });
+    await assert.rejects(readStudyFile(join(folder, 'broken.yml')), { code: 'CONFIG_INVALID' });
+    await assert.rejects(readStudyFile(join(folder, 'none.yml')), { code: 'CONFIG_INVALID' });
   });
 
   it('has its first comment line as title', () => {

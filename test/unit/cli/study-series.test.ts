@@ -48,6 +48,6 @@ it('knows before the first run which levels lack a package, and does not start t
   assert.deepEqual([...unmet.keys()], [`CAPACITY_WEBSOCKETS=eiows, CAPACITY_MODULES=${tmpdir()}`]);
   const { commandOf } = studySeries(file, 'results', unmet);
   const levels = { CAPACITY_WEBSOCKETS: 'eiows', CAPACITY_MODULES: tmpdir() };
-  assert.throws(() => commandOf({ block: 1, levels }), { code: 'PACKAGE_MISSING', fix: /npm install eiows@/ });
+  assert.throws(() => commandOf({ block: 1, levels }), { code: 'NOT_INSTALLED', fix: /npm install eiows@/ });
   assert.ok(commandOf({ block: 1, levels: { ...levels, CAPACITY_WEBSOCKETS: 'ws' } }));
 });

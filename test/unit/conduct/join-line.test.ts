@@ -31,10 +31,10 @@ it('a new secret can be kept in a folder, and is the same there', async (t) => {
   const secret = await newSecret();
   writeFileSync(join(folder, 'token'), `${secret.token}\n`);
   writeFileSync(join(folder, 'tls.crt'), secret.certificate);
-  assert.throws(() => readSecret(folder), { code: 'JOIN_SECRET_INVALID' });
+  assert.throws(() => readSecret(folder), { code: 'CONFIG_INVALID' });
   writeFileSync(join(folder, 'tls.key'), secret.key);
   assert.equal(fingerprintOf(readSecret(folder).certificate), fingerprintOf(secret.certificate));
   assert.equal(readSecret(folder).token, secret.token);
   writeFileSync(join(folder, 'token'), 'short');
-  assert.throws(() => readSecret(folder), { code: 'JOIN_SECRET_INVALID' });
+  assert.throws(() => readSecret(folder), { code: 'CONFIG_INVALID' });
 });

@@ -45,7 +45,7 @@ it('the page has a row for each server, its hole, the published figures, and wha
     );
   }
   assert.match(rows.find((row) => row.includes('eiows')) ?? '', /no run/);
-  assert.match(page.holes.join(), /CAPACITY_WEBSOCKETS=eiows: .*PACKAGE_MISSING/);
+  assert.match(page.holes.join(), /CAPACITY_WEBSOCKETS=eiows: .*NOT_INSTALLED/);
   assert.match(page.answer[0] ?? '', /Socket\.IO on ws 9\.0.*; plain ws, no Socket\.IO 4\.0/);
   assert.match(page.answer.join(), /add 5\.0\d* of 9\.0\d* KB of heap/);
 });

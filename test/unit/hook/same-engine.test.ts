@@ -62,7 +62,7 @@ it('refuses one from before builds were told apart, packed or in a checkout', (t
 
 it('refuses none at all, and says how to get it', (t) => {
   assert.throws(() => requireSameEngine(project(t, {})), {
-    code: 'ENGINE_MISSING',
+    code: 'NOT_INSTALLED',
     fix: /beside artillery/,
   });
 });

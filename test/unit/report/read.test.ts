@@ -40,13 +40,13 @@ describe('readResult', () => {
   });
 
   it('names a file that is not there', () => {
-    refused(join(folder, 'none.json'), 'RESULT_UNREADABLE');
+    refused(join(folder, 'none.json'), 'FILE_UNREADABLE');
   });
 
   it('names a truncated file', () => {
     const text = JSON.stringify(perfectResult());
-    refused(written(text.slice(0, text.length / 2)), 'RESULT_INVALID', 'not complete JSON');
-    refused(written(''), 'RESULT_INVALID', 'not complete JSON');
+    refused(written(text.slice(0, text.length / 2)), 'FILE_UNREADABLE', 'not complete JSON');
+    refused(written(''), 'FILE_UNREADABLE', 'not complete JSON');
   });
 
   it('names the keys that are wrong or missing', () => {
@@ -54,7 +54,7 @@ describe('readResult', () => {
     const broken = { ...older, connections: { ...older.connections, peak: 'many' } };
     refused(
       written(JSON.stringify(broken)),
-      'RESULT_INVALID',
+      'FILE_UNREADABLE',
       'connections.peak: expected number',
       'latency: expected',
     );
@@ -62,9 +62,9 @@ describe('readResult', () => {
 
   it('names no more keys of another document than one reads', () => {
     for (const other of ['{}', '[]', 'null', '"text"', '{"schemaVersion":0}']) {
-      refused(written(other), 'RESULT_INVALID');
+      refused(written(other), 'FILE_UNREADABLE');
     }
-    refused(written('{}'), 'RESULT_INVALID', 'schemaVersion', 'more');
+    refused(written('{}'), 'FILE_UNREADABLE', 'schemaVersion', 'more');
   });
 
   it('tells what a newer version wrote', () => {

@@ -60,7 +60,7 @@ function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
         ? result.verdict.status === 'INVALID'
           ? 'INVALID: DUPLICATES'
           : null
-        : 'NGINX_MISSING: no nginx (exit code 2)',
+        : 'NOT_INSTALLED: no nginx (exit code 2)',
     })),
     ...summarize(PLAN, runs),
   };
@@ -73,7 +73,7 @@ describe('a study with holes', () => {
 
   it('names each combination that lacks runs, and why', () => {
     assert.deepEqual(holesOf(study), [
-      'TLS=on, workers=2: figures from 0 of 3 runs; run 10: NGINX_MISSING: no nginx (exit code 2); run 11: INVALID: DUPLICATES; 1 run not made yet',
+      'TLS=on, workers=2: figures from 0 of 3 runs; run 10: NOT_INSTALLED: no nginx (exit code 2); run 11: INVALID: DUPLICATES; 1 run not made yet',
     ]);
     assert.deepEqual(
       study.combinations.map(({ usable }) => usable),
@@ -151,7 +151,7 @@ describe('a study with holes', () => {
     const charts = (text: string) => [...text.matchAll(/aria-label="Workers PSS per connection"/g)].length;
     assert.equal(charts(page), 2);
     assert.match(page, /on, workers=1: \+20 %, <span class="worse">/);
-    assert.match(page, /NGINX_MISSING/);
+    assert.match(page, /NOT_INSTALLED/);
     assert.equal(page.match(/<b>1k/), null);
     assert.doesNotMatch(page, /NaN|undefined/);
   });

@@ -35,7 +35,7 @@ it('names a file that cannot be made, and writes the others', (t) => {
   ]);
   assert.deepEqual(written, ['fine.txt']);
   assert.equal(readFileSync(join(directory, 'fine.txt'), 'utf8'), 'fine');
-  assert.equal(failed[0]?.code, 'REPORT_FAILED');
+  assert.equal(failed[0]?.code, 'FILE_UNWRITABLE');
   assert.match(failed[0]?.message ?? '', /broken\.html/);
 });
 

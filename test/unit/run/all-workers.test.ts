@@ -22,12 +22,12 @@ test('workers that are all, or whose adapter does not tell', async () => {
 
 test('one process behind two addresses, and two workers of one name', async () => {
   await assert.rejects(check([worker('w0', 'a'), worker('w0', 'a')], []), {
-    code: 'CONTROL_REPEATED',
+    code: 'WORKER_URLS_WRONG',
     message: /2 control addresses lead to the same process, w0/,
     fix: /load balancer/,
   });
   await assert.rejects(check([worker('p1', 'a'), worker('p1', 'b')], []), {
-    code: 'CONTROL_REPEATED',
+    code: 'WORKER_URLS_WRONG',
     message: /2 workers have the same name, p1/,
     fix: /instrument\(io, \{worker\}\)/,
   });
@@ -38,7 +38,7 @@ test('a worker that the adapter still counts for a while is waited for; one that
   const [line] = await time.until(check([worker('w0', 'a')], [2, 2, 1]));
   assert.match(line ?? '', /counts 2 servers, and the run controls 1/);
   await assert.rejects(time.until(check([worker('w0', 'a')], Array<number>(50).fill(3))), {
-    code: 'CONTROL_INCOMPLETE',
+    code: 'WORKER_URLS_WRONG',
     message: /counts 3 servers, and the run controls 1: w0/,
   });
 });

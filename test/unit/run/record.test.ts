@@ -31,7 +31,7 @@ test('a figure that cannot be is told by its key, and costs nothing of what was 
   result.connections.peak = Number.NaN;
   assert.throws(
     () => record.write(result),
-    (error: Error & { code?: string }) => error.code === 'RESULT_UNSOUND' && /connections\.peak/.test(error.message),
+    (error: Error & { code?: string }) => error.code === 'UNEXPECTED' && /connections\.peak/.test(error.message),
   );
   assert.ok(!existsSync(join(results, 'latest')));
   const kept = JSON.parse(readFileSync(join(record.directory, 'result.unsound.json'), 'utf8'));
@@ -57,7 +57,7 @@ for (const [what, put] of Object.entries({
     const { results } = open(t);
     put(join(results, 'latest'));
     const before = readdirSync(results);
-    assert.throws(() => new RunRecord(results, 'next'), { code: 'RESULTS_UNWRITABLE', fix: /move it away/ });
+    assert.throws(() => new RunRecord(results, 'next'), { code: 'FILE_UNWRITABLE', fix: /move it away/ });
     assert.deepEqual(readdirSync(results), before);
   });
 }
@@ -65,7 +65,7 @@ for (const [what, put] of Object.entries({
 test('a folder that takes the place of `latest` during the run is left alone, too', (t) => {
   const { record, results } = open(t);
   mkdirSync(join(results, 'latest'));
-  assert.throws(() => record.write(perfectResult()), { code: 'RESULTS_UNWRITABLE', message: /latest/ });
+  assert.throws(() => record.write(perfectResult()), { code: 'FILE_UNWRITABLE', message: /latest/ });
   assert.deepEqual(readdirSync(results).sort(), ['latest', 'run']);
   assert.deepEqual(readdirSync(record.directory), ['result.json']);
 });
@@ -75,7 +75,7 @@ test('results that cannot have a folder are refused with the reason', (t) => {
   writeFileSync(join(results, 'file'), '');
   assert.throws(
     () => new RunRecord(join(results, 'file/results'), 'run'),
-    reads(/^RESULTS_UNWRITABLE: cannot create .*\n {2}cause: ENOTDIR.*\n {2}fix: set .*socketio-capacity\.results/),
+    reads(/^FILE_UNWRITABLE: cannot create .*\n {2}cause: ENOTDIR.*\n {2}fix: set .*socketio-capacity\.results/),
   );
 });
 
@@ -83,9 +83,7 @@ test('a folder that is removed during the run is reported, and not half made aga
   const { record, results } = open(t);
   record.append('plateau', {});
   rmSync(results, { recursive: true });
-  const unwritable = reads(
-    /^RESULTS_UNWRITABLE: cannot write .*\n {2}cause: ENOENT.*\n {2}fix: .*leave its folder alone/,
-  );
+  const unwritable = reads(/^FILE_UNWRITABLE: cannot write .*\n {2}cause: ENOENT.*\n {2}fix: .*leave its folder alone/);
   assert.throws(() => record.append('plateau', {}), unwritable);
   assert.throws(() => record.write(perfectResult()), unwritable);
   assert.equal(existsSync(results), false);
@@ -106,11 +104,11 @@ test('a disk without room is reported, and has nothing half-written', async (t) 
     console.log(JSON.stringify([
       codeOf(() => record.append('plateau', { layers: 'x'.repeat(2000) })),
       codeOf(() => record.write(perfectResult())),
-      writeReportFiles(perfectResult(), record.directory).failed.some(({ code }) => code === 'REPORT_FAILED'),
+      writeReportFiles(perfectResult(), record.directory).failed.some(({ code }) => code === 'FILE_UNWRITABLE'),
     ]));`;
   const node = `exec "${process.execPath}" --input-type=module`;
   const { stdout } = await execa('bash', ['-c', `ulimit -f 1; ${node}`], { input: script });
-  assert.deepEqual(JSON.parse(stdout), [['RESULTS_UNWRITABLE', 'EFBIG'], ['RESULTS_UNWRITABLE', 'EFBIG'], true]);
+  assert.deepEqual(JSON.parse(stdout), [['FILE_UNWRITABLE', 'EFBIG'], ['FILE_UNWRITABLE', 'EFBIG'], true]);
   const folder = join(results, 'full');
   assert.match(readFileSync(join(folder, 'record.ndjson'), 'utf8'), /^\{.*"room":"enough"\}\n$/);
   const others = readdirSync(folder).filter((name) => name !== 'record.ndjson');

@@ -23,7 +23,7 @@ function atPlateau(copies: number[], { connections = 20, option = OPTION, agoUs 
 
 test('ids that came to one connection each are refused, with some of them', async () => {
   await assert.rejects(atPlateau([1, 1, 1, 1, 1]), {
-    code: 'DELIVERY_ID_NOT_SHARED',
+    code: 'DELIVERY_UNMATCHED',
     message: /each of 5 ids at \$\.0\.id of `price` came to one of 20 connections only: "17-0", "17-1", "17-2", …/,
   });
 });

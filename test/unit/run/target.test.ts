@@ -69,7 +69,7 @@ test('somebody else’s Socket.IO server is measured from outside, at its own pa
   };
   const { control, profile, url } = await open('/realtime/');
   assert.deepEqual({ control, profile, url }, { control: undefined, profile: 'remote', url: target });
-  await assert.rejects(open('/socket.io/'), { code: 'PORT_TAKEN' });
+  await assert.rejects(open('/socket.io/'), { code: 'PORT_UNAVAILABLE' });
 });
 
 test('a server elsewhere needs no control port, unless an external engine drives the load', async () => {

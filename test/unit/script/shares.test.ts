@@ -33,7 +33,7 @@ describe('the shares of a phase', () => {
     assert.throws(
       () => share(4),
       (error: CapacityError) =>
-        error.code === 'SHARE_IMPOSSIBLE' &&
+        error.code === 'RATE_IMPOSSIBLE' &&
         error.message.includes('phase 1 cannot be divided among 4 hosts: 1050 arrivals/s, in equal shares') &&
         error.fix === 'number the hosts (CAPACITY_HOST=0 to 3), use 3 or 5 hosts, or change the rate',
     );

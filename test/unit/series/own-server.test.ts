@@ -33,7 +33,7 @@ it('answers before the run, and is gone after it with everything that it has sta
   const server = await start(`http://127.0.0.1:${port}/`);
   const [, child] = /^child (\d+) hello$/m.exec(readFileSync(log, 'utf8')) ?? [];
   assert.ok(processRef(server.pid) && processRef(Number(child)));
-  await assert.rejects(start(), { code: 'PORT_TAKEN' });
+  await assert.rejects(start(), { code: 'PORT_UNAVAILABLE' });
   await Promise.all([server.close(), server.close()]);
   assert.equal(processRef(server.pid) ?? processRef(Number(child)), undefined);
   assert.ok(server.hasEnded());
@@ -42,5 +42,5 @@ it('answers before the run, and is gone after it with everything that it has sta
 it('is reported with the end of its log if it does not start', async (t) => {
   const { start } = await beginServer(t, 'throw new Error("no configuration")');
   const message = /has ended: .*exit code 1.*no configuration/s;
-  await assert.rejects(start(), { code: 'STUDY_SERVER_FAILED', message });
+  await assert.rejects(start(), { code: 'START_FAILED', message });
 });

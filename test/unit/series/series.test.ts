@@ -15,7 +15,7 @@ import { eventually } from '../../helpers/poll.ts';
 const ENDINGS = `
 const { END } = process.env;
 if (END === 'refused') {
-  console.error('\\n  PORT_TAKEN: by another\\n  fix: end it');
+  console.error('\\n  PORT_UNAVAILABLE: by another\\n  fix: end it');
   process.exit(2);
 }
 if (END === 'crashed') process.exit(11);
@@ -84,7 +84,7 @@ it('records every run that was started, with how it ended, in a document that it
     document.runs.map(({ number, exitCode, status, problem }) => [number, exitCode, status, problem]),
     [
       [1, 0, 'VALID', null],
-      [2, 2, null, 'PORT_TAKEN: by another (exit code 2)'],
+      [2, 2, null, 'PORT_UNAVAILABLE: by another (exit code 2)'],
       [3, 11, null, 'no result (exit code 11)'],
       [4, 0, 'INVALID', 'INVALID: WRONG_COPIES'],
     ],
@@ -99,7 +99,7 @@ it('records every run that was started, with how it ended, in a document that it
   // Whoever looks on sees at once how to help a run that was refused.
   for (const line of [
     /^Run 2: refused; 3 runs left, about /m,
-    /^ {2}refused after .*\n.*PORT_TAKEN.*\n.*fix: end it$/m,
+    /^ {2}refused after .*\n.*PORT_UNAVAILABLE.*\n.*fix: end it$/m,
   ])
     assert.match(said, line);
 });
@@ -125,12 +125,12 @@ it('lets the command decide by the results, and rests where it says so', async (
 it('records what keeps a run from being started as its end', async (t) => {
   const { read, run } = begin(t);
   const commandOf = () => {
-    throw new CapacityError('PACKAGE_MISSING', 'no eiows', 'npm install eiows');
+    throw new CapacityError('NOT_INSTALLED', 'no eiows', 'npm install eiows');
   };
   const { document } = await run(list('VALID'), { commandOf });
   assert.deepEqual(
     [document.runs[0]?.exitCode, document.runs[0]?.problem],
-    [2, 'PACKAGE_MISSING: no eiows (exit code 2)'],
+    [2, 'NOT_INSTALLED: no eiows (exit code 2)'],
   );
   assert.match(read('logs/1.log'), /fix: npm install eiows/);
 });
@@ -183,7 +183,7 @@ it('is refused while another process works on it, if it is another one, and if i
   await run(list('VALID'));
   assert.equal(existsSync(lock), false);
   writeFileSync(lock, JSON.stringify(processRef(process.pid)));
-  await assert.rejects(run(list()), { code: 'SERIES_RUNNING', message: new RegExp(`^process ${process.pid} `) });
+  await assert.rejects(run(list()), { code: 'IN_USE', message: new RegExp(`^process ${process.pid} `) });
   writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime: 'of an earlier process' }));
   await assert.rejects(run(list(), { changesSince: () => ['repeat: was 1, is 2'] }), {
     code: 'SERIES_CHANGED',
@@ -191,7 +191,7 @@ it('is refused while another process works on it, if it is another one, and if i
   });
   assert.equal(existsSync(lock), false);
   writeFileSync(join(folder, 'own.json'), '{');
-  await assert.rejects(run(list()), { code: 'SERIES_UNREADABLE' });
+  await assert.rejects(run(list()), { code: 'FILE_UNREADABLE' });
   writeFileSync(join(folder, '..', 'file'), '');
-  await assert.rejects(run(list(), { folder: join(folder, '../file/own') }), { code: 'RESULTS_UNWRITABLE' });
+  await assert.rejects(run(list(), { folder: join(folder, '../file/own') }), { code: 'FILE_UNWRITABLE' });
 });

@@ -60,7 +60,7 @@ suite('nginx itself', { skip: findTool('nginx') ? false : 'nginx is not installe
 
   test('a refused configuration is reported with nginx’s own message', async (t) => {
     const broken = { ...options(tempDir(t), 8080, 8081), workers: [{ id: 'w0; bogus', port: 1 }] };
-    await assert.rejects(startNginx(broken), { code: 'NGINX_FAILED', message: /\[emerg\].*upstream.*\n.*test failed/ });
+    await assert.rejects(startNginx(broken), { code: 'START_FAILED', message: /\[emerg\].*upstream.*\n.*test failed/ });
   });
 
   test('a port that is taken at the last moment is reported', async (t) => {
@@ -70,7 +70,7 @@ suite('nginx itself', { skip: findTool('nginx') ? false : 'nginx is not installe
     const { port } = server.address() as { port: number };
     const [statusPort = 0] = await freePorts(1);
     await assert.rejects(startNginx(options(tempDir(t), port, statusPort)), {
-      code: 'NGINX_FAILED',
+      code: 'START_FAILED',
       message: /Address already in use/,
     });
   });

@@ -53,7 +53,7 @@ suite('plan', () => {
 
   test('embedded is always one worker, and an error if that is too few', () => {
     assert.equal(plan(1000, {}, { profile: 'embedded', workers: 5 }).workers, 1);
-    assert.throws(() => plan(20_000, {}, { profile: 'embedded' }), { code: 'TOO_MANY_CONNECTIONS' });
+    assert.throws(() => plan(20_000, {}, { profile: 'embedded' }), { code: 'LIMIT_TOO_LOW' });
   });
 
   test('reads this machine', async () => {

@@ -56,7 +56,7 @@ suite('Redis', { skip: findTool('redis-server') ? false : 'redis-server is not i
     const { dir, url } = await started(t);
     const other = url.replace(/:[^:@]+@/, ':other@');
     await assert.rejects(startRedis(redisServer, { url: other, dir, logFile: join(dir, 'redis.log') }), {
-      code: 'REDIS_FAILED',
+      code: 'START_FAILED',
       message: /Address already in use/,
     });
   });

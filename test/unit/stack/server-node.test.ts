@@ -20,9 +20,9 @@ test('the workers’ Node: this one, an installed version, or a path', (t) => {
   assert.equal(serverNode({ SERVER_NODE: '22.1.2', CAPACITY_MODULES: folder }), join(bin, 'node'));
   assert.equal(serverNode({ SERVER_NODE: join(bin, 'node') }), join(bin, 'node'));
   assert.throws(() => serverNode({ SERVER_NODE: '22.1.3', CAPACITY_MODULES: folder }), {
-    code: 'NODE_MISSING',
+    code: 'NOT_INSTALLED',
     fix: /^npm install --prefix \S+ node@22\.1\.3, and set CAPACITY_MODULES=/,
   });
-  assert.throws(() => serverNode({ SERVER_NODE: '/nowhere/node' }), { code: 'NODE_MISSING' });
+  assert.throws(() => serverNode({ SERVER_NODE: '/nowhere/node' }), { code: 'NOT_INSTALLED' });
   assert.throws(() => serverNode({ SERVER_NODE: 'twenty' }), { code: 'CONFIG_INVALID' });
 });

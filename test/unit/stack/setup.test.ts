@@ -107,7 +107,7 @@ suite('setup', () => {
 
   test('a missing tool is an error with its fix', (t) => {
     const { dirs } = fakeSystem(t);
-    assert.throws(() => requireTool('nginx', dirs), { code: 'NGINX_MISSING', fix: /npm run setup.*PROFILE=embedded/ });
-    assert.throws(() => requireTool('redis-server', dirs), { code: 'REDIS_MISSING' });
+    assert.throws(() => requireTool('nginx', dirs), { code: 'NOT_INSTALLED', fix: /npm run setup.*PROFILE=embedded/ });
+    assert.throws(() => requireTool('redis-server', dirs), { code: 'NOT_INSTALLED' });
   });
 });

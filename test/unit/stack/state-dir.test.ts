@@ -66,7 +66,7 @@ suite('a folder that somebody else has planted', () => {
   }
 
   async function assertRefused(dir: string, message: RegExp): Promise<void> {
-    const refused = { code: 'STATE_DIR_UNSAFE', message, fix: /SOCKETIO_CAPACITY_HOME/ };
+    const refused = { code: 'STATE_DIR_UNUSABLE', message, fix: /SOCKETIO_CAPACITY_HOME/ };
     await assert.rejects(findStack(dir), refused);
     assert.throws(() => prepareStateDir(dir), refused);
   }
@@ -95,7 +95,7 @@ suite('a folder that somebody else has planted', () => {
   test('is refused as a part of the folder, too', (t) => {
     const dir = planted(t);
     symlinkSync(tempDir(t), join(dir, 'logs'));
-    assert.throws(() => prepareStateDir(dir), { code: 'STATE_DIR_UNSAFE', message: /logs is a symbolic link/ });
+    assert.throws(() => prepareStateDir(dir), { code: 'STATE_DIR_UNUSABLE', message: /logs is a symbolic link/ });
   });
 });
 
@@ -116,7 +116,7 @@ suite('the folder of a stack', () => {
     const file = join(tempDir(t), 'file');
     writeFileSync(file, '');
     assert.throws(() => prepareStateDir(join(file, 's')), {
-      code: 'STATE_DIR_UNWRITABLE',
+      code: 'STATE_DIR_UNUSABLE',
       fix: /SOCKETIO_CAPACITY_HOME/,
     });
   });
@@ -124,19 +124,19 @@ suite('the folder of a stack', () => {
   test('is reported when its disk is full, and other errors are left as they are', () => {
     const full = errorOf(() => writeFileSync('/dev/full', 'x'));
     const error = explainDiskError(full, '/state') as CapacityError;
-    assert.equal(error.code, 'STATE_DIR_UNWRITABLE');
+    assert.equal(error.code, 'STATE_DIR_UNUSABLE');
     assert.equal(error.cause, full);
     const other = new Error('other');
     assert.equal(explainDiskError(other, '/state'), other);
   });
 
   test('is refused on a full disk, before anything starts', (t) => {
-    const full = { code: 'STATE_DIR_UNWRITABLE', message: /disk of the state folder .* is full/ };
+    const full = { code: 'STATE_DIR_UNUSABLE', message: /disk of the state folder .* is full/ };
     assert.throws(() => prepareStateDir(join(tempDir(t), 's'), Number.POSITIVE_INFINITY), full);
   });
 
   test('is refused when its path is too long for PM2’s sockets', (t) => {
-    assert.throws(() => prepareStateDir(join(tempDir(t), 'x'.repeat(100))), { code: 'STATE_DIR_TOO_LONG' });
+    assert.throws(() => prepareStateDir(join(tempDir(t), 'x'.repeat(100))), { code: 'STATE_DIR_UNUSABLE' });
   });
 });
 

@@ -57,6 +57,6 @@ suite('state', () => {
     const dir = tempDir(t);
     writeState(dir, someState('planted'));
     chmodSync(dir, 0o777);
-    assert.throws(() => readState(dir), { code: 'STATE_DIR_UNSAFE' });
+    assert.throws(() => readState(dir), { code: 'STATE_DIR_UNUSABLE' });
   });
 });
