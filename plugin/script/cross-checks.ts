@@ -2,27 +2,21 @@
 import { isStackFault } from '../../protocol/fault.ts';
 import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { formatPath, type Path, type Problem } from '../../protocol/problems.ts';
-import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { Flow } from './load/flow.ts';
 import type { EngineOptions } from './options/engine-options.ts';
-import type { Environment, PluginOptions } from './options/plugin-options.ts';
+import type { Environment } from './options/plugin-options.ts';
+import type { RunOptions } from './options/variables.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
 /** What is known of the settings by then; undefined: it has mistakes of its own. */
-export interface Known {
+interface Known {
   script: Script;
-  options: PluginOptions | undefined;
+  /** As the variables change them. */
+  options: RunOptions | undefined;
   variables: Environment;
   /** Of the Artillery engine that drives the load. */
   engine: string;
   external: boolean;
-  target: string | undefined;
-  /** Control ports are named: the server is not one of the run's own. */
-  hasControl: boolean;
-  /** For the control ports; empty without one. */
-  token: string;
-  profile: PluginOptions['profile'] | undefined;
-  rooms: RoomPlan | undefined;
   flows: Flow[];
   engineOptions: EngineOptions | undefined;
 }
@@ -44,16 +38,17 @@ const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...pat
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
 /** Variables that only some targets and engines can obey. */
-function variableRules({ variables, hasControl, token, profile, target, engine }: Known): Rules[] {
+function variableRules({ variables, options, engineOptions, engine }: Known): Rules[] {
   const { TLS = false, REDIS_NODES = 1, REDIS_URL, TRANSPORTS, COMPRESSION } = variables;
-  const isElsewhere = target !== undefined && !isLoopback(new URL(target).hostname);
-  const isStack = !hasControl && profile !== 'embedded' && !isElsewhere;
+  const { control, profile } = options ?? {};
+  const isElsewhere = engineOptions !== undefined && !isLoopback(new URL(engineOptions.connection.url).hostname);
+  const isStack = !control && profile !== 'embedded' && !isElsewhere;
   const foreign = 'it concerns our own engine only; the others have options of their own';
   const others = engine !== ENGINE;
   const ofStack =
     'only for the nginx of the stack that a run starts; for a server of your own, write an https:// target';
   return [
-    [variable('CAPACITY_TOKEN'), { 'required for control': hasControl && token === '' }],
+    [variable('CAPACITY_TOKEN'), { 'required for control': control?.token === '' }],
     [variable('TLS'), { [ofStack]: TLS && !isStack }],
     [
       variable('REDIS_NODES'),
@@ -69,9 +64,9 @@ function variableRules({ variables, hasControl, token, profile, target, engine }
 }
 
 /** Options against the engine that drives the load, and against each other. */
-function optionRules({ rooms, engine, hasControl, flows }: Known, options: PluginOptions): Rules[] {
-  const { broadcasts, delivery, fault, workers } = options;
-  const { count = 1, perConnection = 1 } = rooms ?? {};
+function optionRules({ engine, flows }: Known, options: RunOptions): Rules[] {
+  const { broadcasts, delivery, fault, workers, control } = options;
+  const { count, perConnection } = options.rooms;
   const [others, isOwnEvent] = [engine !== ENGINE, delivery !== undefined];
   const hasAdminUi = typeof workers === 'object' && workers.adminUi !== undefined;
   // These need some connections that leave when the run says so, and a ledger.
@@ -91,7 +86,7 @@ function optionRules({ rooms, engine, hasControl, flows }: Known, options: Plugi
     [option('delivery'), { [`only engine ${ENGINE} tells who received what`]: others && isOwnEvent }],
     [
       option('workers', 'adminUi'),
-      { 'not beside `control`, whose workers count their connections themselves': hasControl && hasAdminUi },
+      { 'not beside `control`, whose workers count their connections themselves': control !== undefined && hasAdminUi },
     ],
     [
       option('broadcasts', 'byConnections'),
@@ -106,15 +101,14 @@ function optionRules({ rooms, engine, hasControl, flows }: Known, options: Plugi
 }
 
 /** What else a scenario has to be like for a planned fault to tell anything. */
-function faultRules({ variables, engine, engineOptions, flows, hasControl }: Known, options: PluginOptions): Rules[] {
-  const { fault, broadcasts, delivery, overTime, profile, workers } = options;
+function faultRules({ variables, engine, engineOptions, flows }: Known, options: RunOptions): Rules[] {
+  const { fault, broadcasts, delivery, overTime, profile, workers, control } = options;
   if (!fault) return [];
   const ours = engine === ENGINE;
-  const ownServer = hasControl || typeof workers === 'object';
-  const embedded = (variables.PROFILE ?? profile) === 'embedded';
+  const ownServer = control !== undefined || typeof workers === 'object';
+  const embedded = profile === 'embedded';
   const isOtherRedis = !embedded && variables.REDIS_URL !== undefined;
-  const count = variables.BROADCASTS ?? broadcasts.count;
-  const lastAt = (count - 1) * broadcasts.interval;
+  const lastAt = (broadcasts.count - 1) * broadcasts.interval;
   const comesBack = `connections that drop would stay away: write config.engines.${ENGINE}.reconnection: true`;
   return [
     [
@@ -146,7 +140,7 @@ function faultRules({ variables, engine, engineOptions, flows, hasControl }: Kno
       option('fault', 'at'),
       {
         [`the last broadcast is at ${lastAt} s, and those after the fault tell who missed what`]:
-          count > 0 && !overTime && fault.at >= lastAt,
+          broadcasts.count > 0 && fault.at >= lastAt,
       },
     ],
   ];

@@ -19,7 +19,7 @@ import { type EngineOptions, parseEngineOptions, withKnownOptions } from './opti
 import { folderOf } from './options/files.ts';
 import { type Environment, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
 import { tlsOfOtherHosts } from './options/tls-options.ts';
-import { readVariables } from './options/variables.ts';
+import { readVariables, withVariables } from './options/variables.ts';
 import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
@@ -84,46 +84,35 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
   requireBounds(script);
   const { config } = script;
   const problems: Problem[] = [];
-  const options = check(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
+  const given = check(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
   const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems) as Phase[] | undefined;
   const variables = readVariables(env, problems);
-  const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, CAPACITY_TOKEN } = variables;
+  const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, RATE, BROADCASTS } = variables;
+  const options = given && withVariables(given, variables);
   const driver = engineOf(script, variables);
   const ours = driver.engine === ENGINE;
   const scenarios = readScenarios(script, steps);
   if (ours) problems.push(...scenarios.problems);
   const { flows } = scenarios;
-  const given = variables.TARGET ?? config.target;
-  const target = tls ? String(given).replace(/^(http|ws):/, '$1s:') : given;
+  const named = variables.TARGET ?? config.target;
+  const target = tls ? String(named).replace(/^(http|ws):/, '$1s:') : named;
   const engineOptions = parseEngineOptions(ours ? script : withKnownOptions(script), problems, {
     ...{ target, transports, compression },
     ownTls: tls,
   });
-  const control = controlOf(options?.control, variables);
-  const token = control?.token ?? CAPACITY_TOKEN ?? '';
-  const profile = variables.PROFILE ?? options?.profile;
-  const rooms = options && { name: options.room, ...options.rooms, count: variables.ROOMS ?? options.rooms.count };
-  problems.push(
-    ...crossProblems({
-      ...{ script, options, variables, ...driver, target: engineOptions?.connection.url, token, profile, rooms, flows },
-      ...{ hasControl: control !== undefined, engineOptions },
-    }),
-  );
+  problems.push(...crossProblems({ script, options, variables, ...driver, flows, engineOptions }));
   const controlTls = tlsOfOtherHosts(
     engineOptions?.connection.tls ?? {},
-    options?.control?.tls,
+    given?.control?.tls,
     folderOf(script),
     ['config', 'plugins', PLUGIN, 'control', 'tls'],
     problems,
   );
-  if (problems.length > 0 || !options || !written || !engineOptions || !target || !profile || !rooms) {
-    throw invalidSettings(problems);
-  }
-  const { RATE, HOLD, BROADCASTS, COLLECT, REDIS_URL, REDIS_NODES, CAPACITY_LIVE, CAPACITY_RESULTS } = variables;
-  const { live, workers, overTime, ...others } = options;
+  if (problems.length > 0 || !options || !written || !engineOptions || !target) throw invalidSettings(problems);
+  const { workers, control, ...others } = options;
   const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
   const sized = resizedPhases(written, variables, perUser);
-  const phases = sharedPhases(RATE === undefined ? sized : atRate(sized, RATE), share, rooms.count);
+  const phases = sharedPhases(RATE === undefined ? sized : atRate(sized, RATE), share, options.rooms.count);
   return {
     ...others,
     ...driver,
@@ -136,21 +125,17 @@ export function readSettings(script: Script, steps: StepTable, env: NodeJS.Proce
     load: loadOf(phases, flows),
     connection: connectionTargetOf(engineOptions, flows[0]),
     engineOptions: ours ? engineOptions : undefined,
-    redisUrl: REDIS_URL,
-    redisNodes: REDIS_NODES,
-    livePort: livePort(live, CAPACITY_LIVE),
-    profile,
-    overTime: overTime && { ...overTime, collect: COLLECT ?? overTime.collect },
-    hold: overTime ? 0 : (HOLD ?? options.hold),
-    results: CAPACITY_RESULTS ?? options.results,
-    rooms,
-    broadcasts: { ...options.broadcasts, count: overTime ? 0 : (BROADCASTS ?? options.broadcasts.count) },
+    redisUrl: variables.REDIS_URL,
+    redisNodes: variables.REDIS_NODES,
     delivery: deliveryOf(options, BROADCASTS),
     control: control && { ...control, tls: controlTls },
   };
 }
 
-function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | undefined): Delivery | undefined {
+function deliveryOf(
+  { delivery, broadcasts }: Pick<PluginOptions, 'delivery' | 'broadcasts'>,
+  count: number | undefined,
+): Delivery | undefined {
   if (!delivery) return undefined;
   const { publish } = delivery;
   if (!publish) return { ...delivery, seconds: (count ?? broadcasts.count) * broadcasts.interval };
@@ -161,18 +146,4 @@ function deliveryOf({ delivery, broadcasts }: PluginOptions, count: number | und
 function engineOf(script: Script, { STOCK_ENGINE }: Environment): Pick<Settings, 'engine' | 'external'> {
   if (script._environment === EXTERNAL_ENVIRONMENT) return { engine: STOCK_ENGINE, external: true };
   return { engine: script.scenarios?.[0]?.engine ?? String(script.config.engine ?? ENGINE), external: false };
-}
-
-function controlOf(
-  option: PluginOptions['control'],
-  variables: Environment,
-): { urls: string[]; token: string } | undefined {
-  const urls = variables.CAPACITY_CONTROL?.split(',') ?? option?.urls;
-  return urls && { urls, token: variables.CAPACITY_TOKEN ?? option?.token ?? '' };
-}
-
-function livePort(option: PluginOptions['live'], variable: number | undefined): number | undefined {
-  if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
-  if (option === false) return undefined;
-  return option === true ? 0 : option.port;
 }

@@ -16,11 +16,10 @@ export interface Phase {
 
 const seconds = z
   .unknown()
-  .refine((value) => (durationMs(value) ?? 0) > 0, {
-    error: ({ input }) =>
-      durationMs(input) === 0 ? 'must be longer than 0' : 'expected seconds, or a duration such as "2m"',
-  })
-  .transform((value) => (durationMs(value) as number) / 1000);
+  .transform((value) => durationMs(value) ?? -1)
+  .refine((ms) => ms >= 0, 'expected seconds, or a duration such as "2m"')
+  .refine((ms) => ms !== 0, 'must be longer than 0')
+  .transform((ms) => ms / 1000);
 const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
 const whole = amount.int('expected a whole number');
 
