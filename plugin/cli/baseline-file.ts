@@ -1,10 +1,11 @@
 /** `capacity-baseline.json` in the user's repository. It is read and written as a whole. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { ownValue } from '../../protocol/sum-counts.ts';
+import { replace } from '../run/record/replace.ts';
 
 /**
  * @returns the results saved under that name
@@ -30,10 +31,8 @@ export function readBaseline(path: string, name: string): Result[] {
 export function writeBaseline(path: string, name: string, results: Result[]): void {
   const file: BaselineFile = existsSync(path) ? readFile(path) : { schemaVersion: 1, baselines: {} };
   file.baselines[name] = { savedAt: new Date().toISOString(), results: results.map(abridged) };
-  const temporary = `${path}.${process.pid}`;
   try {
-    writeFileSync(temporary, `${JSON.stringify(file, null, 1)}\n`);
-    renameSync(temporary, path);
+    replace(path, (temporary) => writeFileSync(temporary, `${JSON.stringify(file, null, 1)}\n`));
   } catch (cause) {
     const fix = 'choose a file that you can write to: --file <path>';
     throw new CapacityError('FILE_UNWRITABLE', `cannot write ${path}`, fix, { cause });

@@ -40,7 +40,7 @@ export function addBaseline(program: Command): void {
     );
   const saving = add('save')
     .description('Saves a result as a baseline for later ones, or runs a scenario several times for it.')
-    .option('--repeat <n>', 'first runs the scenario that is named in place of a result so many times')
+    .option('--repeat <n>', 'in place of a result, name a scenario: runs it so many times first')
     .action(save);
   addHelp(saving, {
     examples: {

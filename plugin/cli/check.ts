@@ -14,7 +14,7 @@ export function addCheck(program: Command): void {
     .command('check')
     .description('Checks a result against thresholds that you give, or against its own.')
     .argument('<run>', 'a result.json, or the folder of a run')
-    .argument('[conditions...]', 'what has to be so: "latency.oneWayMs.p99 <= 500"')
+    .argument('[conditions...]', 'thresholds: "latency.oneWayMs.p99 <= 500"')
     .action(check);
   addHelp(withJson(command), {
     examples: {

@@ -28,17 +28,17 @@ const optionsSchema = z.object({
 export function addConduct(program: Command): void {
   const command = program
     .command('conduct')
-    .description('Conducts one run whose load several hosts bring together, and measures it as a whole.')
+    .description('Measures one run whose load comes from several hosts.')
     .argument('<scenario>', 'an Artillery scenario, as YAML: the same on all hosts')
     .argument('[command...]', 'after `--`: a command that starts Artillery on the hosts')
-    .requiredOption('-n, --hosts <n>', 'how many hosts bring the load')
+    .requiredOption('-n, --hosts <n>', 'how many hosts generate the load')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .option('--listen <host:port>', 'where the hosts reach this one; port 0 takes a free one', ':3401')
     .option('--secret <folder>', 'files token, tls.crt and tls.key, in place of new ones for each run')
     .action(conduct);
   addHelp(command, {
     examples: {
-      'conduct --hosts 4 scenarios/32k.yml': 'prints the line with which four hosts join, and waits for them',
+      'conduct --hosts 4 scenarios/32k.yml': 'prints the line that four hosts join with, and waits for them',
       'conduct --hosts 2 scenarios/10k.yml -- ./start-hosts.sh': 'the command gets the line as CAPACITY_CONDUCTOR',
     },
     exitCodes: {

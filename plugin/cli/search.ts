@@ -33,12 +33,12 @@ export function addSearch(program: Command): void {
     .requiredOption('--vary <what>', 'connections, rate, broadcastsPerSec or bytes')
     .option(
       '--until <conditions...>',
-      'a level breaks when a number of its result meets one: "latency.oneWayMs.p99 > 500"',
+      'a level breaks when its result meets one of these: "latency.oneWayMs.p99 > 500"',
     )
     .option('--from <level>', 'first level; by default that of the scenario')
     .option('--to <level>', 'highest level; by default as far as the machine allows')
     .option('--factor <factor>', 'from one level to the next (default: 2)')
-    .option('--tolerance <percent>', 'how far above the answer the level may be that broke (default: 5)')
+    .option('--tolerance <percent>', 'largest gap from the answer to the lowest level that broke (default: 5)')
     .option('--repeat <n>', 'further runs at the level of the answer (default: 2)')
     .option('--headroom <percent>', 'share of each limit that the table of machines leaves free (default: 30)')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')

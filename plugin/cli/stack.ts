@@ -1,9 +1,9 @@
 /** `stack up | status | down`: the deployment under test, without a run. `npm run stack:up` calls this as well. */
-import Table from 'cli-table3';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { NOT_UP } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { table } from '../../report/text/table.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
 import { environmentSchema } from '../script/options/plugin-options.ts';
 import { addHelp, parseOptions, printJson, withJson } from './command.ts';
@@ -82,7 +82,9 @@ async function up({ json, ...given }: Output & Record<string, unknown>): Promise
 
 async function down({ json }: Output): Promise<void> {
   const found = await findStack(defaultStateDir());
-  if (found.status === 'busy') throw busy(found.phase);
+  if (found.status === 'busy') {
+    throw new CapacityError('IN_USE', `The stack is ${found.phase}.`, 'Try again in a few seconds.');
+  }
   if (found.status === 'up') await found.stack.close();
   if (found.status === 'stale') await found.clean();
   if (json) return printJson({ was: found.status });
@@ -104,40 +106,29 @@ async function status({ json }: Output): Promise<void> {
 }
 
 function describe(state: StackState): string {
-  const table = new Table({
-    head: ['part', 'pid', 'address', 'restarts'],
-    style: { head: [], border: [] },
-    colAligns: ['left', 'right', 'left', 'right'],
-    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
-  });
-  if (state.nginxPid) table.push(['nginx', state.nginxPid, state.target, '']);
-  for (const worker of state.workers) {
-    table.push([`worker ${worker.id}`, worker.pid, `http://127.0.0.1:${worker.port}`, worker.restarts]);
-  }
-  table.push(['PM2', state.pm2Pid ?? '', state.pm2Home, '']);
+  const { profile, target, workers, redisNodes, logDir, startedAt, ownerPid } = state;
   const { redisUrl } = publicState(state);
-  for (const { port, pid } of state.redisNodes) table.push(['Redis', pid, `redis://127.0.0.1:${port}`, '']);
-  if (redisUrl && state.redisNodes.length === 0) table.push(['Redis', 'external', redisUrl, '']);
+  const processes = [
+    ...(state.nginxPid ? [['nginx', state.nginxPid, target, '']] : []),
+    ...workers.map(({ id, pid, port, restarts }) => [`worker ${id}`, pid, `http://127.0.0.1:${port}`, restarts]),
+    ['PM2', state.pm2Pid ?? '', state.pm2Home, ''],
+    ...redisNodes.map(({ port, pid }) => ['Redis', pid, `redis://127.0.0.1:${port}`, '']),
+    ...(redisUrl && redisNodes.length === 0 ? [['Redis', 'external', redisUrl, '']] : []),
+  ].map((row) => row.map(String));
   return [
-    `profile   ${state.profile}${state.profile === 'embedded' ? ' (one worker, in-memory adapter, no nginx, no Redis)' : ''}`,
-    `target    ${state.target}`,
-    `control   ${state.workers.map((worker) => worker.controlUrl).join(' ')}`,
-    `logs      ${state.logDir}`,
-    `up since  ${state.startedAt}${state.ownerPid ? `, for process ${state.ownerPid}` : ''}`,
-    table.toString(),
+    `profile   ${profile}${profile === 'embedded' ? ' (one worker, in-memory adapter, no nginx, no Redis)' : ''}`,
+    `target    ${target}`,
+    `control   ${workers.map(({ controlUrl }) => controlUrl).join(' ')}`,
+    `logs      ${logDir}`,
+    `up since  ${startedAt}${ownerPid ? `, for process ${ownerPid}` : ''}`,
+    '',
+    ...table(['part', 'pid', 'address', 'restarts'], processes, '', ['left', 'right', 'left', 'right']),
   ].join('\n');
 }
 
 /** Without the control token and the password of Redis. */
 function publicState({ token: _token, redisUrl, ...state }: StackState) {
-  return { ...state, ...(redisUrl && { redisUrl: withoutPassword(redisUrl) }) };
-}
-
-function withoutPassword(url: string): string {
-  const { protocol, host } = new URL(url);
-  return `${protocol}//${host}`;
-}
-
-function busy(phase: string): CapacityError {
-  return new CapacityError('IN_USE', `The stack is ${phase}.`, 'Try again in a few seconds.');
+  if (!redisUrl) return { ...state, redisUrl: undefined };
+  const { protocol, host } = new URL(redisUrl);
+  return { ...state, redisUrl: `${protocol}//${host}` };
 }

@@ -7,6 +7,7 @@ import { readSettings, type Settings } from '../../script/settings.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
 import { badOption, parseOptions } from '../command.ts';
 import { parseConditions } from '../conditions.ts';
+import { merged } from '../overrides.ts';
 import { readScenario, scenarioHash } from '../scenario.ts';
 import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
@@ -63,15 +64,4 @@ export async function readTask(path: string, { until = [], ...given }: SearchOpt
     settingsAt: (level) =>
       readSettings(merged(script, scale.overrides(level)) as Script, STEPS, { ...process.env, ...scale.env }),
   };
-}
-
-/** As Artillery merges `--overrides`: objects key by key, everything else as a whole. */
-function merged(into: unknown, from: unknown): unknown {
-  if (!isObject(into) || !isObject(from)) return from;
-  const entries = Object.entries(from).map(([key, value]) => [key, key in into ? merged(into[key], value) : value]);
-  return { ...into, ...Object.fromEntries(entries) };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

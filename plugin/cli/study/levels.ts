@@ -10,6 +10,7 @@ import { environmentSchema as stackSchema } from '../../../server/stack/server-n
 import { optionsSchema as engineSchema } from '../../script/options/engine-options.ts';
 import { environmentSchema, optionsSchema } from '../../script/options/plugin-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';
+import { merged, nested } from '../overrides.ts';
 
 /** What the study itself sets. */
 const TAKEN = ['CAPACITY_RESULTS', 'results'];
@@ -33,28 +34,39 @@ export function levelProblems(name: string, levels: Level[], scenario: string, s
   if (TAKEN.includes(name)) return [problem(name, 'the study sets it; choose the folder with --results')];
   if (name === SERVER) return serverProblems(levels, Object.keys(servers));
   if (isVariable(name)) return variableProblems(name, levels, scenario, Object.keys(servers).length > 0);
-  if (name.startsWith(OF_ENGINE)) {
-    return optionProblems(name, name.slice(OF_ENGINE.length), levels, engineSchema.partial(), 'the engine');
-  }
-  return optionProblems(name, name, levels, optionsSchema, 'the plugin');
+  return optionProblems(name, levels);
 }
 
 /** @returns how to tell a run its levels; the one of `server` is the study's own affair */
 export function settingsOf(levels: Levels): { env: Record<string, string>; overrides: object } {
   const entries = Object.entries(levels).filter(([name]) => name !== SERVER);
-  const env = entries.filter(([name]) => isVariable(name)).map(([name, level]) => [name, String(level)]);
-  const overrides = emptyTree();
-  for (const [name, level] of entries) {
-    if (isVariable(name)) continue;
-    const ofEngine = name.startsWith(OF_ENGINE);
-    const place = ofEngine ? ['engines', ENGINE] : ['plugins', PLUGIN];
-    set(overrides, ['config', ...place, ...(ofEngine ? name.slice(OF_ENGINE.length) : name).split('.')], level);
-  }
-  return { env: Object.fromEntries(env), overrides };
+  const [variables, options] = [
+    entries.filter(([name]) => isVariable(name)),
+    entries.filter(([name]) => !isVariable(name)),
+  ];
+  return {
+    env: Object.fromEntries(variables.map(([name, level]) => [name, String(level)])),
+    overrides: options.reduce<object>((all, [name, level]) => {
+      const { keys, place } = optionOf(name);
+      return merged(all, nested(['config', ...place, ...keys], level)) as object;
+    }, {}),
+  };
 }
 
 function isVariable(name: string): boolean {
   return /^[A-Z][A-Z0-9_]*$/.test(name);
+}
+
+/** @returns whose option it is, and its keys, which have dots between them in the name */
+function optionOf(name: string) {
+  return name.startsWith(OF_ENGINE)
+    ? {
+        owner: 'the engine',
+        place: ['engines', ENGINE],
+        keys: name.slice(OF_ENGINE.length).split('.'),
+        schema: engineSchema.partial(),
+      }
+    : { owner: 'the plugin', place: ['plugins', PLUGIN], keys: name.split('.'), schema: optionsSchema };
 }
 
 function serverProblems(levels: Level[], known: string[]): Problem[] {
@@ -76,12 +88,10 @@ function variableProblems(name: string, levels: Level[], scenario: string, ownSe
   });
 }
 
-/** @param option with dots between the parts */
-function optionProblems(name: string, option: string, levels: Level[], schema: z.ZodType, owner: string): Problem[] {
+function optionProblems(name: string, levels: Level[]): Problem[] {
+  const { owner, keys, schema } = optionOf(name);
   const found = levels.flatMap((level, index) => {
-    const options = emptyTree();
-    set(options, option.split('.'), level);
-    const { error } = schema.safeParse(options);
+    const { error } = schema.safeParse(nested(keys, level));
     return error ? [{ error, index }] : [];
   });
   const unknown = found.flatMap(({ error }) => error.issues).find(({ code }) => code === 'unrecognized_keys');
@@ -97,22 +107,4 @@ function messageOf(error: z.ZodError): string {
 
 function problem(name: string, message: string, index?: number): Problem {
   return { path: formatPath(['vary', name, ...(index === undefined ? [] : [index])]), message };
-}
-
-interface Tree {
-  [key: string]: Tree | Level;
-}
-
-/** Without a prototype, which a name such as `__proto__` would change. */
-function emptyTree(): Tree {
-  return Object.create(null);
-}
-
-function set(tree: Tree, [key = '', ...rest]: string[], level: Level): void {
-  if (rest.length === 0) tree[key] = level;
-  else {
-    const inner = (tree[key] ?? emptyTree()) as Tree;
-    tree[key] = inner;
-    set(inner, rest, level);
-  }
 }
