@@ -106,7 +106,17 @@ export function settingsOf(
   settings: Settings,
   { profile, url, redisUrl }: Target,
 ): Record<string, unknown> {
-  const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
+  // Whoever writes a result conducts the whole load.
+  const {
+    control,
+    rooms,
+    redisUrl: _,
+    livePort: __,
+    connection: ___,
+    engineOptions: ____,
+    share: _____,
+    ...others
+  } = settings;
   return {
     ...others,
     // As in results of versions that knew one room only, and broadcasts with all connections.
