@@ -120,6 +120,11 @@ export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
   return [...COUNTERS, ...ofMemory, ...SUMMARIES];
 }
 
+/** By the metric's name. */
+export const METRIC_UNITS: Record<string, string> = Object.fromEntries(
+  runMetrics().map(({ name, unit }) => [name, unit]),
+);
+
 /** Adds the run's figures to Artillery's own, except for those that were not measured, or may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path } of runMetrics(layers)) {

@@ -11,7 +11,7 @@ import { handOver } from '../script/handed-over.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
-import { type ArtilleryEvents, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
+import { type ArtilleryEvents, type ArtilleryStats, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 import { addMetrics, asPeriod } from './metrics.ts';
 import { thresholdsOf } from './thresholds.ts';
 
@@ -67,12 +67,13 @@ export class Run {
 
   #listen(events: ArtilleryEvents, lastPhase: number): void {
     const run = this.#run;
+    let totals: ArtilleryStats | undefined;
     events.on('phaseStarted', ({ index }) => run.phaseStarted(index));
     events.on('phaseCompleted', ({ index }) => {
       if (index === lastPhase) run.phasesCompleted();
     });
     artillery().globalEvents.on('checks', (checks) => {
-      run.thresholds = thresholdsOf(checks);
+      run.thresholds = thresholdsOf(checks, totals);
     });
     // Artillery's totals come only at the end, and a run that is stopped has none.
     events.on('stats', ({ counters }) => {
@@ -80,6 +81,7 @@ export class Run {
     });
     events.on('done', (stats) => {
       run.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
+      totals = stats;
       const { result } = run;
       if (!result) return;
       addMetrics(stats, result);

@@ -79,12 +79,14 @@ export const resultSchema = z.strictObject({
         strict: z.boolean(),
         /** Metrics in it that the run does not have; missing if it has all. */
         unknown: z.array(z.string()).optional(),
+        /** Metrics in it, and their values; missing in results of versions that did not keep them. */
+        found: z.array(z.strictObject({ metric: z.string(), value: z.number(), unit: z.string() })).optional(),
       }),
     )
     .default([]),
   capacity: z.strictObject({
-    /** The published benchmark report's rule: 2 GiB × N ÷ peak worker memory. */
-    seedTheoreticalMax: count.nullable(),
+    /** Of older versions: the published benchmark report's rule, 2 GiB × N ÷ peak worker memory. */
+    seedTheoreticalMax: count.nullable().optional(),
     memoryLimited: z
       .strictObject({
         budgetBytes: z.number(),
