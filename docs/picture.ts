@@ -5,8 +5,9 @@
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 import type { Result } from '../protocol/result/result.ts';
-import { renderHtml } from '../report/html/report.ts';
 import { readResult } from '../report/read.ts';
+import { renderHtml } from '../report/render/html.ts';
+import { runDocument } from '../report/sections/run-document.ts';
 
 const FOLDER = fileURLToPath(new URL('public', import.meta.url));
 
@@ -28,6 +29,6 @@ try {
 async function pictureOfReport(browser: Browser, result: Result, colorScheme: 'light' | 'dark'): Promise<void> {
   const viewport = { width: 1100, height: 1000 };
   const page = await browser.newPage({ viewport, deviceScaleFactor: 1.5, colorScheme });
-  await page.setContent(renderHtml(result));
+  await page.setContent(renderHtml(runDocument(result)));
   await page.screenshot({ path: `${FOLDER}/report-${colorScheme}.png` });
 }

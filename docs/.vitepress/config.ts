@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
-import { renderHtml } from '../../report/html/report.ts';
-import { renderStudy } from '../../report/html/study.ts';
+import { renderHtml } from '../../report/render/html.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
+import { studyDocument } from '../../report/study/document.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
 import { fullStudy, readMeasuredStudies } from '../studies/measured.ts';
 
@@ -36,12 +37,12 @@ export default defineConfig({
     for (const { size, result } of readReports()) {
       const path = join(outDir, fullReport(size));
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, renderHtml(result));
+      writeFileSync(path, renderHtml(runDocument(result)));
     }
     for (const { study, runs } of readMeasuredStudies()) {
       const path = join(outDir, fullStudy(study.name));
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, renderStudy(study, runs));
+      writeFileSync(path, renderHtml(studyDocument(study, runs)));
     }
   },
   themeConfig: {

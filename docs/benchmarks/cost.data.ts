@@ -1,9 +1,8 @@
 /** What 1,000 connects and idle connections take of a machine, process by process, from the largest VALID report. */
 import type { Result } from '../../protocol/result/result.ts';
 import { inOrder, layerTitle, WHOLE_MACHINE } from '../../report/figures/layers.ts';
-import { dataTable } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown/figures.ts';
-import { decimals, integer } from '../../report/text/format.ts';
+import { dataTable } from '../../report/render/blocks.ts';
+import { decimals, integer, optional } from '../../report/text/format.ts';
 import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';
 
 export interface ConnectSum {

@@ -1,6 +1,6 @@
 /** The figures of all sizes, one panel below the other. Connections on a logarithmic scale, and times, too. */
 import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
-import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
+import { type Chart, LINE_WIDTH } from '../../report/charts/chart.ts';
 import type { Panel } from './growth.ts';
 
 const PANEL_HEIGHT = 150;
@@ -21,42 +21,47 @@ export function growthChart(sizes: number[], panels: Panel[]): Chart | null {
     ...new Map(layers.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values(),
   ];
   const ticks = sizes.map(Math.log10);
-  return drawChart({ title: 'What a connection and a message cost at each size', legend }, height, () => ({
-    grid: drawn.map((_, index) => ({
-      left: 56,
-      right: 20,
-      top: HEAD + index * (PANEL_HEIGHT + GAP),
-      height: PANEL_HEIGHT,
-    })),
-    xAxis: drawn.map((_, gridIndex) => {
-      const axis = bottomAxis(gridIndex === drawn.length - 1 ? 'connections' : '', connectionsAt);
-      return {
-        ...axis,
-        gridIndex,
-        min: Math.log10(smallest) - MARGIN,
-        max: Math.log10(largest) + MARGIN,
-        axisLabel: { ...axis.axisLabel, customValues: ticks },
-      };
-    }),
-    yAxis: drawn.map(({ title, unit, expected }, gridIndex) => ({
-      ...valueAxis(`${title}, ${unit}`, short),
-      gridIndex,
-      ...(expected === 'growing' ? { type: 'log' } : { min: 0 }),
-    })),
-    series: drawn.flatMap(({ curves }, index) =>
-      curves.map(({ color, dash, values }) => ({
-        type: 'line',
-        silent: true,
-        xAxisIndex: index,
-        yAxisIndex: index,
-        data: values.map((value, at) => [ticks[at], value]),
-        symbol: 'circle',
-        symbolSize: 7,
-        itemStyle: { color },
-        lineStyle: { color, width: LINE_WIDTH, type: dash ?? 'solid' },
+  return {
+    title: 'What a connection and a message cost at each size',
+    legend,
+    height,
+    option: () => ({
+      grid: drawn.map((_, index) => ({
+        left: 56,
+        right: 20,
+        top: HEAD + index * (PANEL_HEIGHT + GAP),
+        height: PANEL_HEIGHT,
       })),
-    ),
-  }));
+      xAxis: drawn.map((_, gridIndex) => {
+        const axis = bottomAxis(gridIndex === drawn.length - 1 ? 'connections' : '', connectionsAt);
+        return {
+          ...axis,
+          gridIndex,
+          min: Math.log10(smallest) - MARGIN,
+          max: Math.log10(largest) + MARGIN,
+          axisLabel: { ...axis.axisLabel, customValues: ticks },
+        };
+      }),
+      yAxis: drawn.map(({ title, unit, expected }, gridIndex) => ({
+        ...valueAxis(`${title}, ${unit}`, short),
+        gridIndex,
+        ...(expected === 'growing' ? { type: 'log' } : { min: 0 }),
+      })),
+      series: drawn.flatMap(({ curves }, index) =>
+        curves.map(({ color, dash, values }) => ({
+          type: 'line',
+          silent: true,
+          xAxisIndex: index,
+          yAxisIndex: index,
+          data: values.map((value, at) => [ticks[at], value]),
+          symbol: 'circle',
+          symbolSize: 7,
+          itemStyle: { color },
+          lineStyle: { color, width: LINE_WIDTH, type: dash ?? 'solid' },
+        })),
+      ),
+    }),
+  };
 }
 
 function connectionsAt(log: number): string {

@@ -2,9 +2,8 @@
 
 import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
-import { dataTable, figure } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown/figures.ts';
-import { decimals, integer } from '../../report/text/format.ts';
+import { dataTable, figure } from '../../report/render/blocks.ts';
+import { decimals, integer, optional } from '../../report/text/format.ts';
 import { type Report, readReportsBySize } from '../reports/reports.ts';
 import { findings, panels } from './growth.ts';
 import { growthChart } from './growth-chart.ts';

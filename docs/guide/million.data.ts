@@ -1,6 +1,6 @@
 /** What 1,000,000 and 10,000,000 connections need, from the largest VALID report. */
 
-import { dataTable } from '../../report/html/section.ts';
+import { dataTable } from '../../report/render/blocks.ts';
 import { decimals, integer } from '../../report/text/format.ts';
 import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';
 

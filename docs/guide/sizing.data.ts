@@ -1,8 +1,8 @@
 /** Machines for a number of users, from the largest VALID report. */
 
-import { dataTable } from '../../report/html/section.ts';
+import { tableHtml } from '../../report/render/blocks.ts';
+import { sizingNote, sizingTables } from '../../report/search/document.ts';
 import { sizingOf } from '../../report/search/sizing.ts';
-import { SIZING_HEAD, sizingNote, sizingRows, WALLS_HEAD, wallRow } from '../../report/search/text.ts';
 import { decimals, integer } from '../../report/text/format.ts';
 import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';
 
@@ -32,17 +32,16 @@ export function machineSizing(reports: Report[]): MachineSizing {
   const workers = Object.keys(result.connections.perWorker).length;
   // No level broke: a report is a single run, which held what it was asked to.
   const sizings = HEADROOMS.map((headroom) => ({ headroom, sizing: sizingOf(result, false, headroom) }));
-  const walls = sizings[0]?.sizing?.walls ?? [];
   return {
     report: { title, link: `/reports/${size}`, verdict: result.verdict.status },
     machine: `${cpu}, ${integer(cpuCount)} cores, ${decimals(memoryBytes / 1024 ** 3, 0)} GiB, which ran ${integer(workers)} Socket.IO workers, nginx and Redis, and the load generator as well`,
-    limits: dataTable('Limits of one machine', WALLS_HEAD, walls.map(wallRow)).markup,
+    limits: sizings[0]?.sizing ? tableHtml(sizingTables(sizings[0].sizing)[1]).markup : '',
     headrooms: sizings.flatMap(({ headroom, sizing }) =>
       sizing
         ? [
             {
               note: sizingNote(sizing, headroom),
-              table: dataTable('Machines for a number of users', SIZING_HEAD, sizingRows(sizing)).markup,
+              table: tableHtml(sizingTables(sizing)[0]).markup,
             },
           ]
         : [],

@@ -2,11 +2,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
+import { comesAndGoes } from '../../report/figures/held.ts';
 import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
+import { clientsOf, transportsOf } from '../../report/figures/transports.ts';
 import { readResult } from '../../report/read.ts';
 import { decimals } from '../../report/text/format.ts';
-import { comesAndGoes } from '../../report/text/over-time-text.ts';
-import { clientsOf, transportsOf } from '../../report/text/transports.ts';
 
 export interface Report {
   /** Name of the folder and of the page: `5k`. */

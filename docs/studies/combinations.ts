@@ -3,7 +3,7 @@
 import type { Levels } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
-import { dataTable } from '../../report/html/section.ts';
+import { dataTable } from '../../report/render/blocks.ts';
 import { combinationsOf } from '../../report/study/summarize.ts';
 import { type Column, cell, circumstances, spreadIn } from './columns.ts';
 import type { MeasuredStudy } from './measured.ts';

@@ -2,12 +2,12 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { readingsOverTime } from '../../report/charts/drift.ts';
 import { memoryOverTime } from '../../report/charts/over-time.ts';
+import { comesAndGoes } from '../../report/figures/held.ts';
 import { layerTitle } from '../../report/figures/layers.ts';
-import { type Html, html } from '../../report/html/html.ts';
-import { dataTable, figure } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown/figures.ts';
-import { decimals, integer, kilobytes, megabytes, sizeOf } from '../../report/text/format.ts';
-import { answerOf, comesAndGoes, pace } from '../../report/text/over-time-text.ts';
+import { dataTable, figure } from '../../report/render/blocks.ts';
+import { type Html, html } from '../../report/render/markup.ts';
+import { answerOf, pace } from '../../report/sections/over-time.ts';
+import { decimals, integer, kilobytes, megabytes, optional, sizeOf } from '../../report/text/format.ts';
 
 /** Its charts go up to here. */
 const ITS_CONNECTIONS = 10_000;

@@ -1,6 +1,7 @@
 /** What each page says of its study beside the figures. */
+
+import { doubtsOf, holesOf } from '../../report/study/document.ts';
 import { questionsOf } from '../../report/study/summarize.ts';
-import { doubtsOf, holesOf } from '../../report/study/text.ts';
 import { fullStudy, type MeasuredStudy } from './measured.ts';
 
 export interface StudyNotes {

@@ -1,6 +1,6 @@
 /** What the page on ping intervals shows, from the study's runs. */
 import { join } from 'node:path';
-import { dataTable, figure } from '../../report/html/section.ts';
+import { dataTable, figure } from '../../report/render/blocks.ts';
 import { circumstances } from './columns.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';
 import { notesOf, type StudyNotes } from './notes.ts';

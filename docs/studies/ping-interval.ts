@@ -1,7 +1,7 @@
 /** The study of ping intervals: what idle connections cost with each, and how many of them that leaves room for. */
 import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
-import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
+import { type Chart, LINE_WIDTH } from '../../report/charts/chart.ts';
 import { COLORS } from '../../report/charts/palette.ts';
 import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { decimals, integer } from '../../report/text/format.ts';
@@ -97,18 +97,23 @@ export function pingChart(levels: Level[]): Chart | null {
   })).filter(({ points }) => points.length > 0);
   if (curves.length === 0) return null;
   const legend = curves.map(({ name, color }) => ({ name, color }));
-  return drawChart({ title: 'CPU of idle connections against their pings', legend }, 300, () => ({
-    grid: { left: 60, right: 24, top: 36, bottom: 46 },
-    xAxis: { ...bottomAxis('pings per second', short), min: 0 },
-    yAxis: { ...valueAxis('% of a core', short), min: 0 },
-    series: curves.map(({ color, points }) => ({
-      type: 'scatter',
-      silent: true,
-      symbolSize: 8,
-      data: points,
-      itemStyle: { color: COLORS.page, borderColor: color, borderWidth: LINE_WIDTH },
-    })),
-  }));
+  return {
+    title: 'CPU of idle connections against their pings',
+    legend,
+    height: 300,
+    option: () => ({
+      grid: { left: 60, right: 24, top: 36, bottom: 46 },
+      xAxis: { ...bottomAxis('pings per second', short), min: 0 },
+      yAxis: { ...valueAxis('% of a core', short), min: 0 },
+      series: curves.map(({ color, points }) => ({
+        type: 'scatter',
+        silent: true,
+        symbolSize: 8,
+        data: points,
+        itemStyle: { color: COLORS.page, borderColor: color, borderWidth: LINE_WIDTH },
+      })),
+    }),
+  };
 }
 
 function percentPerThousand(layer: string): Column['value'] {

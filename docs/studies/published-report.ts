@@ -1,11 +1,18 @@
 /** The published benchmark report beside our runs of the same sizes, and what its own figures say of each other. */
 import type { Result } from '../../protocol/result/result.ts';
-import { gradeOf } from '../../report/figures/grade.ts';
-import type { Html } from '../../report/html/html.ts';
-import { dataTable } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown/figures.ts';
+import { dataTable } from '../../report/render/blocks.ts';
+import type { Html } from '../../report/render/markup.ts';
 import { fitLine } from '../../report/statistics/statistics.ts';
-import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf } from '../../report/text/format.ts';
+import {
+  decimals,
+  integer,
+  kilobytes,
+  megabytes,
+  milliseconds,
+  optional,
+  percentOf,
+} from '../../report/text/format.ts';
+import { gradeOf, theoreticalMax } from './grade.ts';
 import { PUBLISHED_SIZES, type PublishedSize } from './published.ts';
 
 const MB = 1024 ** 2;
@@ -60,7 +67,7 @@ function theirs(size: PublishedSize): string[] {
 }
 
 function ours(result: Result): string[] {
-  const { connections, memory, capacity, delivery } = result;
+  const { connections, memory, delivery } = result;
   const { workerRss: peak } = memory.peakBytes;
   return [
     integer(connections.target),
@@ -72,7 +79,7 @@ function ours(result: Result): string[] {
     optional(peak, megabytes),
     optional(peak === undefined ? null : peak / connections.peak, kilobytes),
     optional(memory.perConnectionBytes.workerRss?.slope, kilobytes),
-    optional(capacity.seedTheoreticalMax, integer),
+    optional(theoreticalMax(result), integer),
     optional(delivery?.broadcasts, integer),
     delivery ? percentOf(delivery.received, delivery.expected) : '–',
     gradeOf(result) ?? '–',

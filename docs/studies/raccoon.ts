@@ -1,10 +1,9 @@
 /** Raccoon's table, and below it our runs in which every connection sends batches. */
 import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Html } from '../../report/html/html.ts';
-import { dataTable } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown/figures.ts';
-import { decimals, integer, kilobytes, milliseconds } from '../../report/text/format.ts';
+import { dataTable } from '../../report/render/blocks.ts';
+import type { Html } from '../../report/render/markup.ts';
+import { decimals, integer, kilobytes, milliseconds, optional } from '../../report/text/format.ts';
 import { RACCOON } from './published.ts';
 
 const KB_OF_MB = 1024;

@@ -1,6 +1,6 @@
 /** What the page on storms shows, from the runs of its study. */
 import { join } from 'node:path';
-import { figure } from '../../report/html/section.ts';
+import { figure } from '../../report/render/blocks.ts';
 import { type StudySection, studySection } from './combinations.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';
 import { answerOf, COLUMNS, stormCharts, stormsOf } from './storms.ts';

@@ -1,7 +1,7 @@
 /** The study of storms: how long the clients of each fault were away, what they missed, and what that changes. */
 import type { Result } from '../../protocol/result/result.ts';
 import { countBars } from '../../report/charts/bars.ts';
-import type { Chart } from '../../report/charts/draw.ts';
+import type { Chart } from '../../report/charts/chart.ts';
 import { decimals, integer } from '../../report/text/format.ts';
 import { at, type Column, spreadIn, tenths } from './columns.ts';
 import { combinationsIn } from './combinations.ts';

@@ -1,7 +1,7 @@
 /** The tables of the page on the studies: their figures, and ours from all reports. */
 
 import { isUsable } from '../../report/figures/measured-figures.ts';
-import type { Html } from '../../report/html/html.ts';
+import type { Html } from '../../report/render/markup.ts';
 import { type Report, readReports } from '../reports/reports.ts';
 import { linearity, overTime } from './memory-usage.ts';
 import { contradictions, sideBySide } from './published-report.ts';

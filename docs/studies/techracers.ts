@@ -2,10 +2,9 @@
 
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Html } from '../../report/html/html.ts';
-import { dataTable } from '../../report/html/section.ts';
-import { optional } from '../../report/markdown/figures.ts';
-import { decimals, integer, kilobytes, milliseconds } from '../../report/text/format.ts';
+import { dataTable } from '../../report/render/blocks.ts';
+import type { Html } from '../../report/render/markup.ts';
+import { decimals, integer, kilobytes, milliseconds, optional } from '../../report/text/format.ts';
 import { TECHRACERS } from './published.ts';
 
 const KB = 1024;

@@ -1,6 +1,6 @@
 /** What the page on transports shows, from the runs of its two studies. */
 import { join } from 'node:path';
-import { figure } from '../../report/html/section.ts';
+import { figure } from '../../report/render/blocks.ts';
 import { type StudySection, studySection } from './combinations.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './measured.ts';
 import { answerOf, COLUMNS, clientsOf, connectChart } from './transports.ts';

@@ -1,7 +1,7 @@
 /** The studies of transports and compression: what each kind of client costs, and what another one saves. */
 import type { Result } from '../../protocol/result/result.ts';
 import { countBars } from '../../report/charts/bars.ts';
-import type { Chart } from '../../report/charts/draw.ts';
+import type { Chart } from '../../report/charts/chart.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { at, type Column, column, slope, spreadIn, tenths } from './columns.ts';
 import { combinationsIn, isOn } from './combinations.ts';

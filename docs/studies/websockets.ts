@@ -1,7 +1,7 @@
 /** The study of WebSocket servers: a row for each, from its runs, beside what Socket.IO's page on memory usage shows. */
 import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, short, valueAxis } from '../../report/charts/axes.ts';
-import { type Chart, drawChart, LINE_WIDTH } from '../../report/charts/draw.ts';
+import { type Chart, LINE_WIDTH } from '../../report/charts/chart.ts';
 import { COLORS } from '../../report/charts/palette.ts';
 import { decimals, kilobytes, milliseconds } from '../../report/text/format.ts';
 import { type Column, cell, column, microsecondsPerPing, resultsAt, slope, spreadIn, tenths } from './columns.ts';
@@ -119,35 +119,40 @@ export function memoryChart(servers: Server[], layer: 'workerHeapUsed' | 'worker
   const drawn = servers.filter(({ results }) => results.length > 0);
   if (drawn.length === 0) return null;
   const legend = drawn.map(({ title: name, color }) => ({ name, color }));
-  return drawChart({ title, legend }, 320, () => ({
-    grid: { left: 60, right: 24, top: 36, bottom: 46 },
-    xAxis: bottomAxis('connections', short),
-    yAxis: { ...valueAxis('MB', short), min: 0 },
-    series: drawn.flatMap(({ color, results }) => {
-      const points = results.flatMap(({ memory }) =>
-        memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
-          bytes === undefined ? [] : [{ x: connections, y: bytes / MB }],
-        ),
-      );
-      const groups = [...Map.groupBy(points, ({ x }) => x)].sort(([a], [b]) => a - b);
-      return [
-        {
-          type: 'line',
-          silent: true,
-          showSymbol: false,
-          data: groups.map(([x, group]) => [x, group.reduce((sum, { y }) => sum + y, 0) / group.length]),
-          lineStyle: { color, width: LINE_WIDTH },
-        },
-        {
-          type: 'scatter',
-          silent: true,
-          symbolSize: 7,
-          data: points.map(({ x, y }) => [x, y]),
-          itemStyle: { color: COLORS.page, borderColor: color, borderWidth: 2 },
-        },
-      ];
+  return {
+    title,
+    legend,
+    height: 320,
+    option: () => ({
+      grid: { left: 60, right: 24, top: 36, bottom: 46 },
+      xAxis: bottomAxis('connections', short),
+      yAxis: { ...valueAxis('MB', short), min: 0 },
+      series: drawn.flatMap(({ color, results }) => {
+        const points = results.flatMap(({ memory }) =>
+          memory.plateaus.flatMap(({ connections, [layer]: bytes }) =>
+            bytes === undefined ? [] : [{ x: connections, y: bytes / MB }],
+          ),
+        );
+        const groups = [...Map.groupBy(points, ({ x }) => x)].sort(([a], [b]) => a - b);
+        return [
+          {
+            type: 'line',
+            silent: true,
+            showSymbol: false,
+            data: groups.map(([x, group]) => [x, group.reduce((sum, { y }) => sum + y, 0) / group.length]),
+            lineStyle: { color, width: LINE_WIDTH },
+          },
+          {
+            type: 'scatter',
+            silent: true,
+            symbolSize: 7,
+            data: points.map(({ x, y }) => [x, y]),
+            itemStyle: { color: COLORS.page, borderColor: color, borderWidth: 2 },
+          },
+        ];
+      }),
     }),
-  }));
+  };
 }
 
 function publishedOf(level: string): string {

@@ -5,9 +5,10 @@ import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-code
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Answer, type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
-import { renderComparisonConsole } from '../../report/compare/console.ts';
+import { comparisonDocument } from '../../report/compare/document.ts';
 import { headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
+import { renderConsole } from '../../report/render/console.ts';
 import { readRunSet } from '../series/run-sets.ts';
 import { untilStopped } from '../series/until-stopped.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
@@ -124,7 +125,7 @@ function check(path: string, { name, file, json }: Options): void {
     printJson({ answer, worse: worse.map(({ path: figure }) => figure), ...comparison });
     return;
   }
-  console.log(renderComparisonConsole(comparison, screen()));
+  console.log(renderConsole(comparisonDocument(comparison), screen()));
   console.log(
     `\n${verdictOf(
       usable ? answer : 'INVALID',

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { Condition } from '../../protocol/documents/search.ts';
 import { formatProblems } from '../../protocol/problems.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
-import { exitCodeOf, outcomeOf } from '../../report/answer/outcome.ts';
-import { outcomeTitle } from '../../report/answer/sentence.ts';
+import { exitCodeOf, outcomeOf, outcomeText } from '../../report/answer/outcome.ts';
 import { readResult } from '../../report/read.ts';
 import { addHelp, badOption, printJson, withJson } from './command.ts';
 import { parseConditions } from './conditions.ts';
@@ -42,7 +41,7 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
     return;
   }
   for (const { met, text } of outcome.thresholds) console.log(`  ${met ? 'met   ' : 'missed'}  ${text}`);
-  console.log(`\n${outcomeTitle(result, outcome)}`);
+  console.log(`\n${outcomeText(result, outcome)}`);
   const doubts = reasons.map(({ code }) => code).join(', ');
   console.log(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`);
 }

@@ -4,8 +4,9 @@ import type { Command } from 'commander';
 import { CANNOT_TELL } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { compare } from '../../report/compare/compare.ts';
-import { renderComparisonConsole } from '../../report/compare/console.ts';
+import { comparisonDocument } from '../../report/compare/document.ts';
 import { headlineOf } from '../../report/compare/text.ts';
+import { renderConsole } from '../../report/render/console.ts';
 import { readRunSets } from '../series/run-sets.ts';
 import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
 
@@ -41,15 +42,15 @@ async function show(reference: string, others: string[], { json, html }: Options
   if (sets.length < 2) throw badOption(`name something to compare ${reference} with`, 'compare');
   const comparison = compare(sets);
   if (html !== undefined) {
-    // Loaded on demand, because it imports the charts, which load slowly.
-    const { renderComparison } = await import('../../report/html/comparison.ts');
-    writePage(html, renderComparison(comparison));
+    // Loaded on demand, because it loads the chart library, which is slow.
+    const { renderHtml } = await import('../../report/render/html.ts');
+    writePage(html, renderHtml(comparisonDocument(comparison)));
   }
   if (sets.slice(1).some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
     process.exitCode = CANNOT_TELL;
   }
   if (json) printJson(comparison);
-  else console.log(renderComparisonConsole(comparison, screen()));
+  else console.log(renderConsole(comparisonDocument(comparison), screen()));
 }
 
 function writePage(file: string, page: string): void {

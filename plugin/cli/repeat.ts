@@ -8,8 +8,9 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import type { Plan, Study } from '../../protocol/documents/study.ts';
-import { renderComparisonConsole, renderSpread } from '../../report/compare/console.ts';
+import { comparisonDocument, seriesDocument } from '../../report/compare/document.ts';
 import { headlineOf } from '../../report/compare/text.ts';
+import { renderConsole } from '../../report/render/console.ts';
 import { type MeasuredRun, questionsOf } from '../../report/study/summarize.ts';
 import { runId, scenarioName } from '../run/measurements/run-id.ts';
 import { newSeriesFolder } from '../series/folder.ts';
@@ -85,7 +86,8 @@ async function run(scenario: string, other: string | undefined, rest: string[], 
     }
     if (json) return printJson(study);
     if (runs.every(({ result }) => result === undefined)) return;
-    console.log(`\n${comparison ? renderComparisonConsole(comparison, screen()) : renderSpread(study, screen())}`);
+    const document = comparison ? comparisonDocument(comparison) : seriesDocument(study);
+    console.log(`\n${renderConsole(document, screen())}`);
     console.log(`\nSeries: ${join(folder, 'repeat.json')}`);
   });
 }

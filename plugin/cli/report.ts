@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { renderConsole } from '../../report/console/console.ts';
 import { readResult } from '../../report/read.ts';
+import { renderRun } from '../../report/render/console.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 
 interface Options {
@@ -41,7 +42,7 @@ async function write(run: string, { out = folderOf(run), verbose, json }: Option
   const paths = written.map((name) => join(out, name));
   for (const error of failed) console.error(describeError(error));
   if (failed.length > 0) process.exitCode = EXIT_CODES.refused;
-  if (verbose && !json) console.log(`${renderConsole(result, { ...screen(), verbose })}\n`);
+  if (verbose && !json) console.log(`${renderRun(runDocument(result), { ...screen(), verbose })}\n`);
   if (json) printJson(paths);
   else if (paths.length > 0) console.log(paths.join('\n'));
 }

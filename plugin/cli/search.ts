@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import type { Search, SearchEnd } from '../../protocol/documents/search.ts';
-import { questionOf } from '../../report/search/text.ts';
+import { questionOf } from '../../report/search/document.ts';
 import { artilleryScript } from '../series/run.ts';
 import { runSeries } from '../series/series.ts';
 import { untilStopped } from '../series/until-stopped.ts';
@@ -77,7 +77,7 @@ async function run(path: string, { results, json, ...options }: Options): Promis
     const { document } = await runSeries(series, { artillery: artilleryScript(), signal, say: console.error });
     process.exitCode = exitCodeOf(document);
     if (json) printJson(document);
-    else console.log(endingOf(document, series.folder, screen().width));
+    else console.log(endingOf(document, series.folder, screen()));
   });
 }
 

@@ -5,7 +5,7 @@ import { exitCodeOf, measuredRuns } from '../series/planned.ts';
 import { artilleryScript } from '../series/run.ts';
 import { runSeries } from '../series/series.ts';
 import { untilStopped } from '../series/until-stopped.ts';
-import { addHelp, printJson, RUN_CODES, withJson } from './command.ts';
+import { addHelp, printJson, RUN_CODES, screen, withJson } from './command.ts';
 
 interface Options {
   list?: boolean;
@@ -58,6 +58,6 @@ async function run(path: string, { results, json }: Options): Promise<void> {
     const { document, runs } = await runSeries(series, { artillery: artilleryScript(), signal, say: console.error });
     process.exitCode = signal.aborted ? STOPPED : exitCodeOf(document.runs);
     if (json) printJson(document);
-    else console.log(endingOf(document, measuredRuns(runs), series.folder));
+    else console.log(endingOf(document, measuredRuns(runs), series.folder, screen()));
   });
 }

@@ -1,6 +1,7 @@
 /** What a run prints. With `--quiet`, only errors and the answer. */
 import type { Result } from '../../protocol/result/result.ts';
-import { renderAnswer, renderConsole } from '../../report/console/console.ts';
+import { renderAnswer, renderRun } from '../../report/render/console.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
 import { LiveLine } from '../live/terminal-line.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
@@ -24,9 +25,10 @@ export function log({ quiet, print }: Terminal, text: string): void {
 export function logResult(terminal: Terminal, result: Result, path: string, files: string[]): void {
   const { isTTY, columns } = process.stdout;
   const color = isTTY === true && !terminalSchema.parse(process.env).NO_COLOR;
+  const document = runDocument(result);
   const options = { color, width: columns || 100, files: `Result: ${path}, and beside it ${files.join(', ')}` };
-  if (terminal.quiet) console.log(renderAnswer(result, options));
-  else log(terminal, `\n${renderConsole(result, options)}\n`);
+  if (terminal.quiet) console.log(renderAnswer(document, options));
+  else log(terminal, `\n${renderRun(document, options)}\n`);
 }
 
 /** @returns undefined without a terminal, or with `--quiet`: the line would clutter a log */

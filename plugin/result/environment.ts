@@ -106,17 +106,7 @@ export function settingsOf(
   settings: Settings,
   { profile, url, redisUrl }: Target,
 ): Record<string, unknown> {
-  // Whoever writes a result conducts the whole load.
-  const {
-    control,
-    rooms,
-    redisUrl: _,
-    livePort: __,
-    connection: ___,
-    engineOptions: ____,
-    share: _____,
-    ...others
-  } = settings;
+  const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
   return {
     ...others,
     // As in results of versions that knew one room only, and broadcasts with all connections.

@@ -3,17 +3,24 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { renderSamplesCsv } from '../../report/csv.ts';
-import { renderHtml } from '../../report/html/report.ts';
-import { renderJunit } from '../../report/junit.ts';
-import { renderMarkdown } from '../../report/markdown/markdown.ts';
+import { renderSamplesCsv } from '../../report/render/csv.ts';
+import { renderHtml } from '../../report/render/html.ts';
+import { renderJunit } from '../../report/render/junit.ts';
+import { renderSummary } from '../../report/render/markdown.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
 import { replace } from '../run/record/replace.ts';
+
+/** For people who see it among others: in a pull request, or on the page of a CI job. */
+function summaryOf(result: Result): string {
+  const document = runDocument(result);
+  return renderSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);
+}
 
 type ReportFile = [name: string, render: (result: Result) => string];
 
 export const REPORT_FILES: ReportFile[] = [
-  ['report.html', renderHtml],
-  ['report.md', renderMarkdown],
+  ['report.html', (result) => renderHtml(runDocument(result))],
+  ['report.md', (result) => summaryOf(result)],
   ['junit.xml', renderJunit],
   ['samples.csv', renderSamplesCsv],
 ];

@@ -21,7 +21,7 @@ export const EXPECTATIONS: Expectation[] = [
     judge: ({ connections: { failed, failures }, fault }) => ({
       // Those that stay away have failed, too, and have an expectation of their own.
       met: failed <= staysAway(fault),
-      text: `${counted(failed, 'connection')} failed${reasons(failures)}, threshold ${staysAway(fault)}`,
+      text: `${counted(failed, 'connection')} failed${reasons(failures)}, ${staysAway(fault)} allowed`,
     }),
   },
   {
@@ -31,7 +31,7 @@ export const EXPECTATIONS: Expectation[] = [
       if (held === null) return null;
       const count = total(lost);
       const planned = staysAway(fault);
-      const text = `${counted(count, 'connection')} lost${reasons(lost)}, threshold ${planned}`;
+      const text = `${counted(count, 'connection')} lost${reasons(lost)}, ${planned} allowed`;
       return { met: count <= planned, text };
     },
   },
@@ -43,7 +43,7 @@ export const EXPECTATIONS: Expectation[] = [
       const count = staysAway(fault);
       return {
         met: count === 0,
-        text: `${counted(count, 'connection')} not back from the planned fault${reasons(fault.notBack)}, threshold 0`,
+        text: `${counted(count, 'connection')} not back from the planned fault${reasons(fault.notBack)}, 0 allowed`,
       };
     },
   },
@@ -53,7 +53,7 @@ export const EXPECTATIONS: Expectation[] = [
     judge: ({ delivery, fault, verdict }) => {
       // What nobody could send, nobody received.
       if (delivery?.broadcasts === 0 && verdict.reasons.some(({ code }) => code === 'BROADCASTS_NOT_SENT')) {
-        return { met: false, text: 'no broadcast could be sent, threshold all' };
+        return { met: false, text: 'no broadcast could be sent' };
       }
       if (!delivery || delivery.coverage === null) return null;
       const { received, expected } = delivery;
@@ -61,7 +61,7 @@ export const EXPECTATIONS: Expectation[] = [
       const planned = fault?.broadcasts?.lost ?? 0;
       return {
         met: received + planned >= expected,
-        text: `delivery ${percentOf(received, expected)} of members, threshold ${percentOf(expected - planned, expected)}`,
+        text: `${percentOf(received, expected)} of the copies delivered, ${percentOf(expected - planned, expected)} expected`,
       };
     },
   },
@@ -72,7 +72,7 @@ export const EXPECTATIONS: Expectation[] = [
       if (!delivery || delivery.coverage === null) return null;
       return {
         met: delivery.duplicates === 0,
-        text: `${counted(delivery.duplicates, 'duplicate')}, threshold 0`,
+        text: `${counted(delivery.duplicates, 'duplicate')}, 0 allowed`,
       };
     },
   },
@@ -85,7 +85,7 @@ export const EXPECTATIONS: Expectation[] = [
       const { acknowledged } = messages;
       return {
         met: acknowledged === asked,
-        text: `${percentOf(acknowledged, asked)} of messages acknowledged, threshold 100 %`,
+        text: `${percentOf(acknowledged, asked)} of messages acknowledged, 100 % expected`,
       };
     },
   },

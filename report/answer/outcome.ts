@@ -20,13 +20,40 @@ export function judge(result: Omit<Result, 'outcome'>): Outcome {
   });
   const thresholds = [
     ...general,
-    ...own.map(({ name, met, strict, unknown }) => ({ name, met, strict, text: name + whyUnmet(met, unknown) })),
+    ...own.map((one) => ({ name: one.name, met: one.met, strict: one.strict, text: one.name + foundText(one) })),
   ];
   return { status: thresholds.some(isMissed) ? 'FAILED' : 'PASSED', thresholds };
 }
 
-function whyUnmet(met: boolean, unknown: string[] = []): string {
-  return met || unknown.length === 0 ? '' : ` (the run has no ${unknown.join(', ')})`;
+/** @returns `, found 12.9 ms`; with their names where an expression has several metrics */
+function foundText({ found = [], unknown = [], met }: Result['thresholds'][number]): string {
+  const values = found.map(({ metric, value, unit }) =>
+    [
+      ...(found.length > 1 ? [metric] : []),
+      Number(value.toPrecision(6)).toLocaleString('en-US', { maximumFractionDigits: 6 }),
+      unit,
+    ]
+      .join(' ')
+      .trim(),
+  );
+  const missing = met || unknown.length === 0 ? [] : [`the run has no ${unknown.join(', ')}`];
+  const texts = [...(values.length > 0 ? [`found ${values.join(', ')}`] : []), ...missing];
+  return texts.length > 0 ? `, ${texts.join('; ')}` : '';
+}
+
+const TITLES = { PASSED: 'Passed', FAILED: 'Failed', UNKNOWN: 'No result: this measurement cannot be trusted' };
+
+/** @returns in a word; a doubt about the measurement comes before what it seems to show */
+export function outcomeTitle({ verdict }: Result, { status }: Outcome): string {
+  return status === 'PASSED' && verdict.status === 'SUSPECT'
+    ? 'SUSPECT: passed, but the figures are in doubt'
+    : TITLES[status];
+}
+
+/** @returns `Failed: 50.00 % of the copies delivered, threshold 100 %` */
+export function outcomeText(result: Result, outcome = outcomeOf(result)): string {
+  const missed = outcome.thresholds.filter(isMissed).map(({ text }) => text);
+  return [outcomeTitle(result, outcome), ...(missed.length > 0 ? [missed.join('; ')] : [])].join(': ');
 }
 
 /** One that is not strict is for information, as in Artillery. */

@@ -52,6 +52,13 @@ export function clockStep(seconds: number, count: number): number {
   return steps.find((step) => seconds / step <= count) ?? Math.ceil(seconds / count / 3600) * 3600;
 }
 
+/** Steps of a clock between two times, for so many pixels. */
+export function clockTicks(from: number, to: number, width: number): number[] {
+  const step = clockStep(to - from, width / 60);
+  const first = Math.ceil(from / step) * step;
+  return Array.from({ length: Math.floor((to - first) / step) + 1 }, (_, index) => first + index * step);
+}
+
 /** 12,500 as `12.5k`: axes have little room. */
 export function short(value: number): string {
   return Math.abs(value) >= 10_000

@@ -1,6 +1,6 @@
 /** Counts by name, as bars from the left with the number at their end. */
 import { integer } from '../text/format.ts';
-import { type Chart, drawChart } from './draw.ts';
+import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';
 
 const ROW_HEIGHT = 28;
@@ -13,7 +13,7 @@ export function countBars(title: string, counts: Record<string, number>, color: 
   const rows = Object.entries(counts).slice(0, ROWS);
   if (rows.length === 0) return null;
   const longest = Math.max(...rows.map(([name]) => name.length)) * LETTER_WIDTH + 24;
-  return drawChart({ title, legend: [] }, rows.length * ROW_HEIGHT + 12, (width) => {
+  const option = (width: number) => {
     const left = Math.min(longest, width * 0.4);
     return {
       grid: { left, right: 76, top: 6, bottom: 6 },
@@ -44,5 +44,6 @@ export function countBars(title: string, counts: Record<string, number>, color: 
         },
       ],
     };
-  });
+  };
+  return { title, legend: [], height: rows.length * ROW_HEIGHT + 12, option };
 }

@@ -1,12 +1,10 @@
 /** How connecting went over time, and with how many connections. */
 import type { Result } from '../../protocol/result/result.ts';
-import { bottomAxis, short, valueAxis } from './axes.ts';
-import { type Chart, drawChart } from './draw.ts';
+import { integer } from '../text/format.ts';
+import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';
-import { curvesReadout } from './readout.ts';
+import { type PlotCurve, plot } from './plot.ts';
 import { type Curve, timeline } from './timeline.ts';
-
-const GRID = { left: 56, right: 12, top: 34, bottom: 46 };
 
 /** Connect time, and what failed; null in results that do not have it. */
 export function connectTimeOverTime({ connections: { overTime }, stages }: Result): Chart | null {
@@ -40,43 +38,22 @@ export function connectTimeOverTime({ connections: { overTime }, stages }: Resul
 /** Whether the server becomes slower as it fills: what a connection took, against those that there were already. */
 export function connectTimeByConnections({ connections: { overTime }, samples }: Result): Chart | null {
   if (!overTime || samples.length === 0) return null;
-  const { t, meanMs, slowestMs } = overTime;
   let at = 0;
-  const rows = t.flatMap((time, index) => {
+  const rows = overTime.t.flatMap((time, index) => {
     while (at + 1 < samples.length && (samples[at + 1]?.t ?? 0) <= time) at++;
-    const [mean, slowest] = [meanMs[index] ?? null, slowestMs[index] ?? null];
+    const [mean, slowest] = [overTime.meanMs[index] ?? null, overTime.slowestMs[index] ?? null];
     return mean === null || slowest === null ? [] : [{ connections: samples[at]?.connections ?? 0, mean, slowest }];
   });
-  if (rows.length < 3) return null;
+  const to = Math.max(0, ...rows.map(({ connections }) => connections));
+  if (rows.length < 3 || to === 0) return null;
   const inOrder = rows.toSorted((a, b) => a.connections - b.connections);
-  const last = inOrder.at(-1)?.connections ?? 0;
-  if (last === 0) return null;
-  const curves = [
-    {
-      name: 'Slowest of a second',
-      color: COLORS.orange,
-      unit: 'ms',
-      points: inOrder.map(({ connections, slowest }): [number, number] => [connections, slowest]),
-    },
-    {
-      name: 'Mean of a second',
-      color: COLORS.blue,
-      unit: 'ms',
-      points: inOrder.map(({ connections, mean }): [number, number] => [connections, mean]),
-    },
-  ];
-  const legend = curves.map(({ name, color }) => ({ name, color }));
-  const readout = curvesReadout({ ...GRID, from: 0, to: last }, curves, (x) => `${short(x)} connections`);
-  return drawChart({ title: 'Connect time against the connections there are', legend, readout }, 260, () => ({
-    grid: GRID,
-    xAxis: { ...bottomAxis('connections', short), min: 0, max: last },
-    yAxis: { ...valueAxis('ms to connect', short), min: 0 },
-    series: curves.map(({ color, points }) => ({
-      type: 'scatter',
-      silent: true,
-      symbolSize: 5,
-      itemStyle: { color },
-      data: points,
-    })),
-  }));
+  const curve = (name: string, color: string, key: 'slowest' | 'mean'): PlotCurve => {
+    return { name, color, style: 'points', points: inOrder.map((row) => [row.connections, row[key]]) };
+  };
+  return plot({
+    title: 'Connect time against the connections there are',
+    unit: 'ms to connect',
+    x: { name: 'connections', from: 0, to, label: (x) => `${integer(x)} connections` },
+    curves: [curve('Slowest of a second', COLORS.orange, 'slowest'), curve('Mean of a second', COLORS.blue, 'mean')],
+  });
 }

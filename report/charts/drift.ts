@@ -1,7 +1,7 @@
 /** Chart of memory over time, with the readings that tell what connections leave behind. */
 import type { OverTimeResult } from '../../protocol/result/over-time.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Chart } from './draw.ts';
+import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';
 import { type Curve, timeline } from './timeline.ts';
 

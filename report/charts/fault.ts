@@ -1,6 +1,6 @@
 /** How connections come back after a planned fault. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { Chart } from './draw.ts';
+import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';
 import { timeline } from './timeline.ts';
 

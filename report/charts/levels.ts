@@ -1,8 +1,9 @@
 /** A figure at the levels of a setting: the mean of the runs, with its 95 % interval. */
 import type { Spread } from '../../protocol/documents/repeat.ts';
-import { axisOf, type Figure } from '../figures/figures.ts';
+import type { Figure } from '../figures/figures.ts';
+import { quantityOf } from '../model/amount.ts';
 import { categoryAxis, short, valueAxis } from './axes.ts';
-import { type Chart, drawSmall, type LegendEntry } from './draw.ts';
+import type { Chart, DrawApi, LegendEntry } from './chart.ts';
 import { COLORS } from './palette.ts';
 import { columnsReadout } from './readout.ts';
 
@@ -11,11 +12,6 @@ const SERIES_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple, 
 const STEP = 14;
 const CAP = 4;
 const SIDES = { left: 52, right: 18 };
-
-interface Api {
-  value(dimension: number): number;
-  coord(point: [number, number]): [number, number];
-}
 
 /** @returns the same for all charts with series of these names */
 export function levelsLegend(names: string[]): LegendEntry[] {
@@ -28,7 +24,7 @@ export function levelsChart(
   levels: string[],
   series: { name: string; spreads: (Spread | null)[] }[],
 ): Chart {
-  const { unit, scale } = axisOf(figure);
+  const { unit, onAxis: scale = (value: number) => value } = quantityOf(figure.quantity);
   const readout = columnsReadout(
     SIDES,
     levels,
@@ -46,7 +42,7 @@ export function levelsChart(
       ];
     }),
   );
-  return drawSmall({ title: figure.title, readout }, 210, {
+  const option = () => ({
     grid: { ...SIDES, top: 34, bottom: 30 },
     xAxis: { ...categoryAxis('', levels), axisTick: { show: false } },
     yAxis: valueAxis(unit, short),
@@ -63,7 +59,7 @@ export function levelsChart(
             scale(spread.low95 ?? spread.mean),
             scale(spread.high95 ?? spread.mean),
           ]),
-          renderItem: (_: unknown, api: Api) => interval(api, offset, colorOf(index)),
+          renderItem: (_: unknown, api: DrawApi) => interval(api, offset, colorOf(index)),
         },
         {
           type: 'scatter',
@@ -76,10 +72,11 @@ export function levelsChart(
       ];
     }),
   });
+  return { title: figure.title, legend: [], readout, height: 210, small: true, option };
 }
 
 /** A line with caps at both ends. */
-function interval(api: Api, offset: number, color: string) {
+function interval(api: DrawApi, offset: number, color: string) {
   const [x, low] = api.coord([api.value(0), api.value(1)]);
   const [, high] = api.coord([api.value(0), api.value(2)]);
   const at = x + offset;

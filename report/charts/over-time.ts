@@ -1,9 +1,9 @@
 /** Charts of the samples: connections and their rate, memory and CPU of each layer. */
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
+import { coreCount, usableCores } from '../figures/usable.ts';
 import { decimals } from '../text/format.ts';
-import { coreCount, usableCores } from '../text/usable.ts';
-import type { Chart } from './draw.ts';
+import type { Chart } from './chart.ts';
 import { COLORS, layerStyle } from './palette.ts';
 import { type Curve, timeline } from './timeline.ts';
 

@@ -1,5 +1,5 @@
 /** The values behind a chart: of curves over time, and of what stands side by side. */
-import type { Readout } from './draw.ts';
+import type { Readout } from './chart.ts';
 
 interface ReadoutCurve {
   name: string;
@@ -23,23 +23,21 @@ interface Plot {
 }
 
 /**
- * Of curves that share an axis. The points are those of the curve with the most; others have their nearest value there, if it is
- * no further away than half of a step.
+ * Of curves that share an axis, which have their nearest value at each point, if it is no further away than half of a step.
+ * @param points on the axis; those of the curve with the most if not given
  */
 export function curvesReadout(
   { left, right, from, to }: Plot,
   curves: ReadoutCurve[],
   label: (x: number) => string,
+  points?: number[],
 ): Readout {
-  const densest = curves.reduce<[number, number][]>(
-    (most, { points }) => (points.length > most.length ? points : most),
-    [],
-  );
-  const every = Math.ceil(densest.length / MAX_POINTS);
-  const step = (to - from) / Math.max(1, densest.length / every);
-  const columns = densest
-    .filter((_, index) => index % every === 0)
-    .map(([x]) => ({ x, values: curves.map(({ points }) => nearest(points, x, step / 2)) }))
+  const all = densest(curves);
+  const every = Math.ceil(all.length / MAX_POINTS);
+  const step = (to - from) / Math.max(1, all.length / every);
+  const shown = points && points.length <= MAX_POINTS ? points : all.filter((_, index) => index % every === 0);
+  const columns = shown
+    .map((x) => ({ x, values: curves.map((curve) => nearest(curve.points, x, step / 2)) }))
     .filter(({ values }) => values.some((value) => value !== null));
   return {
     left,
@@ -71,6 +69,11 @@ export function columnsReadout(
       values: one.values.map((value) => (value === null ? null : rounded(value))),
     })),
   };
+}
+
+function densest(curves: ReadoutCurve[]): number[] {
+  const all = curves.map(({ points }) => points.map(([x]) => x));
+  return all.reduce((most, xs) => (xs.length > most.length ? xs : most), []);
 }
 
 function nearest(points: [number, number][], x: number, within: number): number | null {

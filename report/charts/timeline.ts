@@ -1,7 +1,7 @@
 /** Curves over the time of a run, in panels below each other, with the stages of the run in the background. */
 import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, clock, clockStep, short, valueAxis } from './axes.ts';
-import { type Chart, drawChart, type LegendEntry, LINE_WIDTH } from './draw.ts';
+import { type Chart, type LegendEntry, LINE_WIDTH, legendOf } from './chart.ts';
 import { COLORS } from './palette.ts';
 import { curvesReadout } from './readout.ts';
 
@@ -57,14 +57,14 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
   const curves = drawn.flatMap((panel) => panel.curves);
   if (curves.length === 0) return null;
   const end = Math.max(...curves.map(({ points }) => points.at(-1)?.[0] ?? 0));
-  const legend = curves.length > drawn.length ? unique(curves) : [];
+  const legend = curves.length > drawn.length ? legendOf(curves) : [];
   const height = HEAD + drawn.length * PANEL_HEIGHT + (drawn.length - 1) * GAP + FOOT;
   const readout = curvesReadout(
     { left: LEFT, right: RIGHT, from: 0, to: end },
     drawn.flatMap(({ unit, curves: own }) => own.map((one) => ({ ...one, unit }))),
     (t) => [clock(t), ...stageAt(stages, t)].join(', '),
   );
-  return drawChart({ title, legend, readout }, height, (width) => {
+  const option = (width: number) => {
     const plot = width - LEFT - RIGHT;
     const bottom = bottomAxis('', clock);
     // The end of the data is not a round number, and there is no room for its label.
@@ -106,7 +106,8 @@ export function timeline({ title, panels, stages }: Plan): Chart | null {
         })),
       ),
     };
-  });
+  };
+  return { title, legend, readout, height, option };
 }
 
 function stageAt(stages: Result['stages'], at: number): string[] {
@@ -155,8 +156,4 @@ function markLine({ value, text }: { value: number; text: string }) {
     lineStyle: { color: COLORS.muted, type: 'dashed', width: 1 },
     label: { formatter: text, position: 'insideEndBottom', color: COLORS.muted, fontSize: 11 },
   };
-}
-
-function unique(curves: Curve[]): LegendEntry[] {
-  return [...new Map(curves.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
 }

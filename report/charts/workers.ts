@@ -1,7 +1,7 @@
 /** The workers one by one over time: one that does more than its share is in no sum. */
 import type { Result } from '../../protocol/result/result.ts';
 import { median } from '../statistics/statistics.ts';
-import type { Chart } from './draw.ts';
+import type { Chart } from './chart.ts';
 import { COLORS, type Dash } from './palette.ts';
 import { type Curve, timeline } from './timeline.ts';
 

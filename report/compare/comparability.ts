@@ -1,8 +1,8 @@
 /** The conditions in which results differ besides their figures, since they may explain a difference. */
 import type { Result } from '../../protocol/result/result.ts';
+import { serverName, serverProperties } from '../figures/server.ts';
+import { compressionOf, transportsOf } from '../figures/transports.ts';
 import { decimals } from '../text/format.ts';
-import { serverName, serverProperties } from '../text/server.ts';
-import { compressionOf, transportsOf } from '../text/transports.ts';
 
 /**
  * `load`: a different load was applied. `machine`: different hardware. `system`: its kernel and limits. `deployment`:

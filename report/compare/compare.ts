@@ -7,6 +7,7 @@ import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { accuracyOf, type Figure, isCounted, valueAt } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
+import { quantityOf } from '../model/amount.ts';
 import {
   detectableBy,
   type Estimate,
@@ -56,6 +57,8 @@ export interface Difference {
 }
 
 export interface ComparedFigure extends Figure {
+  /** Empty of counts and shares. */
+  unit: string;
   /** One per set; null where it was not measured. */
   spreads: (Spread | null)[];
   /** One per set after the first. */
@@ -89,7 +92,7 @@ const BETWEEN_BROADCASTS_SHARE = 1;
 export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise> = new Map()): Comparison {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   const [reference = []] = usable;
-  const compared = measuredFigures(usable).map(({ figure, spreads }) => ({
+  const compared = comparableFigures(usable).map(({ figure, spreads }) => ({
     figure,
     spreads,
     apart: usable
@@ -117,6 +120,7 @@ export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise>
     mismatches: mismatches(sets.map(({ results }) => results)),
     figures: compared.map((row) => ({
       ...row.figure,
+      unit: quantityOf(row.figure.quantity).unit,
       spreads: row.spreads,
       differences: row.apart.map((found, index) => {
         const [a, b] = [row.spreads[0] ?? null, row.spreads[index + 1] ?? null];
@@ -127,6 +131,12 @@ export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise>
       }),
     })),
   };
+}
+
+/** How many connections there were is the load, and no figure, where different numbers of them were asked for. */
+function comparableFigures(sets: Result[][]): ReturnType<typeof measuredFigures> {
+  const isOneLoad = new Set(sets.flat().map(({ connections }) => connections.target)).size === 1;
+  return measuredFigures(sets).filter(({ figure }) => isOneLoad || figure.path !== 'connections.peak');
 }
 
 type Apart = { estimate: Estimate; noise: 'repeats' | 'study' | 'fit' | 'broadcasts' } | null;

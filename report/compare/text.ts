@@ -1,22 +1,23 @@
-/** The text of a comparison, shared by the terminal and the page. */
-import type { Spread } from '../../protocol/documents/repeat.ts';
-import { type Figure, formatFigure, isCounted } from '../figures/figures.ts';
+/** What a comparison says, figure by figure and as a whole. */
+import { type Figure, isCounted, titleOf } from '../figures/figures.ts';
+import { type Amount, amount, numberText } from '../model/amount.ts';
+import type { Cell } from '../model/document.ts';
 import { counted, decimals } from '../text/format.ts';
 import type { Mismatch } from './comparability.ts';
 import type { ComparedFigure, ComparedSet, Comparison, Difference } from './compare.ts';
 
 const ANSWERS = {
-  better: 'better',
-  worse: 'WORSE',
-  'no-difference': 'no difference seen',
-  'cannot-tell': 'cannot tell',
+  better: '▲ better',
+  worse: '▼ WORSE',
+  'no-difference': 'no difference',
+  'cannot-tell': 'inconclusive',
 };
-const SINGLE = { fit: ' (fits of single runs)', broadcasts: ' (broadcasts of single runs)' };
+
 export const ASPECTS: Record<Mismatch['aspect'], string> = {
-  load: 'DIFFERENT LOAD',
-  machine: 'DIFFERENT MACHINE',
-  system: 'Different system',
-  deployment: 'Different deployment',
+  load: 'different load',
+  machine: 'different machine',
+  system: 'different system',
+  deployment: 'different deployment',
 };
 
 export function letter(index: number): string {
@@ -30,69 +31,73 @@ export function describeSet({ name, statuses, usable }: ComparedSet): string {
   return `${name} (${counted(statuses.length, 'run')}: ${counts.join(', ')}${without})`;
 }
 
-/** With its unit. */
-export function titleOf({ title, unit }: Figure): string {
-  return unit ? `${title}, ${unit}` : title;
+/** The titles of the columns of `comparedRow`. */
+export function comparedHead(reference: string, other: string): string[] {
+  return ['Figure', reference, other, 'Answer', 'Difference', 'Would show'];
 }
 
-export function meanOf(figure: Figure, spread: Spread | null): string {
-  return spread ? formatFigure(figure, spread.mean) : '–';
-}
-
-/** Relative, except for counts and where the reference is zero. */
-export function differenceText(figure: Figure, { value, share }: Difference): string {
-  if (value === null) return '–';
-  if (isCounted(figure) || share === null) return `${value > 0 ? '+' : ''}${plain(figure, value)}`;
-  return `${percent(share)} %`;
-}
-
-export function intervalText(figure: Figure, { low, high, share }: Difference, a: Spread | null): string {
-  if (low === null || high === null || low === high) return '–';
-  if (isCounted(figure) || share === null || !a) return `${plain(figure, low)} to ${plain(figure, high)}`;
-  return `${percent(low / Math.abs(a.mean))} to ${percent(high / Math.abs(a.mean))} %`;
-}
-
-/** @returns the figure, both means, the difference and its interval: the row of a table, without the answer */
-export function figureCells(figure: ComparedFigure, index: number): string[] {
-  const [a, b] = [figure.spreads[0] ?? null, figure.spreads[index] ?? null];
+/** @returns a figure of the set beside that of the reference */
+export function comparedRow(figure: ComparedFigure, index: number): Cell[] {
   const difference = figure.differences[index - 1] as Difference;
   return [
     titleOf(figure),
-    meanOf(figure, a),
-    meanOf(figure, b),
+    meanOf(figure, 0),
+    meanOf(figure, index),
+    answerText(figure, index),
     differenceText(figure, difference),
-    intervalText(figure, difference, a),
+    detectableText(figure, difference),
   ];
 }
 
+function meanOf({ quantity, spreads }: ComparedFigure, index: number): Amount {
+  return amount(quantity, spreads[index]?.mean);
+}
+
+/** Relative, except for counts and where the reference is zero; with half of its interval. */
+export function differenceText(figure: ComparedFigure, { value, share, low, high }: Difference): string {
+  if (value === null) return '–';
+  const half = low === null || high === null ? 0 : (high - low) / 2;
+  const reference = Math.abs(figure.spreads[0]?.mean ?? 0);
+  const isRelative = !isCounted(figure) && share !== null && reference > 0;
+  const text = (difference: number) => (isRelative ? percent(difference / reference) : plain(figure, difference));
+  const margin = half > 0 ? ` ± ${text(half)}` : '';
+  return `${value > 0 ? '+' : ''}${text(value)}${margin}${isRelative ? ' %' : ''}`;
+}
+
+/** Where no difference is seen, the smallest change that four of five such comparisons would see. */
+function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Difference): string {
+  const reference = Math.abs(spreads[0]?.mean ?? 0);
+  if (answer !== 'no-difference' || detectable === null || reference === 0) return '';
+  const share = detectable / reference;
+  return share < 1 ? `± ${decimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
+}
+
+export function answerText(figure: ComparedFigure, index: number): string {
+  const { answer, value } = figure.differences[index - 1] as Difference;
+  return value === null ? 'not measured' : ANSWERS[answer];
+}
+
+/** @returns with differences first, and those that nobody can tell last */
+export function byAnswer(figures: ComparedFigure[], index: number): ComparedFigure[] {
+  const order = Object.keys(ANSWERS).toReversed();
+  const rank = (figure: ComparedFigure) => {
+    const { answer = 'cannot-tell', value = null } = figure.differences[index - 1] ?? {};
+    return value === null
+      ? -1
+      : ['cannot-tell', 'no-difference'].includes(answer)
+        ? order.indexOf(answer)
+        : order.length;
+  };
+  return figures.toSorted((a, b) => rank(b) - rank(a));
+}
+
 /** A difference between shares is in percentage points, not in percent. */
-function plain(figure: Figure, value: number): string {
-  return figure.kind === 'share' ? `${decimals(100 * value, 2)} points` : formatFigure(figure, value);
+function plain({ quantity }: Figure, value: number): string {
+  return quantity === 'share' ? `${decimals(100 * value, 2)} pp` : numberText(quantity, value);
 }
 
 function percent(share: number): string {
-  const digits = Math.abs(share) < 0.0995 ? 1 : 0;
-  return `${share > 0 ? '+' : ''}${decimals(100 * share, digits)}`;
-}
-
-/** @returns the answer, and a note to append to it, which is often empty */
-export function describeAnswer(figure: ComparedFigure, index: number): { label: string; note: string } {
-  const { answer, noise, value, detectable } = figure.differences[index - 1] as Difference;
-  const reference = figure.spreads[0]?.mean ?? 0;
-  const why = noise === 'fit' || noise === 'broadcasts' ? SINGLE[noise] : '';
-  if (answer === 'cannot-tell')
-    return { label: ANSWERS[answer], note: value === null ? ': not measured' : ': only single runs' };
-  if (answer !== 'no-difference' || detectable === null || reference === 0)
-    return { label: ANSWERS[answer], note: why };
-  return {
-    label: ANSWERS[answer],
-    note: `; ${seenChange(detectable / Math.abs(reference))} would be${why}`,
-  };
-}
-
-/** @param share of the reference */
-function seenChange(share: number): string {
-  return share < 1 ? `± ${decimals(100 * share, 0)} %` : `only ${decimals(1 + share, 0)} times as much`;
+  return decimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 
 /** Of a set after the first, in one line. */
@@ -103,39 +108,29 @@ export interface Headline {
 
 /**
  * A figure that is worse outweighs all that are better; one that nobody can compare outweighs those without a difference.
- * @returns `worse in Connections failed, Coverage; better in One way p99`
+ * @returns `worse in Connections failed, Delivered; better in …`
  */
-export function headlineOf({ sets, figures, mismatches }: Comparison, index: number): Headline {
+export function headlineOf({ sets, figures }: Comparison, index: number): Headline {
   const empty = [sets[0], sets[index]].find((set) => set?.usable === 0);
   if (empty) {
-    const why = empty.statuses.length === 0 ? 'no runs of one side yet' : 'INVALID runs have no figures to compare';
-    return { answer: 'cannot-tell', text: `cannot tell: ${why}` };
+    const why = empty.statuses.length === 0 ? 'no runs of one side yet' : 'no usable measurement (INVALID)';
+    return { answer: 'cannot-tell', text: `inconclusive: ${why}` };
   }
   const titles = (answer: Difference['answer']) =>
     figures.flatMap(({ title, differences }) => (differences[index - 1]?.answer === answer ? [title] : []));
   const [worse, better] = [titles('worse'), titles('better')];
+  const unknown = figures.filter(({ differences }) => isOpen(differences[index - 1])).length;
   const changes = [
     ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
     ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
+    ...(unknown > 0 ? [`inconclusive for ${counted(unknown, 'figure')}: too few runs`] : []),
   ];
-  const unknown = figures.filter(({ differences }) => isOpen(differences[index - 1])).length;
-  const open = unknown > 0 ? [`cannot tell about ${counted(unknown, 'figure')}: only single runs`] : [];
-  const none = titles('no-difference').length > 0 && changes.length === 0 ? ['no difference seen'] : [];
-  const text = [...changes, ...open, ...none.map((words) => (unknown > 0 ? `${words} in the others` : words))].join(
-    '; ',
-  );
-  const scenarios = mismatches.find(({ aspect, name }) => aspect === 'load' && name === 'scenario')?.values;
-  const other = scenarios ? `different scenarios, ${scenarios[0]} and ${scenarios[index]}: ` : '';
+  const none = worse.length + better.length === 0 && titles('no-difference').length > 0;
+  const same = none ? [unknown > 0 ? 'no difference seen in the others' : 'no difference seen'] : [];
   return {
-    answer: answerOf(worse, better, unknown),
-    text: other + (text || 'cannot tell: nothing was measured on both sides'),
+    answer: worse.length > 0 ? 'worse' : unknown > 0 ? 'cannot-tell' : better.length > 0 ? 'better' : 'no-difference',
+    text: [...changes, ...same].join('; ') || 'inconclusive: nothing was measured on both sides',
   };
-}
-
-function answerOf(worse: string[], better: string[], unknown: number): Headline['answer'] {
-  if (worse.length > 0) return 'worse';
-  if (unknown > 0) return 'cannot-tell';
-  return better.length > 0 ? 'better' : 'no-difference';
 }
 
 /** Measured on both sides, and nobody knows how much it varies. */
@@ -143,14 +138,26 @@ function isOpen(difference: Difference | undefined): boolean {
   return difference?.answer === 'cannot-tell' && difference.value !== null;
 }
 
+const SHOWN_CONDITIONS = 3;
+
+/** @returns one line for each kind of conditions that differ, the first of them by name: the page has them all */
+export function mismatchLines(mismatches: Mismatch[]): string[] {
+  return [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(([aspect, all]) => {
+    const named = all.slice(0, SHOWN_CONDITIONS).map(({ name, values }) => `${name} ${values.join(' / ')}`);
+    const rest = all.length - named.length;
+    return `${ASPECTS[aspect]}: ${named.join('; ')}${rest > 0 ? `; and ${counted(rest, 'other setting')}` : ''}`;
+  });
+}
+
 /** How to read the table. */
 export function notes(figures: ComparedFigure[]): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
-  const single = differences.some(isOpen);
+  const within = differences.some(({ noise }) => noise === 'fit' || noise === 'broadcasts');
   return [
-    'All intervals hold together with 95 % confidence. No difference is seen if the interval contains zero, or if the difference is smaller than the accuracy of the measurement; “± 25 % would be” means that four of five such comparisons would see a change by that much. Missing connections and copies are counted: a single run is enough.',
-    ...(single
-      ? ['A single run does not show how much runs vary; npx socketio-capacity repeat <scenario> measures that.']
+    '± is half of an interval; all intervals hold together with 95 % confidence. There is no difference if the interval contains zero, or if it is smaller than the accuracy of the measurement. “Would show” is the smallest change that four of five such comparisons detect. Missing connections and copies are counted: a single run is enough.',
+    ...(within ? ['Intervals of single runs come from the fit of their lines, and from their broadcasts.'] : []),
+    ...(differences.some(isOpen)
+      ? ['A single run does not show how much runs vary; `npx socketio-capacity repeat <scenario>` measures that.']
       : []),
   ];
 }

@@ -2,9 +2,11 @@
 
 import type { Condition } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { FIGURES, formatFigure, valueAt } from '../figures/figures.ts';
+import { FIGURES, valueAt } from '../figures/figures.ts';
 import { whyNotQuoted } from '../figures/quoted.ts';
-import { counted, decimals, percentOf } from '../text/format.ts';
+import { withUnit } from '../model/amount.ts';
+import { type Percentile, VALUES_NEEDED } from '../model/names.ts';
+import { counted, decimals, integer, percentOf } from '../text/format.ts';
 
 const TESTS: Record<Condition['comparison'], (value: number, limit: number) => boolean> = {
   '<': (value, limit) => value < limit,
@@ -43,18 +45,15 @@ export function conditionText({ key, comparison, value }: Condition): string {
   return `${key} ${comparison} ${value}`;
 }
 
-/** How many values a percentile needs, not to be the highest one by another name. */
-const NEEDED: Record<string, string> = { p90: '10', p95: '20', p99: '100', p999: '1,000' };
-
 /** @returns why there is no value to check: `the run did not measure it`, `it may not be quoted: not a straight line` */
 export function whyUnknown({ key }: Condition, result: Result): string {
   const doubt = whyNotQuoted(result, key);
   if (doubt !== undefined) return `it may not be quoted: ${doubt}`;
   const dot = key.lastIndexOf('.');
-  const needed = NEEDED[key.slice(dot + 1)];
+  const needed = VALUES_NEEDED[key.slice(dot + 1) as Percentile] ?? 1;
   const others = valueAt(result, key.slice(0, dot));
-  if (needed === undefined || others === null || others === undefined) return 'the run did not measure it';
-  return `it needs ${needed} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
+  if (needed === 1 || others === null || others === undefined) return 'the run did not measure it';
+  return `it needs ${integer(needed)} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
 }
 
 const FAR: Partial<Record<Condition['comparison'], string>> = { '>': 'exceeded', '>=': 'reached', '<': 'fell below' };
@@ -70,9 +69,7 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
   }
   const figure = FIGURES.find(({ path }) => path === key);
   const format = (number: number) =>
-    figure
-      ? `${formatFigure(figure, number)} ${figure.unit}`.trim()
-      : decimals(number, Number.isInteger(number) ? 0 : 2);
+    figure ? withUnit(figure.quantity, number) : decimals(number, Number.isInteger(number) ? 0 : 2);
   // Such as `one way p99`.
   const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
   const was = value ?? 0;

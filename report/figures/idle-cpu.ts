@@ -2,8 +2,8 @@
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
-import { sharesMachine } from '../text/place.ts';
 import { layersOf } from './layers.ts';
+import { sharesMachine } from './place.ts';
 
 /** A cost that is known, or why it is not. */
 export type Known<T> = ({ known: true } & T) | { known: false; why: string };

@@ -2,8 +2,8 @@
 import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Blame } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { sharesMachine } from '../figures/place.ts';
 import { counted } from '../text/format.ts';
-import { sharesMachine } from '../text/place.ts';
 
 /** Causes of failed connections that lie with the generator: its files, ports, processes. */
 const GENERATOR_CAUSE =

@@ -1,7 +1,7 @@
 /** What broke first, as far as the result of the broken level shows it. */
 import type { Result } from '../../protocol/result/result.ts';
+import { sharesMachine } from '../figures/place.ts';
 import { counted, decimals, integer, megabytes } from '../text/format.ts';
-import { sharesMachine } from '../text/place.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
 const BUSY_PERCENT = 90;

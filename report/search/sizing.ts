@@ -8,10 +8,10 @@ import type { Result } from '../../protocol/result/result.ts';
 import { deploymentCpu, idleCostOf, type Known } from '../figures/idle-cpu.ts';
 import { inServicePoints } from '../figures/in-service.ts';
 import { layersOf, layerTitle, mainWorkerLayer } from '../figures/layers.ts';
+import { sharesMachine } from '../figures/place.ts';
+import { coreCount, usableCores, usableMemory } from '../figures/usable.ts';
 import { fitLine } from '../statistics/statistics.ts';
 import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
-import { sharesMachine } from '../text/place.ts';
-import { coreCount, usableCores, usableMemory } from '../text/usable.ts';
 
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
 

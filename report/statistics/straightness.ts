@@ -21,7 +21,7 @@ export const DOUBT_TEXTS: Record<Doubt, string> = {
   freed: 'partly freed while the number of connections stayed the same',
   kept: 'most of it was still there after all connections had left',
   wide: `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`,
-  miscounted: 'not known which connections it belongs to',
+  miscounted: 'unclear which connections it belongs to',
 };
 
 /** @returns the first reason not to quote the line through the points; undefined where there is none */

@@ -1,6 +1,4 @@
 /** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
-import type { Interval, Summary } from '../../protocol/result/parts.ts';
-
 export const KB = 1024;
 const MB = 1024 * 1024;
 
@@ -32,34 +30,13 @@ export function megabytes(bytes: number): string {
 
 /** With at least three significant digits. */
 export function milliseconds(ms: number): string {
-  return decimals(ms, ms < 10 ? 2 : ms < 100 ? 1 : 0);
+  const digits = ms === 0 || ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3;
+  return decimals(ms, digits);
 }
 
-/** A figure with half of its interval; a dash where it is not known. */
-export function withMargin(
-  value: number | null,
-  interval: Interval | undefined,
-  format: (value: number) => string,
-): string {
-  if (value === null) return '–';
-  return interval ? `${format(value)} ± ${format(interval.high95 - value)}` : format(value);
-}
-
-/** The highest percentile that so many broadcasts carry. */
-export function tailOf({ p50, p90, p95, p99 }: Summary): string {
-  const [name, ms] = (
-    [
-      ['p99', p99],
-      ['p95', p95],
-      ['p90', p90],
-    ] as const
-  ).find(([, ms]) => ms !== null) ?? ['p50', p50];
-  return `${name} ${milliseconds(ms ?? p50)} ms`;
-}
-
-/** A percentile; a dash where there are too few broadcasts for it. */
-export function percentile(ms: number | null): string {
-  return ms === null ? '–' : milliseconds(ms);
+/** A dash where there is nothing. */
+export function optional(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value);
 }
 
 /** Rounds down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. */
@@ -79,17 +56,17 @@ export function durationText(seconds: number): string {
   return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
 }
 
-/** Breaks only at separators. The first line keeps the text's own indent; the others begin with `indent`. */
-export function wrap(text: string, width: number, indent: string, separator = ' '): string[] {
+/** Breaks at spaces, but not before a percent sign. The first line keeps the text's own indent; the others begin with `indent`. */
+export function wrap(text: string, width: number, indent: string): string[] {
   const lines: string[] = [];
   const body = text.trimStart();
   let line = text.slice(0, text.length - body.length);
-  for (const [index, part] of body.split(separator).entries()) {
-    if (index > 0 && line.length + separator.length + part.length > width) {
+  for (const [index, part] of body.split(/ (?!%)/).entries()) {
+    if (index > 0 && line.length + 1 + part.length > width) {
       lines.push(line);
       line = indent + part;
     } else {
-      line += index === 0 ? part : separator + part;
+      line += index === 0 ? part : ` ${part}`;
     }
   }
   return [...lines, line];
@@ -106,4 +83,10 @@ export function breakdown(counts: Record<string, number>): string {
     .toSorted(([, a], [, b]) => b - a)
     .map(([cause, count]) => `${cause} ${integer(count)}`)
     .join(', ');
+}
+
+/** Begins with a capital letter, unless it begins with the name of a metric, and ends with a full stop. */
+export function sentence(text: string): string {
+  const whole = /^\w+[._]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

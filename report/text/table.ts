@@ -1,5 +1,10 @@
 /** Tables without lines: a head, then columns with right-aligned numbers. */
 import Table from 'cli-table3';
+import { wrap } from './format.ts';
+
+const GAP = '  ';
+/** Characters of a value that is a figure. */
+const MAX_VALUE = 24;
 
 const NO_LINES = Object.fromEntries(
   ['top', 'bottom', 'mid', 'left', 'right'].flatMap((side) =>
@@ -31,13 +36,31 @@ export function table(
 }
 
 /** A table without the last columns that do not fit into `width`. */
-export function fittingTable(head: string[], rows: string[][], indent: string, width: number): string[] {
-  for (let columns = head.length; ; columns--) {
-    const lines = table(
-      head.slice(0, columns),
-      rows.map((row) => row.slice(0, columns)),
-      indent,
-    );
-    if (columns <= 2 || lines.every((line) => line.length <= width)) return lines;
-  }
+export function fittingTable(
+  head: string[],
+  rows: string[][],
+  indent: string,
+  width: number,
+  aligns?: ('left' | 'right')[],
+): string[] {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  let columns = head.length;
+  let needed = indent.length + widths.reduce((sum, one) => sum + one, 0) + GAP.length * (columns - 1);
+  while (columns > 2 && needed > width) needed -= (widths[--columns] ?? 0) + GAP.length;
+  const fitting = rows.map((row) => row.slice(0, columns));
+  return table(head.slice(0, columns), fitting, indent, aligns?.slice(0, columns));
+}
+
+/** Names, values and notes; a note that is too long goes on below itself. */
+export function factLines(rows: string[][], indent: string, width: number): string[] {
+  const widthOf = (column: number) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
+  const [names, values] = [widthOf(0), widthOf(1)];
+  // Long values, such as settings, stand on the left like the text that they are.
+  const isText = rows.some(([, value = '']) => value.length > MAX_VALUE);
+  return rows.flatMap(([name = '', value = '', note = '']) => {
+    const start = indent + name.padEnd(names) + GAP;
+    if (isText) return wrap(start + value, width, ' '.repeat(start.length));
+    const figure = `${start}${value.padStart(values)}`;
+    return note === '' ? [figure] : wrap(figure + GAP + note, width, ' '.repeat(figure.length + GAP.length));
+  });
 }

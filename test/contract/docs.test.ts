@@ -22,7 +22,7 @@ import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
 import { EVENTS } from '../../protocol/events.ts';
 import type { Metric } from '../../protocol/metric.ts';
 import { resultSchema } from '../../protocol/result/result.ts';
-import { LIMITS } from '../../report/text/limit-names.ts';
+import { LIMITS } from '../../report/figures/limits.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control/control.ts';

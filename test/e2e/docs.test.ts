@@ -128,7 +128,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
     const { page, complaints } = await open(t, reports[0] ?? '');
     await page.getByRole('link', { name: 'The full report of this run' }).click();
     await page.waitForURL('**/report.html');
-    assert.ok((await marksOfCharts(page)).length > 5);
+    assert.ok((await marksOfCharts(page)).length >= 5);
     assert.deepEqual(complaints, []);
   });
 

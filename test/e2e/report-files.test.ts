@@ -38,8 +38,14 @@ it('a run shows itself live, and leaves all report files with its thresholds in 
   assert.deepEqual(readdirSync(folder).sort(), [...reports, 'record.ndjson', 'result.json'].sort());
   for (const name of reports) assert.match(run.output(), new RegExp(`Result: .*${name.replace('.', '\\.')}`));
   assert.deepEqual(run.result()?.thresholds, [
-    { expression: 'connections.failed < 1', met: true, strict: true },
-    { expression: 'connections.peak > 100', met: false, strict: false },
+    {
+      ...{ expression: 'connections.failed < 1', met: true, strict: true },
+      found: [{ metric: 'connections.failed', value: 0, unit: 'virtual users' }],
+    },
+    {
+      ...{ expression: 'connections.peak > 100', met: false, strict: false },
+      found: [{ metric: 'connections.peak', value: 10, unit: 'connections' }],
+    },
   ]);
   const junit = readFileSync(join(folder, 'junit.xml'), 'utf8');
   assert.match(junit, /tests="6" failures="0" errors="0" skipped="1"/);

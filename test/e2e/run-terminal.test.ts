@@ -11,7 +11,7 @@ after(() => app.close());
 
 /** What the live line ends with. */
 const BACK_UP = '\x1b[1A\r';
-const VERDICT = /^ {2}Measurement: (VALID|SUSPECT)/m;
+const VERDICT = /^Measurement: (VALID|SUSPECT)/m;
 const LIVE = / · \d+ \/ 10 connected/;
 const noScript = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
 

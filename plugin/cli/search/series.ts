@@ -9,12 +9,12 @@ import {
 } from '../../../protocol/documents/search.ts';
 import { endingOf } from '../../../protocol/documents/series.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { renderSearch } from '../../../report/html/search.ts';
+import { renderHtml } from '../../../report/render/html.ts';
+import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
+import { OUTCOMES, searchDocument } from '../../../report/search/document.ts';
 import { judge } from '../../../report/search/judge.ts';
-import { renderSearchMarkdown } from '../../../report/search/markdown.ts';
 import { sizingOf } from '../../../report/search/sizing.ts';
-import { OUTCOMES } from '../../../report/search/text.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { MadeRun, Next, Series } from '../../series/series.ts';
@@ -85,10 +85,10 @@ export function searchSeries(
 
     documentOf: (startedAt, made, ended) => searchOf(plan, startedAt, made.map(judged), ended),
 
-    pagesOf: (search, made) => ({
-      'search.md': renderSearchMarkdown(search),
-      'search.html': renderSearch(search, made.map(judged)),
-    }),
+    pagesOf: (search, made) => {
+      const document = searchDocument(search, made.map(judged));
+      return { 'search.md': renderMarkdown(document), 'search.html': renderHtml(document) };
+    },
   };
 }
 

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import type { Plan, Study } from '../../../protocol/documents/study.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
-import { renderStudy } from '../../../report/html/study.ts';
-import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
+import { renderHtml } from '../../../report/render/html.ts';
+import { renderMarkdown } from '../../../report/render/markdown.ts';
+import { studyDocument } from '../../../report/study/document.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
 import { type PlannedSeries, plannedSeries } from '../../series/planned.ts';
 import { settingsOf } from './levels.ts';
@@ -27,10 +28,10 @@ export function studySeries(file: StudyFile, results: string, unmet: Map<string,
       return { scenario, args: [], ...settingsOf(levels), ...(server && { server: { ...server, cwd } }) };
     },
     changesSince: (earlier) => changesOf(earlier, file),
-    pagesOf: (study, runs) => ({
-      'study.md': renderStudyMarkdown(study, runs),
-      'study.html': renderStudy(study, runs),
-    }),
+    pagesOf: (study, runs) => {
+      const document = studyDocument(study, runs);
+      return { 'study.md': renderMarkdown(document), 'study.html': renderHtml(document) };
+    },
   });
 }
 

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import type { Study } from '../../../protocol/documents/study.ts';
 import { type CapacityError, describeError } from '../../../protocol/errors.ts';
-import { type MeasuredRun, questionsOf } from '../../../report/study/summarize.ts';
-import { answersOf, doubtsOf, holesOf, titleOfQuestion } from '../../../report/study/text.ts';
+import { type ConsoleOptions, renderSummary } from '../../../report/render/console.ts';
+import { studyDocument } from '../../../report/study/document.ts';
+import type { MeasuredRun } from '../../../report/study/summarize.ts';
 import type { StudyFile } from './study-file.ts';
 
 /** @param unmet what is missing for a combination, by its label */
@@ -13,16 +14,11 @@ export function beginningOf({ name, title, plan }: StudyFile, unmet: Map<string,
 }
 
 /** @param runs in the order of `study.runs` */
-export function endingOf(study: Study, runs: MeasuredRun[], folder: string): string {
-  const questions = questionsOf(study.plan, runs);
-  const lists: [string, string[]][] = [
-    ...questions.map((question): [string, string[]] => [titleOfQuestion(question), answersOf(question)]),
-    ['Missing', holesOf(study)],
-    ['Doubts', doubtsOf(runs, questions)],
-  ];
+export function endingOf(study: Study, runs: MeasuredRun[], folder: string, options: ConsoleOptions): string {
   return [
     '',
-    ...lists.flatMap(([title, lines]) => (lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`), ''])),
+    renderSummary(studyDocument(study, runs), ['missing', 'doubts'], options),
+    '',
     `Study: ${join(folder, 'study.json')}, and beside it study.md, study.html, runs/ and the output of each run in logs/`,
   ].join('\n');
 }

@@ -95,10 +95,14 @@ function compileHooked(names: string[], step: object, build: Build): Step {
 
 /** Passes the event with the `open` command, which sends it as soon as the namespace is open; on every connection. */
 function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
+  const { meter } = build.shared;
   const emission = compileEmission(spec, build);
   return async (user) => {
     let sent = await connect(user, emission(user));
-    for (; sent > 0; sent--) countEmit(build);
+    for (; sent > 0; sent--) {
+      meter.count('emit');
+      meter.rate('emitRate');
+    }
   };
 }
 
@@ -108,15 +112,10 @@ function compileEmission({ emit: [event, ...args] }: z.output<typeof schema>, bu
   return ({ context }: VirtualUser) => template(context) as Emission;
 }
 
-function countEmit({ shared: { meter } }: Build): void {
-  meter.count('emit');
-  meter.rate('emitRate');
-}
-
 function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   const { config, meter } = build.shared;
   const namespaceOf = build.template(spec.namespace);
-  const emissionOf = compileEmission(spec, build);
+  const emission = compileEmission(spec, build);
   const timeoutMs = spec.timeout ?? config.timeoutMs;
   const acknowledge = spec.acknowledge
     ? compileChecks(spec.acknowledge === true ? {} : spec.acknowledge, build)
@@ -126,26 +125,39 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   const responseEvent = build.template(spec.response?.on ?? spec.response?.channel);
 
   function send(user: VirtualUser, connection: FleetConnection, namespace: string): Promise<void> | undefined {
-    const emission = emissionOf(user);
-    // The further connections of a virtual user wait for their acknowledgements, but do not check them.
-    const others = user.session.group?.each((other) => sendOn(other, namespace, emission));
-    if (!acknowledge && !response) {
-      void sendOn(connection, namespace, emission);
-      return others;
+    const { event, args } = emission(user);
+    meter.count('emit');
+    meter.rate('emitRate');
+    const others = user.session.group?.each((other) => sendLikewise(other, namespace, event, args));
+    if (acknowledge || response) {
+      const exchanged = exchange(user, connection, namespace, event, args);
+      return others ? Promise.all([exchanged, others]).then(() => {}) : exchanged;
     }
-    const exchanged = exchange(user, connection, namespace, emission);
-    return others ? Promise.all([exchanged, others]).then(() => {}) : exchanged;
+    connection.emit(namespace, event, args);
+    return others;
   }
 
-  /** @returns the acknowledgement, if the step asks for one */
-  function sendOn(connection: FleetConnection, namespace: string, { event, args }: Emission) {
-    countEmit(build);
+  /** The further connections of a virtual user wait for their acknowledgements, but do not check them. */
+  function sendLikewise(
+    connection: FleetConnection,
+    namespace: string,
+    event: string,
+    args: unknown[],
+  ): Promise<unknown> | undefined {
+    meter.count('emit');
+    meter.rate('emitRate');
     if (acknowledge) return connection.emitWithAck(namespace, event, args, timeoutMs);
     connection.emit(namespace, event, args);
     return undefined;
   }
 
-  async function exchange(user: VirtualUser, connection: FleetConnection, namespace: string, emission: Emission) {
+  async function exchange(
+    user: VirtualUser,
+    connection: FleetConnection,
+    namespace: string,
+    event: string,
+    args: unknown[],
+  ): Promise<void> {
     const startedAt = performance.now();
     // Listens before the emit, so that the answer cannot be missed.
     const answer =
@@ -159,11 +171,11 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
           : untilExpected((events) => hasData(events, user))),
       });
     try {
-      const acked = await sendOn(connection, namespace, emission);
-      if (acked) {
+      if (acknowledge) {
+        const acked = await connection.emitWithAck(namespace, event, args, timeoutMs);
         meter.record('ackTime', performance.now() - startedAt);
-        acknowledge?.verify(acked, user);
-      }
+        acknowledge.verify(acked, user);
+      } else connection.emit(namespace, event, args);
       if (!answer) return;
       const received = await answer.promise;
       meter.record('responseTime', performance.now() - startedAt);
@@ -189,8 +201,9 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
       await send(user, await session.use(namespace, openOptions(changes)), namespace);
       return;
     }
-    await session.send(namespace, emissionOf(user), changes);
-    countEmit(build);
+    await session.send(namespace, emission(user), changes);
+    meter.count('emit');
+    meter.rate('emitRate');
   }
 }
 

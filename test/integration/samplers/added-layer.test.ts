@@ -12,12 +12,10 @@ import { processLayer } from '../../../plugin/samplers/layers/processes.ts';
 import { Sampler } from '../../../plugin/samplers/sampler.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
-import { renderConsole } from '../../../report/console/console.ts';
-import { renderSamplesCsv } from '../../../report/csv.ts';
-import { renderHtml } from '../../../report/html/report.ts';
-import { renderMarkdown } from '../../../report/markdown/markdown.ts';
+import { renderSamplesCsv } from '../../../report/render/csv.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { fullText, reportHtml } from '../../helpers/report-text.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const METRIC = 'memory.envoy.bytes_per_connection';
@@ -114,22 +112,14 @@ describe('a layer that was added to the table', linux, () => {
   });
 
   it('is in every report', () => {
-    const terminal = renderConsole(result, { color: false, width: 200, verbose: true });
-    assert.match(terminal, /^ {2}Connections .*Envoy PSS/m);
-    assert.match(terminal, /^ {2}Envoy PSS +-?\d/m);
+    const terminal = fullText(result);
+    assert.match(terminal, /^ {2}Envoy PSS +\S+.* {2}-?\d/m);
     assert.match(terminal, /^ {2}Envoy +\d/m);
-    assert.match(terminal.replaceAll(/\s+/g, ' '), /Sum of [^:]*Envoy PSS/);
-
-    const page = renderHtml(result);
-    assert.match(page, /aria-label="Envoy PSS against connections"/);
+    const page = reportHtml(result);
     assert.match(page, /<th scope="row">Envoy PSS<\/th>/);
     assert.match(page, /<th scope="row">Envoy<\/th>/);
+    assert.match(page, /<span class="swatch [^>]*><\/span>Envoy PSS at rest<\/li>/);
     assert.match(page, /<span class="swatch [^>]*><\/span>Envoy<\/li>/);
-
-    const markdown = renderMarkdown(result);
-    assert.match(markdown, /^\| Connections \|.*\| Envoy PSS \|/m);
-    assert.match(markdown, /^\| Envoy PSS \| -?\d/m);
-    assert.match(markdown, /^\| Envoy \| \d/m);
 
     const [head = ''] = renderSamplesCsv(result).split('\n');
     for (const column of ['envoy.rssBytes', 'envoy.pssBytes', 'envoy.cpuPercent']) {

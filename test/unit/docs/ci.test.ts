@@ -54,7 +54,7 @@ describe('the files for CI', { concurrency: 2 }, () => {
           [...output.matchAll(/^::error title=(.*?)::/gm)].map(([, title]) => title),
           code === 0 ? [] : [TITLES[code]],
         );
-        assert.match(readFileSync(summary, 'utf8'), made ? /^# Socket\.IO performance/ : /^There is no result/);
+        assert.match(readFileSync(summary, 'utf8'), made ? /^# Socket\.IO capacity: / : /^There is no result/);
       });
     }
   }

@@ -99,7 +99,7 @@ describe('the page on the studies', () => {
     const page = studies([report(5000), sending]);
     const [own, ...others] = cells(page.raccoon).filter(([first]) => first?.startsWith('us'));
     assert.deepEqual(others, []);
-    const events = ['us: VALID', '10 s', '5,000', '2', '7,500,000', '0.03 ms', '2.40 ms', '–', '–'];
+    const events = ['us: VALID', '10 s', '5,000', '2', '7,500,000', '0.031 ms', '2.40 ms', '–', '–'];
     assert.deepEqual(own, [...events, '4.20 ms (18.0 ms)', '8.75 ms (28.0 ms)', '111', '45.3', '0.11']);
     assert.ok(cells(page.raccoon).every((row) => row.length === own?.length));
     assert.match(page.sideBySide, /10,000<\/th>\s*<td[^>]*>us: no report yet/);

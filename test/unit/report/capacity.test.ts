@@ -3,21 +3,14 @@ import { test } from 'node:test';
 import { workerFigures } from '../../../plugin/result/workers.ts';
 import type { WorkerResources } from '../../../protocol/events.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { computeCapacity, seedTheoreticalMax } from '../../../report/figures/capacity.ts';
-import { noPingLimit } from '../../../report/text/ping-text.ts';
+import { computeCapacity } from '../../../report/figures/capacity.ts';
+import { limitsOf } from '../../../report/figures/limits.ts';
+import { noPingLimit } from '../../../report/sections/capacity.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult, resultWithPings } from '../../helpers/results.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 
 const GIB = 1024 ** 3;
-
-test("the published report's rule", () => {
-  assert.equal(seedTheoreticalMax(10_000, GIB), 20_000);
-  // The published 5k report: 286 MB.
-  assert.equal(seedTheoreticalMax(5000, 286 * 1024 * 1024), 35_804);
-  assert.equal(seedTheoreticalMax(0, GIB), null);
-  assert.equal(seedTheoreticalMax(10, 0), null);
-});
 
 test('what fits into the budget in service, without an interval, and the lowest wall first', () => {
   const capacity = computeCapacity(perfectResult(), 2 * GIB);
@@ -28,11 +21,7 @@ test('what fits into the budget in service, without an interval, and the lowest 
   assert.equal(memoryLimited.basis, 'inService');
   assert.ok(Math.abs(memoryLimited.connections - expected) / expected < 0.03, `${memoryLimited.connections}`);
   assert.deepEqual([memoryLimited.low95, memoryLimited.high95], [null, null]);
-  assert.deepEqual(limits.map(({ name }) => name).toSorted(), [
-    'machineMemory',
-    'memoryBudget',
-    'workerFileDescriptors',
-  ]);
+  assert.deepEqual(limits.map(({ name }) => name).toSorted(), ['machineMemory', 'workerFileDescriptors']);
   assert.deepEqual(limits[0], { name: 'workerFileDescriptors', max: 40_000 });
   assert.equal(lowest, 'workerFileDescriptors');
 });
@@ -45,10 +34,7 @@ function remoteResult(workers: WorkerResources[] = []): Result {
 
 test('of a remote deployment whose workers tell nothing, the walls are named, and none is the lowest', () => {
   const { limits, unknown, lowest } = computeCapacity(remoteResult(), GIB);
-  assert.deepEqual(
-    limits.map(({ name }) => name),
-    ['memoryBudget'],
-  );
+  assert.deepEqual(limits, []);
   assert.deepEqual(
     unknown.map(({ name }) => name),
     ['workerFileDescriptors', 'workerMemory', 'workerMachinesMemory'],
@@ -104,7 +90,7 @@ test('in a container, its memory is a wall, and its quota counts as cores', () =
   const result = resultWithPings();
   const all = computeCapacity(result, GIB).pings?.connections ?? 0;
   copyFigure(result, 'systemUsed', 'containerUsed');
-  result.environment.limits = { cpuQuotaCores: 0.5, cpusAllowed: 1, containerMemoryBytes: GIB };
+  result.environment.limits = { cpuQuotaCores: 0.5, cpusAllowed: 1, containerMemoryBytes: 2 * GIB };
   const { pings, limits } = computeCapacity(result, GIB);
   assert.ok(Math.abs((pings?.connections ?? 0) - all / 4) <= 1, `${pings?.connections} of ${all}`);
   const [container, machine] = ['containerMemory', 'machineMemory'].map(
@@ -119,7 +105,6 @@ test('without plateaus nothing is claimed', () => {
   result.memory = { ...result.memory, plateaus: [], perConnectionBytes: {}, peakBytes: {} };
   const capacity = computeCapacity(result, GIB);
   assert.deepEqual(capacity, {
-    seedTheoreticalMax: null,
     memoryLimited: null,
     pings: null,
     limits: [],
@@ -158,4 +143,16 @@ test('nothing is claimed of pings that the hold did not have, or that the noise 
   silent.environment.server = null;
   assert.match(noPingLimit(silent) ?? '', /how often it pings/);
   assert.equal(noPingLimit(perfectResult()), null, 'there was no hold');
+});
+
+test('what lies below what was held is no limit, nor is a budget', () => {
+  const result = perfectResult();
+  result.capacity.limits = [
+    { name: 'machineMemory', max: 4000 },
+    { name: 'workerFileDescriptors', max: 5000 },
+    { name: 'memoryBudget', max: 6000 },
+  ];
+  assert.deepEqual(limitsOf(result), [{ name: 'workerFileDescriptors', max: 5000 }]);
+  result.connections.held = 5001;
+  assert.deepEqual(limitsOf(result), []);
 });

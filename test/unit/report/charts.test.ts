@@ -2,23 +2,37 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { clock, clockStep, short } from '../../../report/charts/axes.ts';
 import { countBars } from '../../../report/charts/bars.ts';
-import { broadcastTimes, coverageByBroadcast, roundTripsByBroadcast } from '../../../report/charts/broadcasts.ts';
+import type { Chart, Readout } from '../../../report/charts/chart.ts';
 import { connectTimeByConnections, connectTimeOverTime } from '../../../report/charts/connecting.ts';
-import type { Readout } from '../../../report/charts/draw.ts';
-import { memoryFit } from '../../../report/charts/memory-fit.ts';
+import { deliveredByBroadcast } from '../../../report/charts/delivery.ts';
+import { readingsOverTime } from '../../../report/charts/drift.ts';
+import { connectionsBack } from '../../../report/charts/fault.ts';
+import {
+  broadcastTimes,
+  latencyByConnections,
+  oneWayPercentiles,
+  roundTripsByBroadcast,
+} from '../../../report/charts/latency.ts';
+import { memoryByConnections } from '../../../report/charts/memory.ts';
 import { cpuOverTime, memoryOverTime } from '../../../report/charts/over-time.ts';
-import { oneWayPercentiles } from '../../../report/charts/percentiles.ts';
 import { curvesReadout } from '../../../report/charts/readout.ts';
 import { timeline } from '../../../report/charts/timeline.ts';
 import { workersOverTime } from '../../../report/charts/workers.ts';
 import { readResult } from '../../../report/read.ts';
-import { perfectResult } from '../../helpers/results.ts';
+import { draw } from '../../../report/render/draw.ts';
+import { plannedFault } from '../../helpers/planned-fault.ts';
+import { perfectResult, summaryOf } from '../../helpers/results.ts';
+import { waves } from '../../helpers/waves.ts';
 
 const measured = readResult('docs/reports/5k/result.json');
 
+function svgOf(chart: Chart | null): string {
+  return chart ? draw(chart).wide : '';
+}
+
 /** How many shapes have this colour. */
-function marks(svg: string | undefined, color: string): number {
-  return svg?.match(new RegExp(`(?:stroke|fill)="var\\(--${color}\\)"`, 'g'))?.length ?? 0;
+function marks(chart: Chart | null, color: string): number {
+  return svgOf(chart).match(new RegExp(`(?:stroke|fill)="var\\(--${color}\\)"`, 'g'))?.length ?? 0;
 }
 
 describe('axes', () => {
@@ -47,9 +61,9 @@ describe('timeline', () => {
       { name: 'broadcasts', t: 5 },
     ];
     const chart = timeline({ title: 'a chart', stages, panels: [{ unit: 'MB', curves: [curve] }] });
-    assert.match(chart?.wide ?? '', />hold<[\s\S]*>broadcasts</);
-    assert.doesNotMatch(chart?.wide ?? '', />baseline</);
-    assert.equal(marks(chart?.wide, 'strong-band'), 1);
+    assert.match(svgOf(chart), />hold<[\s\S]*>broadcasts</);
+    assert.doesNotMatch(svgOf(chart), />baseline</);
+    assert.equal(marks(chart, 'strong-band'), 1);
   });
 
   it('has PSS over time, or RSS where PSS is not a curve', () => {
@@ -69,57 +83,51 @@ describe('timeline', () => {
   });
 });
 
-describe('memoryFit', () => {
-  it('draws the plateaus, the line, and its interval', () => {
-    const svg = memoryFit(measured, 'workerPss')?.wide;
-    assert.equal(svg?.match(/<polygon/g)?.length, 1);
-    assert.equal(svg?.match(/fill="var\(--page\)"/g)?.length, measured.memory.plateaus.length);
+describe('memory against connections', () => {
+  it('has all layers of the deployment on one scale from zero, and the workers also in service', () => {
+    const chart = memoryByConnections(measured);
+    const names = chart?.legend.map(({ name }) => name) ?? [];
+    assert.ok(names.includes('Workers PSS at rest') && names.includes('nginx PSS at rest'), String(names));
+    assert.ok(!names.some((name) => /Generator|machine/.test(name)), String(names));
+    assert.equal(names.at(-1), 'Workers PSS in service');
+    assert.match(svgOf(chart), />0<[\s\S]*stroke-dasharray/);
   });
 
-  it('draws memory in service as a dashed line, where it was read', () => {
+  it('is nothing with a single reading', () => {
     const result = perfectResult();
-    assert.match(memoryFit(result, 'workerPss')?.wide ?? '', /stroke-dasharray/);
-    assert.doesNotMatch(memoryFit(result, 'nginxPss')?.wide ?? '', /stroke-dasharray/);
     result.memory.inService = null;
-    assert.doesNotMatch(memoryFit(result, 'workerPss')?.wide ?? '', /stroke-dasharray/);
-  });
-
-  it('has no interval of two plateaus, and no line of one', () => {
-    const { memory, cpu } = perfectResult();
-    const of = (count: number) =>
-      memoryFit({ cpu, memory: { ...memory, plateaus: memory.plateaus.slice(0, count) } }, 'workerPss');
-    assert.doesNotMatch(of(2)?.wide ?? '', /<polygon/);
-    assert.equal(of(1), null);
-    assert.equal(memoryFit({ cpu, memory }, 'noLayer'), null);
+    assert.doesNotMatch(svgOf(memoryByConnections(result)), /stroke-dasharray/);
+    result.memory.plateaus = result.memory.plateaus.slice(0, 1);
+    assert.equal(memoryByConnections(result), null);
   });
 });
 
 describe('charts of broadcasts', () => {
   it('mark each broadcast once for each of first, p50, p99 and last', () => {
     const result = perfectResult();
-    const svg = broadcastTimes(result)?.wide;
-    for (const color of ['green', 'blue', 'orange', 'text']) assert.equal(marks(svg, color), 12, color);
+    const chart = broadcastTimes(result);
+    for (const color of ['green', 'blue', 'orange', 'text']) assert.equal(marks(chart, color), 12, color);
     assert.equal(broadcastTimes({ ...result, delivery: null }), null);
   });
 
   it('let the loss of one receipt be seen', () => {
     const result = perfectResult();
     Object.assign(result.delivery?.batches[3] ?? {}, { received: 4999, lostConnected: 1 });
-    const chart = coverageByBroadcast(result);
+    const chart = deliveredByBroadcast(result);
     assert.deepEqual(
       chart?.legend.map(({ name }) => name),
       ['Received', 'Lost, connected'],
     );
-    assert.equal(marks(chart?.wide, 'red'), 1);
-    assert.equal(marks(coverageByBroadcast(perfectResult())?.wide, 'red'), 0);
+    assert.equal(marks(chart, 'red'), 1);
+    assert.equal(marks(deliveredByBroadcast(perfectResult()), 'red'), 0);
   });
 
   it('show each round trip where the result has them', () => {
     const result = perfectResult();
     assert.equal(roundTripsByBroadcast(result), null);
     result.latency.roundTripHalfMs.eachMs = { underLoad: [10, 12, 11], single: [0.4, 0.5] };
-    const svg = roundTripsByBroadcast(result)?.wide;
-    assert.ok(marks(svg, 'orange') >= 3 && marks(svg, 'blue') >= 2);
+    const all = roundTripsByBroadcast(result);
+    assert.ok(marks(all, 'orange') >= 3 && marks(all, 'blue') >= 2);
     result.latency.roundTripHalfMs.publishers = { underLoad: ['w0', 'w1', 'w0'], single: ['w0', 'w0'] };
     const { legend, readout } = roundTripsByBroadcast(result) ?? {};
     assert.deepEqual(
@@ -182,10 +190,10 @@ describe('connecting over time', () => {
 
   it('has a panel of errors only where there were some, and is nothing in older results', () => {
     assert.equal(connectTimeOverTime(perfectResult()), null);
-    assert.equal(marks(connectTimeOverTime(resultOf())?.wide, 'red'), 0);
+    assert.equal(marks(connectTimeOverTime(resultOf()), 'red'), 0);
     const failing = connectTimeOverTime(resultOf({ failed: [0, 7, 0, 0] }));
     assert.equal(failing?.title, 'Connect time and errors over time');
-    assert.ok(marks(failing?.wide, 'red') > 0);
+    assert.ok(marks(failing, 'red') > 0);
   });
 
   it('against connections: a point for each second in which some opened', () => {
@@ -228,9 +236,35 @@ describe('oneWayPercentiles', () => {
 
 describe('countBars', () => {
   it('writes each number behind its bar', () => {
-    const svg = countBars('failures', { ECONNREFUSED: 1234, '<b>': 1 })?.wide ?? '';
+    const svg = svgOf(countBars('failures', { ECONNREFUSED: 1234, '<b>': 1 }));
     assert.match(svg, />1,234</);
     assert.match(svg, />&lt;b&gt;</);
     assert.equal(countBars('none', {}), null);
+  });
+});
+
+describe('other charts', () => {
+  it('have a curve for each thing that they show, and are nothing where there is nothing', () => {
+    const levels = [5000, 3750, 2500].map((connections) => ({
+      ...{ connections, broadcasts: 6, expected: 1, received: 1, lost: 0 },
+      ...{ oneWayMs: summaryOf(6, connections / 100), completionMs: summaryOf(6, connections / 50) },
+    }));
+    const result = perfectResult();
+    assert.equal(latencyByConnections(result), null);
+    result.latency.byConnections = levels;
+    const { labels, series } = latencyByConnections(result)?.readout ?? {};
+    assert.equal(labels?.at(-1), '5,000 connections');
+    assert.deepEqual(
+      series?.map(({ values }) => values),
+      [
+        [50, 75, 100],
+        [25, 37.5, 50],
+      ],
+    );
+    const names = (chart: Chart | null) => chart?.legend.map(({ name }) => name);
+    assert.deepEqual(names(readingsOverTime(waves())), ['all connected', 'all have left', 'memory']);
+    assert.equal(readingsOverTime(perfectResult()), null);
+    assert.equal(connectionsBack({ ...result, fault: plannedFault() })?.legend.length, 3);
+    assert.equal(connectionsBack({ ...result, fault: plannedFault({ dropped: 0 }) }), null);
   });
 });

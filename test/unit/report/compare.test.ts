@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Study } from '../../../protocol/documents/study.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type ComparedFigure, compare, type RunSet } from '../../../report/compare/compare.ts';
-import { describeAnswer, headlineOf } from '../../../report/compare/text.ts';
+import { comparisonDocument, seriesDocument } from '../../../report/compare/document.ts';
+import { answerText, comparedRow, headlineOf } from '../../../report/compare/text.ts';
 import { FIGURES, valueAt } from '../../../report/figures/figures.ts';
+import { renderConsole } from '../../../report/render/console.ts';
+import { renderHtml } from '../../../report/render/html.ts';
+import { summarize } from '../../../report/study/summarize.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
@@ -105,7 +110,8 @@ describe('compare', () => {
     assert.deepEqual(answers([one(50), one(90)], ONE_WAY), ['no-difference']);
     assert.deepEqual(answers([one(50), one(400)], ONE_WAY), ['worse']);
     const compared = figure([one(50), one(90)], ONE_WAY);
-    assert.match(describeAnswer(compared, 1).note, /only 2 times as much would be \(broadcasts of single runs\)/);
+    assert.equal(answerText(compared, 1), 'no difference');
+    assert.equal(comparedRow(compared, 1).at(-1), '2 times as much');
   });
 
   it('a difference that the calibration does not vouch for is none, however sure', () => {
@@ -157,10 +163,10 @@ describe('compare', () => {
   });
 
   it('says so beside the answer, also where only a multiple would have been seen', () => {
-    const note = (...values: number[]) =>
-      describeAnswer(figure([latencyRuns('a', ...values), latencyRuns('b', ...values)], ONE_WAY), 1).note;
-    assert.equal(note(200, 200), '; ± 2 % would be');
-    assert.match(note(10, 30), /^; only \d+ times as much would be$/);
+    const shown = (...values: number[]) =>
+      String(comparedRow(figure([latencyRuns('a', ...values), latencyRuns('b', ...values)], ONE_WAY), 1).at(-1));
+    assert.equal(shown(200, 200), '± 2 %');
+    assert.match(shown(10, 30), /^\d+ times as much$/);
   });
 
   it('the primary figures have narrower intervals than others', () => {
@@ -219,13 +225,13 @@ describe('the headline', () => {
   it('names what is worse, also of single runs', () => {
     const { answer, text } = headline(failing(0), failing(400));
     assert.equal(answer, 'worse');
-    assert.match(text, /^worse in Connections failed; cannot tell about \d+ figures: only single runs$/);
+    assert.match(text, /^worse in Connections failed; inconclusive for \d+ figures: too few runs$/);
   });
 
   it('of single runs without a difference is that nobody can tell', () => {
     const { answer, text } = headline(failing(0), failing(0));
     assert.equal(answer, 'cannot-tell');
-    assert.match(text, /^cannot tell about \d+ figures: only single runs; no difference seen in the others$/);
+    assert.match(text, /^inconclusive for \d+ figures: too few runs; no difference seen in the others$/);
   });
 
   it('of series is what they show', () => {
@@ -234,17 +240,12 @@ describe('the headline', () => {
     assert.deepEqual(headline(a, b), { answer: 'better', text: 'better in One way p50' });
   });
 
-  it('begins with the scenarios where they differ', () => {
-    const other: RunSet = { name: '', results: [run(({ run: it }) => Object.assign(it, { scenario: '10k' }))] };
-    assert.match(headline(failing(0), other).text, /^different scenarios, .* and 10k: /);
-  });
-
   it('of runs that are INVALID compares nothing', () => {
     const invalid = failing(0);
     for (const { verdict } of invalid.results) verdict.status = 'INVALID';
     assert.deepEqual(headline(failing(0), invalid), {
       answer: 'cannot-tell',
-      text: 'cannot tell: INVALID runs have no figures to compare',
+      text: 'inconclusive: no usable measurement (INVALID)',
     });
   });
 });
@@ -304,7 +305,7 @@ describe('servers that differ', () => {
         server.options = { ...server.options, nodeFlags: '--max-semi-space-size=1' };
       }),
       [
-        { aspect: 'deployment', name: 'server', values: ['the tuned server', 'the untuned server'] },
+        { aspect: 'deployment', name: 'server', values: ['bundled server, tuned', 'bundled server, untuned'] },
         { aspect: 'deployment', name: "server's tuning dropRequest", values: ['on', 'off'] },
         { aspect: 'deployment', name: "server's nodeFlags", values: ['none', '--max-semi-space-size=1'] },
       ],
@@ -319,7 +320,9 @@ describe('servers that differ', () => {
       { name: 'a', results: [older] },
       { name: 'b', results: [run()] },
     ]);
-    assert.deepEqual(mismatches, [{ aspect: 'deployment', name: 'server', values: ['not known', 'the tuned server'] }]);
+    assert.deepEqual(mismatches, [
+      { aspect: 'deployment', name: 'server', values: ['not known', 'bundled server, tuned'] },
+    ]);
   });
 });
 
@@ -334,5 +337,63 @@ describe('lines of one run each', () => {
     assert.deepEqual(answers([slopeRun(10_000, 10), slopeRun(11_100, 10)], WORKER), ['worse']);
     // Each: 300 ÷ t(0.95, 3) = 300 ÷ 3.182 = 94.28. Together √2 × 94.28 = 133.3, with 6 degrees.
     assert.ok((difference.high ?? 0) - 10_000 > 2.447 * 133.3);
+  });
+});
+
+describe('a comparison as a report', () => {
+  const one = (name: string, change: (result: Result) => void = () => {}): RunSet => ({ name, results: [run(change)] });
+  const options = { color: false, width: 80 };
+
+  it('has the answer first, and each difference with its sign', () => {
+    const document = comparisonDocument(compare([slopeRun(15_000, 300), slopeRun(18_000, 300)]));
+    assert.equal(document.answer.tone, 'bad');
+    const text = renderConsole(document, options);
+    assert.match(text, /^B against A: worse in Workers PSS per connection/);
+    assert.match(text, /Workers PSS per connection, KB +14\.6 +17\.6 +▼ WORSE +\+20 ± [\d.]+ %/);
+    assert.match(text, /B against A\n {2}Figure .*\n {2}Workers PSS/, 'differences come first');
+    assert.match(renderHtml(document), /class="worse"><span aria-hidden="true">▼ <\/span>WORSE/);
+  });
+
+  it('of different loads names what differs in a line, and compares no counts of connections', () => {
+    const document = comparisonDocument(
+      compare([
+        one('1k'),
+        one('5k', ({ run: it, connections, environment }) => {
+          Object.assign(it, { scenario: '10k' });
+          Object.assign(connections, { target: 10_000, peak: 10_000, held: 10_000 });
+          environment.settings = Object.fromEntries(
+            Array.from({ length: 30 }, (_, index) => [`option${index}`, index]),
+          );
+        }),
+      ]),
+    );
+    const text = renderConsole(document, options);
+    const lines = text.split('\n').filter((line) => line.includes('different load'));
+    assert.equal(lines.length, 1);
+    assert.match(text, /different load: scenario scenarios\/5k\.yml \/ 10k; .*and \d+\s+other settings/s);
+    assert.doesNotMatch(text, /Peak connections/);
+    assert.match(renderHtml(document), /option29/, 'the page has them all');
+  });
+
+  it('lets no text become markup', () => {
+    const other = one('b', ({ environment }) => Object.assign(environment, { kernel: '<img src=x>' }));
+    const page = renderHtml(comparisonDocument(compare([one('<script>a</script>'), other])));
+    assert.match(page, /kernel<\/th>.*&lt;img src=x&gt;/);
+    assert.equal(page.match(/<img/), null);
+    assert.equal(page.match(/<script/g)?.length, 1);
+    assert.doesNotMatch(page, /NaN|undefined/);
+  });
+
+  it('a series of two runs does not tell an interval, and one of three does', () => {
+    const series = (...values: number[]) => {
+      const results = values.map((p50) => latencyRuns('', p50).results[0]);
+      const plan = { scenario: '5k', vary: {}, servers: {}, except: [], repeat: values.length, seed: 1 };
+      const measured = results.map((result) => ({ levels: {}, result }));
+      const study = { runs: results.map(() => ({ status: 'VALID' })), plan, ...summarize(plan, measured) };
+      return renderConsole(seriesDocument(study as unknown as Study), options);
+    };
+    assert.match(series(10, 12), /11\.0 +1\.41 +10\.0 +12\.0/);
+    assert.match(series(10, 12), /With two\s+runs, an interval/);
+    assert.match(series(10, 12, 11), /11\.0 ± 23 % +1\.00 +10\.0 +12\.0/);
   });
 });

@@ -1,59 +1,87 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { connectionCost } from '../../../report/answer/cost.ts';
-import { answerParts } from '../../../report/answer/sentence.ts';
+import { connectionCost, costText } from '../../../report/answer/cost.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 /** The fixture with sockets of 12,000 bytes per connection. */
-function withKernel(): Result {
+function withKernel(change: (slopes: Record<string, Slope>) => void = () => {}): Result {
   const result = perfectResult();
   const line = { slope: 12_000, low95: 11_900, high95: 12_100, r2: 1 };
-  Object.assign(result.memory.perConnectionBytes, { kernelSlab: { ...line, naive: 12_000 } });
+  result.memory.perConnectionBytes.kernelSlab = { ...line, naive: 12_000 };
   Object.assign(result.memory.inService?.perConnectionBytes as object, { kernelSlab: line });
+  change(result.memory.perConnectionBytes);
   return result;
 }
+
+const doubt = (layer: string, reason: Slope['doubt'], margin = 0) =>
+  withKernel((slopes) => {
+    const slope = slopes[layer] as Slope;
+    Object.assign(slope, { doubt: reason, low95: slope.slope - margin, high95: slope.slope + margin });
+  });
+
+const textOf = (result: Result) =>
+  costText(connectionCost(result) as NonNullable<ReturnType<typeof connectionCost>>, true);
 
 describe('what a connection costs the deployment', () => {
   it('is its workers, its proxy, and three of the four ends of its sockets', () => {
     const cost = connectionCost(withKernel());
     assert.deepEqual(
-      cost?.parts.map(({ title, inService }) => [title, inService]),
+      cost?.parts.map(({ title, bytes, inService }) => [title, bytes, inService]),
       [
-        ['Workers', 18_140],
-        ['nginx', 2000],
-        ['kernel', 9000],
+        ['workers', 15_000, 18_140],
+        ['proxy', 2000, 2000],
+        ['kernel', 9000, 9000],
       ],
     );
-    assert.equal(cost?.inService, 29_140);
-    assert.equal(cost?.atRest, 15_000 + 2000 + 9000);
-    const text = '28.5 KB per connection in service (workers 17.7, nginx 2.0, kernel 8.8)';
-    assert.ok(answerParts(withKernel()).includes(text), String(answerParts(withKernel())));
+    assert.equal(cost?.total.value, 26_000);
+    assert.equal(cost.inService, 29_140);
+    assert.equal(textOf(withKernel()), 'memory per connection: 25.4 KB ± 1 % (workers 14.6, proxy 2.0, kernel 8.8)');
   });
 
   it('has one of the two ends without a proxy, and no kernel where another machine has the other end', () => {
     const embedded = withKernel();
     embedded.run.profile = 'embedded';
-    assert.equal(connectionCost(embedded)?.parts.at(-1)?.inService, 6000);
+    assert.equal(connectionCost(embedded)?.parts.at(-1)?.bytes, 6000);
     embedded.run.profile = 'remote';
     assert.deepEqual(
       connectionCost(embedded)?.parts.map(({ title }) => title),
-      ['Workers', 'nginx'],
+      ['workers', 'proxy'],
     );
   });
 
-  it('is not claimed where one of its parts has no line', () => {
-    const result = withKernel();
-    Object.assign(result.memory.perConnectionBytes.nginxPss as object, { doubt: 'curved' });
-    assert.equal(connectionCost(result), null);
-    const text = '14.6 KB each at rest, 17.7 KB in service (Workers PSS)';
-    assert.ok(answerParts(result).includes(text), String(answerParts(result)));
-  });
+  const cases: [string, Result, RegExp][] = [
+    ['of noise, the interval is the answer', doubt('workerPss', 'wide', 5000), /: 25\.4 KB ± 19 % \(/],
+    [
+      'or, where it is wide, all there is, with what would narrow it',
+      doubt('workerPss', 'wide', 14_000),
+      /: between 11\.7 and 39\.1 KB \(95 %\); 20,000 connections would tell \(/,
+    ],
+    [
+      'what spoils a part leaves a bound',
+      doubt('nginxPss', 'curved'),
+      /: at least 23\.4 KB ± \S+ % \(workers 14\.6, kernel 8\.8, proxy not known: not a straight line\)$/,
+    ],
+    ['so do the workers', doubt('workerPss', 'grows'), /: at least 10\.7 KB .*workers not known: growth at an unch/],
+    [
+      'two numbers of connections are too few',
+      withKernel((slopes) => {
+        for (const slope of Object.values(slopes)) Object.assign(slope, { low95: null, high95: null });
+      }),
+      /: too few connections to tell; try scenarios\/5k\.yml$/,
+    ],
+    [
+      'where all is spoilt, the reason',
+      withKernel((slopes) => {
+        for (const slope of Object.values(slopes)) Object.assign(slope, { doubt: 'miscounted' });
+      }),
+      /: not known: unclear which connections it belongs to$/,
+    ],
+  ];
+  for (const [name, result, text] of cases) it(name, () => assert.match(textOf(result), text));
 
-  it('is that at rest where nothing is known in service', () => {
-    const result = withKernel();
-    result.memory.inService = null;
-    const text = '25.4 KB per connection at rest (workers 14.6, nginx 2.0, kernel 8.8)';
-    assert.ok(answerParts(result).includes(text), String(answerParts(result)));
+  it('is nothing where the workers’ memory was not read', () => {
+    assert.equal(connectionCost(withKernel((slopes) => delete slopes.workerPss && delete slopes.workerRss)), null);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { renderSamplesCsv } from '../../../report/csv.ts';
+import { renderSamplesCsv } from '../../../report/render/csv.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 it('samples.csv has a row for each sample, and empty fields for what was not measured', () => {

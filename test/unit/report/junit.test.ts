@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { XMLParser } from 'fast-xml-parser';
 import type { Result } from '../../../protocol/result/result.ts';
-import { renderJunit } from '../../../report/junit.ts';
+import { renderJunit } from '../../../report/render/junit.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 interface Suite {

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuOverTime } from '../../../report/charts/over-time.ts';
 import { layerStyle } from '../../../report/charts/palette.ts';
-import { renderConsole } from '../../../report/console/console.ts';
 import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach } from '../../../report/figures/layers.ts';
-import { renderHtml } from '../../../report/html/report.ts';
-import { renderMarkdown } from '../../../report/markdown/markdown.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 /** As a version wrote it that did not describe its layers. */
@@ -41,17 +38,6 @@ describe('the layers of a result', () => {
 describe('a result of a version that did not describe its layers', () => {
   const samples = [1, 2, 3].map((t) => ({ t, connections: t, worker: { cpuPercent: t }, nginx: { cpuPercent: t } }));
   const older = { ...olderResult(), samples };
-
-  it('is shown with its keys as words', () => {
-    for (const text of [
-      renderConsole(older, { color: false, width: 100, verbose: true }),
-      renderMarkdown(older),
-      renderHtml(older),
-    ]) {
-      assert.match(text, /worker heap used/);
-      assert.match(text, /nginx/);
-    }
-  });
 
   it('has a curve for each layer with CPU', () => {
     const { legend = [] } = cpuOverTime(older) ?? {};

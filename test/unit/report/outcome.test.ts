@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { outcomeBy } from '../../../report/answer/checked.ts';
-import { exitCodeOf, judge, outcomeOf } from '../../../report/answer/outcome.ts';
-import { outcomeTitle } from '../../../report/answer/sentence.ts';
+import { exitCodeOf, judge, outcomeOf, outcomeText } from '../../../report/answer/outcome.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
@@ -29,43 +28,43 @@ describe('the outcome', () => {
         ['nobody receives a broadcast twice', true],
       ],
     );
-    assert.equal(outcomeTitle(perfectResult()), 'Passed');
+    assert.equal(outcomeText(perfectResult()), 'Passed');
     assert.equal(exitCodeOf(perfectResult()), 0);
   });
 
   it('is failed where half of the copies are missing, although the measurement is VALID', () => {
     const result = changed(halfDelivered);
-    assert.equal(outcomeTitle(result), 'Failed: delivery 50.00 % of members, threshold 100 %');
+    assert.equal(outcomeText(result), 'Failed: 50.00 % of the copies delivered, 100 % expected');
     assert.equal(exitCodeOf(result), EXIT_CODES.worse);
   });
 
   it('is failed where no broadcast could be sent, and nothing is said where none was to be', () => {
     const nothing = { broadcasts: 0, expected: 0, received: 0, coverage: null, batches: [] };
     const none = changed(({ delivery }) => Object.assign(delivery as object, nothing));
-    assert.equal(outcomeTitle(none), 'Passed');
+    assert.equal(outcomeText(none), 'Passed');
     const refused = changed(({ delivery, verdict }) => {
       Object.assign(delivery as object, nothing);
       verdict.reasons.push({ code: 'BROADCASTS_NOT_SENT', message: '3 of 3 broadcasts were not sent' });
     });
-    assert.equal(outcomeTitle(refused), 'Failed: no broadcast could be sent, threshold all');
+    assert.equal(outcomeText(refused), 'Failed: no broadcast could be sent');
   });
 
   it('counts failed and lost connections, second copies and unanswered messages', () => {
     const cases: [(result: Result) => void, string][] = [
       [
         ({ connections }) => Object.assign(connections, { failed: 400, failures: { ECONNREFUSED: 400 } }),
-        'Failed: 400 connections failed (ECONNREFUSED 400), threshold 0',
+        'Failed: 400 connections failed (ECONNREFUSED 400), 0 allowed',
       ],
       [
         ({ connections }) => Object.assign(connections, { lost: { 'transport close': 1 } }),
-        'Failed: 1 connection lost (transport close 1), threshold 0',
+        'Failed: 1 connection lost (transport close 1), 0 allowed',
       ],
-      [({ delivery }) => Object.assign(delivery as object, { duplicates: 3 }), 'Failed: 3 duplicates, threshold 0'],
+      [({ delivery }) => Object.assign(delivery as object, { duplicates: 3 }), 'Failed: 3 duplicates, 0 allowed'],
     ];
-    for (const [change, title] of cases) assert.equal(outcomeTitle(changed(change)), title);
+    for (const [change, title] of cases) assert.equal(outcomeText(changed(change)), title);
     const unanswered = resultWithMessages();
     Object.assign(unanswered.messages as object, { acknowledged: 0 });
-    assert.match(outcomeTitle(unanswered), /^Failed: 0\.00 % of messages acknowledged, threshold 100 %$/);
+    assert.match(outcomeText(unanswered), /^Failed: 0\.00 % of messages acknowledged, 100 % expected$/);
   });
 
   it('says which metric of a threshold the run does not have', () => {
@@ -73,7 +72,7 @@ describe('the outcome', () => {
     const misspelt = changed((result) => {
       result.thresholds = [{ expression, met: false, strict: true, unknown: ['socketio.nosuch.p99'] }];
     });
-    assert.equal(outcomeTitle(misspelt), `Failed: ${expression} (the run has no socketio.nosuch.p99)`);
+    assert.equal(outcomeText(misspelt), `Failed: ${expression}, the run has no socketio.nosuch.p99`);
   });
 
   it('of a planned fault is that all come back; what they missed meanwhile fails nothing', () => {
@@ -82,20 +81,20 @@ describe('the outcome', () => {
         result.fault = plannedFault(fault);
         Object.assign(result.delivery as object, { received: 60_000 - lost });
       });
-    assert.equal(outcomeTitle(stormy({}, 20)), 'Passed');
-    assert.match(outcomeTitle(stormy({}, 21)), /^Failed: delivery 99\.9\d % of members/);
+    assert.equal(outcomeText(stormy({}, 20)), 'Passed');
+    assert.match(outcomeText(stormy({}, 21)), /^Failed: 99\.9\d % of the copies delivered/);
     const away = stormy({ back: 490, notBack: { 'gave up': 10 } }, 0);
     Object.assign(away.connections, {
       failed: 10,
       failures: { disconnected_transport_close: 10 },
       lost: { 'transport close': 10 },
     });
-    const title = 'Failed: 10 connections not back from the planned fault (gave up 10), threshold 0';
-    assert.equal(outcomeTitle({ ...away, outcome: judge(away) }), title);
+    const title = 'Failed: 10 connections not back from the planned fault (gave up 10), 0 allowed';
+    assert.equal(outcomeText({ ...away, outcome: judge(away) }), title);
     Object.assign(away.connections, { lost: { 'transport close': 11 } });
     assert.match(
-      outcomeTitle({ ...away, outcome: judge(away) }),
-      /^Failed: 11 connections lost \(transport close 11\), threshold 10; /,
+      outcomeText({ ...away, outcome: judge(away) }),
+      /^Failed: 11 connections lost \(transport close 11\), 10 allowed; /,
     );
   });
 
@@ -110,9 +109,9 @@ describe('the outcome', () => {
         halfDelivered(result);
         result.thresholds = [one];
       });
-    assert.equal(outcomeTitle(withThreshold(threshold(true))), 'Passed');
-    assert.equal(outcomeTitle(withThreshold(threshold(false))), 'Failed: socketio.delivery.coverage >= 0.4');
-    assert.equal(outcomeTitle(withThreshold(threshold(false, false))), 'Passed');
+    assert.equal(outcomeText(withThreshold(threshold(true))), 'Passed');
+    assert.equal(outcomeText(withThreshold(threshold(false))), 'Failed: socketio.delivery.coverage >= 0.4');
+    assert.equal(outcomeText(withThreshold(threshold(false, false))), 'Passed');
   });
 
   it('expects nothing of what was not measured', () => {
@@ -131,7 +130,7 @@ describe('the outcome', () => {
       halfDelivered(one);
       one.verdict = { status: 'INVALID', reasons: [] };
     });
-    assert.equal(outcomeTitle(result), 'No result: this measurement cannot be trusted');
+    assert.equal(outcomeText(result), 'No result: this measurement cannot be trusted');
     assert.deepEqual(result.outcome, { status: 'UNKNOWN', thresholds: [] });
     assert.equal(exitCodeOf(result), EXIT_CODES.invalid);
   });

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search.ts';
-import { renderSearch } from '../../../report/html/search.ts';
+import { renderHtml } from '../../../report/render/html.ts';
+import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
-import { renderSearchMarkdown } from '../../../report/search/markdown.ts';
-import { certaintyOf } from '../../../report/search/text.ts';
+import { searchDocument } from '../../../report/search/document.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const PLAN: SearchPlan = {
@@ -95,13 +95,13 @@ it('says what held by luck, and escapes what others wrote', () => {
     limit: null,
     sizing: null,
   };
-  assert.deepEqual(certaintyOf(search), [
+  const document = searchDocument(search, tried);
+  assert.deepEqual(document.answer.lines, [
     '1,000 connections held in the only run at that level.',
     'The limit is between 1,000 and 2,000: 100.0 % apart.',
     '2,000 connections held in 1 run, but this level or a lower one broke in another: it is not the answer.',
   ]);
-  const markdown = renderSearchMarkdown(search);
-  assert.ok(markdown.startsWith('**This deployment held 1,000 connections; at 2,000, &lt;img src=x&gt;'), markdown);
-  const page = renderSearch(search, tried);
+  assert.match(renderMarkdown(document), /\*\*This deployment held 1,000 connections; at 2,000, &lt;img src=x&gt;/);
+  const page = renderHtml(document);
   assert.ok(!page.includes('<img') && page.includes('&lt;img src=x&gt; |failed|'));
 });

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Level, type Plan, type Study, studySchema } from '../../../protocol/documents/study.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { renderStudy } from '../../../report/html/study.ts';
-import { renderStudyMarkdown } from '../../../report/study/markdown.ts';
+import { renderHtml } from '../../../report/render/html.ts';
+import { renderMarkdown } from '../../../report/render/markdown.ts';
+import { doubtsOf, holesOf, studyDocument } from '../../../report/study/document.ts';
 import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
-import { answersOf, doubtsOf, holesOf } from '../../../report/study/text.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const PLAN: Plan = {
@@ -17,6 +17,10 @@ const PLAN: Plan = {
   seed: 1,
 };
 const TLS = { off: 15_000, on: 18_000 };
+
+const pageOf = (study: Study, runs: MeasuredRun[]) => renderHtml(studyDocument(study, runs));
+const markdownOf = (study: Study, runs: MeasuredRun[]) => renderMarkdown(studyDocument(study, runs));
+const answersOf = (study: Study, runs: MeasuredRun[]) => studyDocument(study, runs).answer.lines;
 
 function resultOf(tls: 'off' | 'on', workers: number, noise: number): Result {
   const result = perfectResult();
@@ -69,7 +73,6 @@ function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
 
 describe('a study with holes', () => {
   const { study, runs } = studyWithHoles();
-  const questions = questionsOf(PLAN, runs);
 
   it('names each combination that lacks runs, and why', () => {
     assert.deepEqual(holesOf(study), [
@@ -82,15 +85,11 @@ describe('a study with holes', () => {
   });
 
   it('answers what the other runs show, for each setting of the other names', () => {
-    assert.deepEqual(questions.map(answersOf), [
-      [
-        'on against off, with workers=1: worse in Workers PSS per connection',
-        'on against off, with workers=2: cannot tell: INVALID runs have no figures to compare',
-      ],
-      [
-        '2 against 1, with TLS=off: no difference seen',
-        '2 against 1, with TLS=on: cannot tell: INVALID runs have no figures to compare',
-      ],
+    assert.deepEqual(answersOf(study, runs), [
+      'on against off, with workers=1: worse in Workers PSS per connection',
+      'on against off, with workers=2: inconclusive: no usable measurement (INVALID)',
+      '2 against 1, with TLS=off: no difference seen',
+      '2 against 1, with TLS=on: inconclusive: no usable measurement (INVALID)',
     ]);
     const found = study.differences.find(({ name, others }) => name === 'TLS' && others.workers === 1);
     assert.deepEqual([found?.reference, found?.level], ['off', 'on']);
@@ -117,7 +116,7 @@ describe('a study with holes', () => {
       ...[1, 2].map(() => ['TLS', 'worse', 'study']),
       ...[1, 2].map(() => ['workers', 'no-difference', 'study']),
     ]);
-    assert.match(renderStudy({ ...study, runs: [] }, two), /over all combinations of the study/);
+    assert.match(pageOf({ ...study, runs: [] }, two), /over all combinations of the study/);
   });
 
   it('has a document that its schema accepts', () => {
@@ -139,46 +138,42 @@ describe('a study with holes', () => {
     other.connections.target = 4000;
     const doubts = doubtsOf(whole, questionsOf(PLAN, whole));
     assert.deepEqual(doubts.slice(0, 2), [
-      'DIFFERENT MACHINE: cores: 2, 64',
-      'DIFFERENT LOAD: connections: 4000, 5000',
+      'different machine: cores: 2, 64',
+      'different load: connections: 4000, 5000',
     ]);
   });
 
   it('is a page with a chart for each figure and question, and no outside text becomes markup', () => {
-    const page = renderStudy(study, runs);
+    const page = pageOf(study, runs);
     assert.match(page, /What does TLS change\?/);
     assert.match(page, /What does workers change\?/);
     const charts = (text: string) => [...text.matchAll(/aria-label="Workers PSS per connection"/g)].length;
     assert.equal(charts(page), 2);
-    assert.match(page, /on, workers=1: \+20 %, <span class="worse">/);
+    assert.match(page, /on, workers=1: \+20 ± [\d.]+ %, ▼ WORSE/);
     assert.match(page, /NOT_INSTALLED/);
     assert.equal(page.match(/<b>1k/), null);
     assert.doesNotMatch(page, /NaN|undefined/);
   });
 
   it('is a Markdown text with the same answers', () => {
-    const text = renderStudyMarkdown(study, runs);
+    const text = markdownOf(study, runs);
     assert.match(text, /^# What does &lt;TLS&gt; cost\?\n/);
     assert.match(text, /11 of 12 runs are done/);
-    assert.match(text, /### on against off, with workers=1/);
-    assert.match(text, /\| Workers PSS per connection, KB \| 14\.6 \| 17\.6 \| \+20 % \|.*\| WORSE \|/);
+    assert.match(text, /\*\*on against off, with workers=1\*\*/);
+    assert.match(text, /\| Workers PSS per connection, KB \| 14\.6 \| 17\.6 \| ▼ WORSE \| \+20 ± [\d.]+ % \|/);
     assert.doesNotMatch(text, /NaN|undefined/);
   });
 });
 
 it('levels that do not go together are left out, also as a reference', () => {
   const vary = { adapter: ['none', 'redis', 'streams'], workers: [1, 2] };
-  const questions = questionsOf({ ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] }, []);
-  assert.deepEqual(questions.map(answersOf), [
-    [
-      'redis against none, with workers=1: cannot tell: no runs of one side yet',
-      'streams against none, with workers=1: cannot tell: no runs of one side yet',
-      'streams against redis, with workers=2: cannot tell: no runs of one side yet',
-    ],
-    [
-      '2 against 1, with adapter=redis: cannot tell: no runs of one side yet',
-      '2 against 1, with adapter=streams: cannot tell: no runs of one side yet',
-    ],
+  const none = { ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] };
+  assert.deepEqual(answersOf({ ...studyWithHoles().study, plan: none }, []), [
+    'redis against none, with workers=1: inconclusive: no runs of one side yet',
+    'streams against none, with workers=1: inconclusive: no runs of one side yet',
+    'streams against redis, with workers=2: inconclusive: no runs of one side yet',
+    '2 against 1, with adapter=redis: inconclusive: no runs of one side yet',
+    '2 against 1, with adapter=streams: inconclusive: no runs of one side yet',
   ]);
   const plan: Plan = { ...PLAN, except: [{ TLS: 'off', workers: 2 }] };
   const { study, runs } = studyWithHoles();
@@ -187,14 +182,13 @@ it('levels that do not go together are left out, also as a reference', () => {
     without.combinations.map(({ usable }) => usable),
     [3, 3, 0],
   );
-  assert.match(renderStudy(without, runs), /Table: on against off, with workers=1/);
-  assert.doesNotMatch(renderStudy(without, runs), /against off, with workers=2/);
+  assert.match(pageOf(without, runs), /Table: on against off, with workers=1/);
+  assert.doesNotMatch(pageOf(without, runs), /against off, with workers=2/);
 });
 
 it('a study before its first run', () => {
   const { study } = studyWithHoles();
   const empty = { ...study, runs: [], ...summarize(PLAN, []) };
   assert.equal(holesOf(empty).length, 4);
-  for (const text of [renderStudy(empty, []), renderStudyMarkdown(empty, [])])
-    assert.doesNotMatch(text, /NaN|undefined/);
+  for (const text of [pageOf(empty, []), markdownOf(empty, [])]) assert.doesNotMatch(text, /NaN|undefined/);
 });

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { broadcastNotes } from '../../../report/text/latency-notes.ts';
 import { frozenBroadcast, measurements } from '../../helpers/measurements.ts';
+import { fullText } from '../../helpers/report-text.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 /** Of broadcasts that reached ten receivers each, the last of them after so many milliseconds. */
 function figures(lastMs: number[]) {
@@ -43,11 +44,12 @@ describe('six broadcasts', () => {
   });
 
   it('are said to be too few, with what they tell', () => {
-    const notes = broadcastNotes(latency);
-    assert.equal(notes.length, 3);
-    assert.match(notes[0] ?? '', /over 6 broadcasts: .*completion p50 20\.0 to 60\.0 ms/);
-    assert.match(notes[1] ?? '', /too few broadcasts/);
-    assert.match(notes[2] ?? '', /first broadcast took 60\.0 ms .* others 22\.0 ms \(median; at most 24\.0 ms\)/);
+    const result = perfectResult();
+    Object.assign(result.delivery ?? {}, { broadcasts: 6 });
+    const text = fullText({ ...result, latency });
+    assert.match(text, /over 6 broadcasts: .*last receiver, p50 20\.0 to 60\.0 ms/);
+    assert.match(text, /too few broadcasts/);
+    assert.match(text, /first broadcast took 60\.0 ms .* others 22\.0 ms \(median; at most 24\.0 ms\)/);
   });
 });
 
@@ -63,5 +65,4 @@ it('a hundred broadcasts carry p99, and no interval of it', () => {
 it('broadcasts that reached nobody give no figure', () => {
   const { oneWayMs, intervals, slowFirst } = latencyFigures(measurements());
   assert.deepEqual([oneWayMs, intervals, slowFirst], [null, null, null]);
-  assert.deepEqual(broadcastNotes(latencyFigures(measurements())), []);
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redisFigures } from '../../../plugin/result/redis.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { redisRows } from '../../../report/text/redis.ts';
+import { textCells } from '../../../report/model/table-text.ts';
+import { redis as redisTables } from '../../../report/sections/redis.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
 
 const version = '7.0.15';
@@ -43,17 +43,18 @@ test('bytes for each copy, and broadcasts that no other worker had a member for'
     cpuMicrosecondsPerCopy: 5,
     forNobody: 2,
   });
-  assert.deepEqual(redisRows({ redis: figures } as Result), [
-    ['Redis, received', '100.0', 'bytes per receipt'],
-    ['Redis, sent', '200.0', 'bytes per receipt'],
-    ['Redis, CPU', '5.00', 'µs per receipt'],
-    ['Redis, memory', '2,048.0 KB', 'before the broadcasts 1,024.0 KB'],
-    ['Redis, RSS', '9,216.0 KB', ''],
-    ['Redis, connections', '40.0 KB', 'memory of its connections'],
-    ['Redis, output waiting', '700 B', 'at most, read once a second'],
-    ['Redis, stream', '60', 'entries'],
-    ['Redis, channels', '5', 'that workers subscribe to'],
-    ['Redis, for nobody', '2', 'broadcasts without members on other workers'],
+  const [table] = redisTables({ redis: figures });
+  assert.deepEqual(table?.kind === 'table' && textCells(table), [
+    ['Received', '100 bytes', 'per copy'],
+    ['Sent', '200 bytes', 'per copy'],
+    ['CPU', '5.0 µs', 'per copy'],
+    ['Memory', '2,048.0 KB', 'before: 1,024.0 KB'],
+    ['RSS', '9,216.0 KB', ''],
+    ['Memory of its connections', '40.0 KB', ''],
+    ['Output waiting', '700 B', 'at most, read once a second'],
+    ['Stream', '60', 'entries'],
+    ['Channels', '5', 'that workers subscribe to'],
+    ['For nobody', '2', 'broadcasts without members on other workers'],
   ]);
 });
 
@@ -73,10 +74,9 @@ test('of a cluster, sums, and which node had how much of them', () => {
   assert.deepEqual(figures.nodes?.[1], {
     ...{ node: 'b:1', inBytes: 0, outBytes: 0, usedMemoryBytes, rssBytes: seen.rssBytes, channels, shardChannels: 2 },
   });
+  const [table] = redisTables({ redis: figures });
   assert.ok(
-    redisRows({ redis: figures } as Result).some(
-      ([title, value]) => `${title} ${value}` === 'Redis, busiest node 100.0 %',
-    ),
+    table?.kind === 'table' && textCells(table).some(([name, value]) => `${name} ${value}` === 'Busiest node 100 %'),
   );
 });
 
@@ -88,5 +88,5 @@ test('what is not known is null', () => {
     const unknown = [inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, forNobody];
     assert.deepEqual(unknown, [null, null, null, null, null]);
   }
-  assert.deepEqual(redisRows({ redis: null }), []);
+  assert.deepEqual(redisTables({ redis: null }), []);
 });

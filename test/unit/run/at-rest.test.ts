@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
-import { memoryHeadline } from '../../../report/text/memory-text.ts';
+import { connectionCost } from '../../../report/answer/cost.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -47,7 +47,7 @@ describe('a collection that a worker confirms without making it', () => {
     const { memory, capacity } = result;
     assert.deepEqual(Object.keys(memory.perConnectionBytes), ['nginxPss']);
     assert.deepEqual(Object.keys(memory.inService?.perConnectionBytes ?? {}), ['nginxPss']);
-    assert.deepEqual([memoryHeadline(result), capacity.memoryLimited], [null, null]);
+    assert.deepEqual([connectionCost(result), capacity.memoryLimited], [null, null]);
     assert.match(memory.absent.workerPss ?? '', /did not make a garbage collection/);
     assert.match(memory.absent.systemUsed ?? '', /did not make a garbage collection/);
     assert.equal(memory.collectionsCounted, true);
@@ -112,7 +112,7 @@ describe('memory that is freed late', () => {
     assert.match(messages(conducted)[0] ?? '', /^at 0 connections, the memory of Workers .* still fell after 20 s/);
     const result = resultOf(conducted);
     assert.equal(result.memory.perConnectionBytes.workerRss?.doubt, 'falling');
-    assert.match(memoryHeadline(result) ?? '', /^no memory per connection/);
+    assert.equal(connectionCost(result)?.total.value, null);
     assert.notEqual(result.memory.perConnectionBytes.redisRss?.doubt, 'falling');
   });
 

@@ -1,0 +1,53 @@
+/**
+ * What a chart is: a description, which the renderer of pages draws (report/render/draw.ts). Only that needs the chart
+ * library, so that whoever shows a report as text never loads it.
+ */
+import type { EChartsCoreOption } from 'echarts/core';
+import type { Dash } from './palette.ts';
+
+export interface LegendEntry {
+  name: string;
+  color: string;
+  dash?: Dash;
+}
+
+/** The values of a chart, for whoever points at it or steps through it with the keyboard. */
+export interface Readout {
+  /** Pixels left and right of the plot, in the wide and in the narrow drawing. */
+  left: number;
+  right: number;
+  /** Where each point is: 0 is the left end of the plot, 1 its right end. */
+  at: number[];
+  /** What each point is: a time, a broadcast, a percentile. */
+  labels: string[];
+  /** One value for each point; null where there is none. */
+  series: { name: string; color: string; unit: string; values: (number | null)[] }[];
+}
+
+export interface Chart {
+  /** The heading, which is also the accessible name. */
+  title: string;
+  /** Empty for a single series, which needs no name. */
+  legend: LegendEntry[];
+  /** Missing where the drawing itself has all its values. */
+  readout?: Readout;
+  /** Pixels. */
+  height: number;
+  /** One of several small charts side by side, the same for wide and narrow screens. */
+  small?: true;
+  /** For ECharts, for a drawing of that many pixels. */
+  option(width: number): EChartsCoreOption;
+}
+
+/** What the option of a series gets from ECharts to draw by itself. */
+export interface DrawApi {
+  value(dimension: number): number;
+  coord(point: [number, number]): [number, number];
+}
+
+export const LINE_WIDTH = 1.75;
+
+/** @returns the names of curves that several panels may share, each once */
+export function legendOf(curves: LegendEntry[]): LegendEntry[] {
+  return [...new Map(curves.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
+}

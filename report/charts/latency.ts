@@ -1,0 +1,215 @@
+/** When broadcasts arrived: by percentile of all copies, broadcast by broadcast, and against the number of connections. */
+import { decodeHistogram, type Histogram, mergeHistograms } from '../../protocol/histogram.ts';
+import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { batchName } from '../model/names.ts';
+import { integer } from '../text/format.ts';
+import { clock, clockTicks } from './axes.ts';
+import type { Chart, DrawApi, LegendEntry } from './chart.ts';
+import { COLORS, type Dash } from './palette.ts';
+import { type PlotCurve, plot } from './plot.ts';
+
+/** Resolution of a curve by percentile, in powers of ten of what is above it. */
+const STEP = 0.02;
+/** Percentiles to read off. */
+const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);
+/** 0 %, 50 %, 90 %, 99 %, … */
+const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
+/** Of publishers; of more of them, points without lines are easier to read. */
+const DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
+
+const COUNTED: Record<Result['latency']['from'], string> = {
+  server: 'How long copies took, by percentile',
+  payload: 'How long copies took, by percentile',
+  publisher: 'From publish to receipt of each copy, by percentile',
+  'first receipt': 'How long after the first copy the others arrived, by percentile',
+};
+
+/** Of all receivers, and of those on the publisher's worker and on other workers. */
+export function oneWayPercentiles({ latency }: Result): Chart | null {
+  const [local, cross] = ['oneWayLocal', 'oneWayCrossWorker'].map((key) => decoded(latency, key));
+  const both = mergeHistograms([local, cross].filter((one) => one != null));
+  const split = local && cross && (latency.localMs ?? latency.crossWorkerMs);
+  return percentileChart(COUNTED[latency.from], [
+    { name: 'Every receiver', color: COLORS.text, histogram: both },
+    ...(split
+      ? [
+          { name: 'Same worker as the publisher', color: COLORS.blue, dash: 'dashed' as const, histogram: local },
+          { name: 'Across workers', color: COLORS.orange, dash: 'dashed' as const, histogram: cross },
+        ]
+      : []),
+  ]);
+}
+
+/** Of the messages that connections send. */
+export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'>): Chart | null {
+  const histogram = messages && decoded(messages, 'ackUs');
+  if (!histogram) return null;
+  const curve = { name: 'Every message', color: COLORS.text, histogram };
+  return percentileChart('How long until messages were acknowledged, by percentile', [curve]);
+}
+
+/** @returns null if nothing was recorded, or the value is not a histogram */
+function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: string): Histogram | null {
+  const encoded = histograms[key];
+  if (encoded === undefined) return null;
+  try {
+    return decodeHistogram(encoded);
+  } catch {
+    return null;
+  }
+}
+
+/** On a scale where 99 % to 99.9 % takes as much room as 0 % to 90 %. */
+function percentileChart(title: string, curves: (LegendEntry & { histogram: Histogram })[]): Chart | null {
+  const measured = curves.filter(({ histogram }) => histogram.totalCount > 0);
+  const to = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
+  return plot({
+    title,
+    unit: 'ms',
+    height: 300,
+    readAt: READ.filter((x) => x <= to),
+    x: {
+      ...{ name: 'percentile', from: 0, to, format: percentAt, ticks: TICKS.filter((tick) => tick <= to) },
+      label: (x) => `${percentAt(x)} took at most`,
+    },
+    curves: measured.map(({ histogram, ...curve }) => ({ ...curve, style: 'steps', points: quantiles(histogram) })),
+  });
+}
+
+/** Up to the percentile that a single copy exceeds. */
+function quantiles(histogram: Histogram): [number, number][] {
+  const last = Math.log10(histogram.totalCount);
+  const steps = Math.max(1, Math.ceil(last / STEP));
+  return Array.from({ length: steps + 1 }, (_, index): [number, number] => {
+    const x = Math.min(last, index * STEP);
+    return [x, histogram.getValueAtPercentile(100 * (1 - 10 ** -x)) / 1000];
+  });
+}
+
+function powerOf(percent: number): number {
+  return -Math.log10(1 - percent / 100);
+}
+
+function percentAt(x: number): string {
+  return `${(100 * (1 - 10 ** -x)).toLocaleString('en-US', { maximumFractionDigits: 4 })} %`;
+}
+
+const MARKS: { name: string; value: (batch: Batch) => number | null; color: string; symbol: string }[] = [
+  { name: 'Last', value: ({ lastMs }) => lastMs, color: COLORS.text, symbol: 'rect' },
+  { name: 'p99', value: ({ p99Ms }) => p99Ms, color: COLORS.orange, symbol: 'diamond' },
+  { name: 'p50', value: ({ p50Ms }) => p50Ms, color: COLORS.blue, symbol: 'circle' },
+  { name: 'First', value: ({ firstMs }) => firstMs, color: COLORS.green, symbol: 'triangle' },
+];
+
+/** From the first receiver to the last, with the median and the 99th percentile between; over time where that is known. */
+export function broadcastTimes({ delivery }: Result): Chart | null {
+  const batches = (delivery?.batches ?? []).filter(({ firstMs, lastMs }) => firstMs !== null && lastMs !== null);
+  const known = batches.flatMap(({ t }) => t ?? []);
+  const times = known.length === batches.length && known.length > 1 ? known : null;
+  const at = times ?? batches.map(({ seq }) => seq);
+  const margin = times ? (Math.max(...at) - Math.min(...at)) / at.length / 2 : 0.5;
+  const [from, to] = [Math.max(0, Math.min(...at) - margin), Math.max(...at) + margin];
+  const nameOf = (x: number) => `broadcast ${batchName(batches[at.indexOf(x)] as Batch)}`;
+  return plot({
+    title: 'When each broadcast reached its first and its last receiver',
+    unit: 'ms after the intended send',
+    height: 280,
+    x: times
+      ? {
+          ...{ name: '', from, to, format: clock, ticks: (width) => clockTicks(from, to, width) },
+          label: (x) => `${nameOf(x)}, ${clock(x)}`,
+        }
+      : { name: 'broadcast', from, to, format: integer, label: nameOf },
+    behind: {
+      series: [ranges(batches, at)],
+      legend: [{ name: 'First to last receiver', color: COLORS.grey }],
+    },
+    curves: MARKS.map(({ name, value, color, symbol }): PlotCurve => {
+      const size = Math.max(3, Math.min(8, 500 / batches.length));
+      return {
+        ...{ name, color, symbol, style: 'points', symbolSize: symbol === 'rect' ? [size * 1.5, 2.5] : size },
+        points: batches.flatMap((batch, index): [number, number][] => {
+          const ms = value(batch);
+          return ms === null ? [] : [[at[index] as number, ms]];
+        }),
+      };
+    }),
+  });
+}
+
+/** A line from the first to the last receiver of each broadcast. */
+function ranges(batches: Batch[], at: number[]) {
+  return {
+    type: 'custom',
+    silent: true,
+    encode: { x: 0, y: [1, 2] },
+    data: batches.map(({ firstMs, lastMs }, index) => [at[index], firstMs, lastMs]),
+    renderItem: (_: unknown, api: DrawApi) => {
+      const [x, y1] = api.coord([api.value(0), api.value(1)]);
+      const [, y2] = api.coord([api.value(0), api.value(2)]);
+      return { type: 'line', shape: { x1: x, y1, x2: x, y2 }, style: { stroke: COLORS.grey, lineWidth: 1 } };
+    },
+  };
+}
+
+/**
+ * The Techracers study's plot: half of the probe's round trip for each broadcast, by the worker that published. Its echo takes
+ * another way from each, so a single curve would jump between them. Null in results without the values.
+ */
+export function roundTripsByBroadcast({ latency }: Result): Chart | null {
+  const { eachMs, publishers } = latency.roundTripHalfMs;
+  const curves = [
+    ...byPublisher('Under load', COLORS.orange, eachMs?.underLoad ?? [], publishers?.underLoad),
+    ...byPublisher('Unloaded', COLORS.blue, eachMs?.single ?? [], publishers?.single),
+  ];
+  const to = Math.max(1, ...curves.flatMap(({ points }) => points.map(([x]) => x)));
+  return plot({
+    title: 'Round trip ÷ 2 of each broadcast, under load and unloaded',
+    unit: 'ms',
+    height: 280,
+    x: { name: 'round trip', from: 0, to, label: (x) => `round trip ${x}` },
+    curves,
+  });
+}
+
+function byPublisher(name: string, color: string, values: number[], publishers: string[] | undefined): PlotCurve[] {
+  const points = values.map((ms, index): [number, number] => [index + 1, ms]);
+  const workers = [...new Set(publishers)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  if (publishers?.length !== values.length || workers.length > DASHES.length) {
+    return [{ name, color, points, style: 'points' }];
+  }
+  return workers.map((worker, index) => ({
+    name: workers.length === 1 ? name : `${name}, by ${worker}`,
+    color,
+    ...(index > 0 && { dash: DASHES[index] as Dash }),
+    symbolSize: values.length > 60 ? 0 : 5,
+    points: points.filter((_, at) => publishers[at] === worker),
+  }));
+}
+
+/** The medians of all receivers and of the last ones. @returns null where the run had broadcasts with all connections only */
+export function latencyByConnections({ latency: { byConnections } }: Result): Chart | null {
+  const levels = byConnections.toSorted((a, b) => a.connections - b.connections);
+  if (levels.length < 2) return null;
+  const curve = (name: string, color: string, key: 'completionMs' | 'oneWayMs'): PlotCurve => ({
+    name,
+    color,
+    points: levels.flatMap((level): [number, number][] => {
+      const summary = level[key];
+      return summary ? [[level.connections, summary.p50]] : [];
+    }),
+  });
+  return plot({
+    title: 'Latency against connections',
+    unit: 'ms',
+    x: {
+      ...{ name: 'connections', from: 0, to: levels.at(-1)?.connections ?? 1 },
+      label: (x) => `${integer(x)} connections`,
+    },
+    curves: [
+      curve('Last receiver, median', COLORS.orange, 'completionMs'),
+      curve('Every receiver, median', COLORS.blue, 'oneWayMs'),
+    ],
+  });
+}

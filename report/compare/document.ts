@@ -1,0 +1,113 @@
+/** Comparisons and series of runs as reports. */
+import type { Study } from '../../protocol/documents/study.ts';
+import { FIGURES, titleOf } from '../figures/figures.ts';
+import { amount } from '../model/amount.ts';
+import { type Cell, type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
+import type { Answer, Comparison } from './compare.ts';
+import {
+  ASPECTS,
+  byAnswer,
+  comparedHead,
+  comparedRow,
+  describeSet,
+  headlineOf,
+  letter,
+  mismatchLines,
+  notes,
+} from './text.ts';
+
+const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', 'cannot-tell': 'doubt', 'no-difference': 'plain' };
+
+/** What is better, what is worse, and what else differs. */
+export function comparisonDocument(comparison: Comparison): Document {
+  const { sets, mismatches, figures } = comparison;
+  const others = [...sets.keys()].slice(1);
+  const headlines = others.map((index) => ({ index, ...headlineOf(comparison, index) }));
+  const [first = '', ...rest] = headlines.map(({ index, text }) => `${letter(index)} against A: ${text}`);
+  const worst = (['worse', 'cannot-tell', 'better'] as const).find((one) =>
+    headlines.some(({ answer }) => answer === one),
+  );
+  return {
+    title: 'Comparison',
+    subtitle: sets.map((set, index) => `${letter(index)}: ${set.name}`).join(' · '),
+    answer: {
+      tone: TONES[worst ?? 'no-difference'],
+      title: first,
+      lines: [
+        ...rest,
+        ...sets.map((set, index) => `${letter(index)}: ${describeSet(set)}`),
+        ...mismatchLines(mismatches),
+      ],
+      findings: [],
+      reasons: [],
+    },
+    sections: [
+      ...others.map((index): Section => {
+        const title = `${letter(index)} against A`;
+        const rows = byAnswer(figures, index).map((figure) => comparedRow(figure, index));
+        return {
+          id: `set-${letter(index)}`,
+          title,
+          blocks: [grid(title, comparedHead('A', letter(index)), rows), lines('note', notes(figures))],
+        };
+      }),
+      ...differing(comparison),
+    ],
+  };
+}
+
+function differing({ sets, mismatches }: Comparison): Section[] {
+  if (mismatches.length === 0) return [];
+  const head = ['Condition', 'Kind', ...sets.map((_, index) => letter(index))];
+  const rows = mismatches.map(({ aspect, name, values }) => [name, ASPECTS[aspect], ...values]);
+  return [
+    {
+      id: 'differing',
+      title: 'Different conditions',
+      lead: 'If the load or the machine differs, that is the most likely reason for any difference between the figures.',
+      appendix: true,
+      blocks: [grid('Different conditions', head, rows)],
+    },
+  ];
+}
+
+/** How much the figures of a series of one combination vary from run to run. */
+export function seriesDocument({ plan, runs, combinations }: Study): Document {
+  const { figures = {} } = combinations[0] ?? {};
+  const statuses = runs.flatMap(({ status }) => status ?? []);
+  const usable = statuses.filter((status) => status !== 'INVALID').length;
+  const rows = FIGURES.flatMap((figure): Cell[][] => {
+    const spread = figures[figure.path];
+    if (!spread) return [];
+    const { quantity } = figure;
+    const { mean, deviation, min, max, low95, high95 } = spread;
+    const interval = low95 === null || high95 === null || spread.runs < 3 ? null : { low95, high95 };
+    const others = [deviation, min, max].map((value) => amount(quantity, value));
+    return [[titleOf(figure), amount(quantity, mean, interval), ...others]];
+  });
+  const margin =
+    usable < 3
+      ? 'With two runs, an interval of the mean is not known.'
+      : '± is half of Student’s 95 % interval of the mean.';
+  return {
+    title: `Series of ${plan.scenario}`,
+    subtitle: '',
+    answer: {
+      tone: 'plain',
+      title: describeSet({ name: 'The series', statuses, usable }),
+      lines: [],
+      findings: [],
+      reasons: [],
+    },
+    sections: [
+      {
+        id: 'spread',
+        title: 'From run to run',
+        blocks: [
+          grid('From run to run', ['Figure', 'Mean', 'Deviation', 'Min', 'Max'], rows),
+          lines('note', [`Deviation is the standard deviation between runs. ${margin}`]),
+        ],
+      },
+    ],
+  };
+}

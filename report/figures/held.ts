@@ -1,0 +1,28 @@
+/** How many connections a run held, for how long, and how long they were gone. */
+import type { Result } from '../../protocol/result/result.ts';
+import { counted, integer } from '../text/format.ts';
+
+/** @returns those alive through the broadcasts; the peak where nobody was to stay, or nobody counts */
+export function heldOf({ held, peak }: Result['connections']): number {
+  return held ?? peak;
+}
+
+/** @returns from the end of the last ramp until the run released them; null where nobody counts who stays */
+export function heldSeconds({ connections: { held }, stages }: Pick<Result, 'connections' | 'stages'>): number | null {
+  const full = stages[stages.findLastIndex(({ name }) => name === 'ramp') + 1];
+  const released = stages.find(({ name }) => name === 'disconnect');
+  return held === null || !full || !released ? null : released.t - full.t;
+}
+
+/** @returns whether some of those that should have been there got nothing because they were gone */
+export function missesSome(delivery: NonNullable<Result['delivery']>): boolean {
+  const { coverage, coverageOfTarget } = delivery;
+  return coverage !== null && coverageOfTarget !== null && coverageOfTarget < coverage;
+}
+
+/** @returns `6 waves of 10,000 connections`, or `1,512 connections at once, 29,000 came and went`; null for other runs */
+export function comesAndGoes({ memory: { overTime }, connections: { peak, opened } }: Result): string | null {
+  if (!overTime) return null;
+  if (overTime.kind === 'waves') return `${counted(overTime.peaks.length, 'wave')} of ${integer(peak)} connections`;
+  return `${integer(peak)} connections at once, ${integer(opened)} came and went`;
+}

@@ -1,0 +1,118 @@
+/** What limits how many connections fit, of the deployment that was measured, by what it says of itself and its machines. */
+import type { Result } from '../../protocol/result/result.ts';
+
+/** The words after the number: `40,000 open files in the workers`. */
+const LIMIT_NAMES = {
+  workerFileDescriptors: 'open files in the workers',
+  machineMemory: 'connections, by the memory of the machine',
+  containerMemory: 'connections, by the memory of the container',
+  workerMemory: 'connections, by the memory of the workers’ containers',
+  workerMachinesMemory: 'connections, by the memory of the workers’ machines',
+  pings: 'connections, by the CPU that their pings take',
+};
+
+export type LimitName = keyof typeof LIMIT_NAMES;
+export const LIMITS = Object.keys(LIMIT_NAMES) as LimitName[];
+
+export interface Limit {
+  name: LimitName;
+  /** Connections. */
+  max: number;
+}
+
+/** @returns the words for a limit, also of one that only another version knows */
+export function limitName(name: string): string {
+  return LIMIT_NAMES[name as LimitName] ?? name;
+}
+
+/**
+ * The limits that a run shows, the lowest first. One that lies below what was held is none, and a memory budget is a question
+ * that somebody asked.
+ */
+export function limitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'connections'>): Limit[] {
+  const held = connections.held ?? connections.peak;
+  return capacity.limits
+    .filter((limit): limit is Limit => LIMITS.includes(limit.name as LimitName) && limit.max >= held)
+    .toSorted((a, b) => a.max - b.max);
+}
+
+/** @returns the limit that comes first; null where one that is not known could be lower */
+export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Limit | null {
+  return result.capacity.unknown.length > 0 ? null : (limitsOf(result)[0] ?? null);
+}
+
+type Measured = Pick<Result, 'workers' | 'workerMachines' | 'environment'>;
+/** @returns connections at which a figure reaches that many bytes; null where it has no line */
+type Crossing = (figure: string, bytes: number) => number | null;
+interface Limits {
+  limits: Limit[];
+  unknown: Result['capacity']['unknown'];
+}
+/** Its number, why that is not known, or null: there is no such limit. */
+type Check = [name: LimitName, max: number | string | null];
+
+const UNTOLD = 'the workers do not tell';
+const NO_LINE = 'its memory has no line that can be quoted';
+
+/** Of a deployment that runs on the generator's machine. */
+export function machineLimits(
+  { connections, environment }: Pick<Result, 'connections' | 'environment'>,
+  crossing: Crossing,
+): Limits {
+  const { openFilesHard, containerMemoryBytes = Number.POSITIVE_INFINITY } = environment.limits;
+  const workers = Object.keys(connections.perWorker).length;
+  return sorted([
+    ['machineMemory', crossing('systemUsed', environment.memoryBytes)],
+    ['containerMemory', crossing('containerUsed', containerMemoryBytes)],
+    ['workerFileDescriptors', openFilesHard === undefined || workers === 0 ? null : workers * openFilesHard],
+  ]);
+}
+
+/** Of one that the run has not started itself: files, memory of containers, and memory of machines. */
+export function workerLimits(result: Measured, crossing: Crossing): Limits {
+  return sorted([files(result), containers(result, crossing), machines(result, crossing)]);
+}
+
+function sorted(checks: Check[]): Limits {
+  return {
+    limits: checks.flatMap(([name, max]) =>
+      typeof max === 'number' ? [{ name, max: Math.max(0, Math.floor(max)) }] : [],
+    ),
+    unknown: checks.flatMap(([name, max]) => (typeof max === 'string' ? [{ name, why: max }] : [])),
+  };
+}
+
+function files({ workers }: Measured): Check {
+  const name = 'workerFileDescriptors';
+  if (workers.length === 0) return [name, UNTOLD];
+  const limits = workers.flatMap(({ openFilesLimit }) => openFilesLimit ?? []);
+  // Connections are spread evenly: the first worker that is full refuses some.
+  return [name, limits.length === 0 ? null : workers.length * Math.min(...limits)];
+}
+
+function containers({ workers }: Measured, crossing: Crossing): Check {
+  const name = 'workerMemory';
+  if (workers.length === 0) return [name, UNTOLD];
+  const limits = new Map(
+    workers.flatMap(({ container, memoryLimitBytes }) =>
+      container === null || memoryLimitBytes === null ? [] : [[container, memoryLimitBytes]],
+    ),
+  );
+  if (limits.size === 0) return [name, null];
+  if (workers.some(({ container }) => container === null)) return [name, 'only some workers have a limit'];
+  return [name, crossing('workerWorkingSet', sum([...limits.values()])) ?? NO_LINE];
+}
+
+/** The generator knows its own machine, everything on it included. */
+function machines({ workerMachines, environment }: Measured, crossing: Crossing): Check {
+  if (workerMachines.length > 0 && workerMachines.every(({ isGenerators }) => isGenerators)) {
+    return ['machineMemory', crossing('systemUsed', environment.memoryBytes) ?? NO_LINE];
+  }
+  const name = 'workerMachinesMemory';
+  if (workerMachines.length === 0) return [name, UNTOLD];
+  return [name, crossing('workerMachinesUsed', sum(workerMachines.map((one) => one.memoryBytes))) ?? NO_LINE];
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

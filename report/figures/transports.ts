@@ -1,0 +1,69 @@
+/** What kind of clients the figures are of: transports and compression change them more than most tunings do. */
+import { TRANSPORTS, type TransportsName, transportsName } from '../../protocol/connection.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { counted, integer } from '../text/format.ts';
+
+const CLIENTS: Record<TransportsName, string> = {
+  default: 'default clients: polling, then WebSocket',
+  websocket: 'WebSocket-only clients',
+  polling: 'polling-only clients',
+};
+
+/** @returns null if another engine connected: it does not report its transports */
+export function transportsOf({ connections, environment, run }: Result): TransportsName | null {
+  if (connections.transports) return connections.transports.configured;
+  if (run.engine !== 'socketio-capacity') return null;
+  // Older versions counted no transports, but knew the option.
+  const options = environment.settings.engineOptions as
+    | { transports?: (typeof TRANSPORTS.default)[number][] }
+    | undefined;
+  return transportsName(options?.transports ?? TRANSPORTS.websocket);
+}
+
+/** @returns null if that is not known */
+export function clientsOf(result: Result): string | null {
+  const name = transportsOf(result);
+  const compression = name !== 'polling' && COMPRESSION[compressionOf(result) ?? 'off'];
+  return name && [CLIENTS[name], compression].filter(Boolean).join(', ');
+}
+
+type Compression = 'on' | 'off' | 'not granted' | 'not asked for';
+
+/** Clients that use none, of a server that would give none, are not worth a word. */
+const COMPRESSION: Record<Compression, string | undefined> = {
+  on: 'compressed',
+  off: undefined,
+  'not granted': 'which asked for compression in vain',
+  'not asked for': 'without the compression that this server gives to browsers',
+};
+
+/** @returns whether the connections were compressed, and why not; null if another engine connected */
+export function compressionOf({ connections: { compression }, run }: Result): Compression | null {
+  if (compression === null) return run.engine === 'socketio-capacity' ? 'off' : null;
+  const { asked, granted, byServer } = compression;
+  if (asked) return granted > 0 ? 'on' : 'not granted';
+  return byServer === true ? 'not asked for' : 'off';
+}
+
+/** Null for connections that all began with WebSocket, and were all treated alike. */
+export function transportNote(result: Result): string | null {
+  const notes = [upgradeNote(result), compressionNote(result)].filter((note) => note !== null);
+  return notes.length > 0 ? notes.join('; ') : null;
+}
+
+function compressionNote({ connections: { transports, compression } }: Result): string | null {
+  if (transports === null || compression === null || !compression.asked) return null;
+  const webSockets = transports.websocket + transports.upgraded;
+  if (compression.granted === webSockets) return null;
+  return `the server granted compression to ${integer(compression.granted)} of ${counted(webSockets, 'WebSocket')}`;
+}
+
+function upgradeNote({ connections: { transports } }: Result): string | null {
+  if (transports === null || transports.upgraded + transports.polling === 0) return null;
+  const { websocket, upgraded, polling, upgradeFailures } = transports;
+  const failed = Object.entries(upgradeFailures).map(([cause, count]) => `${cause} ${integer(count)}`);
+  return (
+    `${counted(upgraded, 'connection')} upgraded, ${integer(polling)} stayed on polling, ${integer(websocket)} began with WebSocket` +
+    (failed.length > 0 ? `; failed upgrades: ${failed.join(', ')}` : '')
+  );
+}

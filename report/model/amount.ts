@@ -1,0 +1,112 @@
+/**
+ * A figure of a report: a number with its unit, its interval, and what is to be known of it. This is the only place that turns
+ * one into text, so that the same figure reads the same everywhere.
+ */
+import type { Interval } from '../../protocol/result/parts.ts';
+import { decimals, integer, KB, milliseconds, percentOf, sizeOf } from '../text/format.ts';
+
+interface Quantity {
+  /** Empty where the text has it, or where there is none. */
+  unit: string;
+  /** The number without its unit. */
+  text(value: number): string;
+  /** Of a chart's axis, in place of the value; the axis has `unit`, too. */
+  onAxis?(value: number): number;
+}
+
+/** What is measured, in which unit it is shown, and how precisely. Memory comes in bytes. */
+const QUANTITIES = {
+  count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : decimals(value, 1)) },
+  kilobytes: { unit: 'KB', text: (bytes) => decimals(bytes / KB, 1), onAxis: (bytes) => bytes / KB },
+  megabytes: { unit: 'MB', text: (bytes) => decimals(bytes / KB ** 2, 1), onAxis: (bytes) => bytes / KB ** 2 },
+  /** Of unknown magnitude, with the unit that fits. */
+  size: { unit: '', text: sizeOf },
+  bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },
+  milliseconds: { unit: 'ms', text: milliseconds },
+  seconds: { unit: 's', text: (seconds) => decimals(seconds, seconds < 10 ? 2 : 1) },
+  cpuSeconds: { unit: 's', text: (seconds) => decimals(seconds, 3) },
+  microseconds: { unit: 'µs', text: (value) => decimals(value, value < 1 ? 2 : 1) },
+  percent: { unit: '%', text: (value) => decimals(value, 1) },
+  perSecond: { unit: '/s', text: (value) => decimals(value, 1) },
+  /** 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
+  share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', ''), onAxis: (value) => 100 * value },
+} satisfies Record<string, Quantity>;
+
+export type QuantityName = keyof typeof QUANTITIES;
+
+export interface Amount {
+  quantity: QuantityName;
+  /** Null where only an interval is known, or nothing. */
+  value: number | null;
+  /** 95 %, around the value or in its place. */
+  interval?: Interval;
+  /** The value is a lower bound: a part of it is not known. */
+  isAtLeast?: true;
+  /** Why there is no value. */
+  why?: string;
+  /** What would make it known better. */
+  next?: string;
+}
+
+/** @returns an amount; of a value that is missing, one that says that it was not measured */
+export function amount(quantity: QuantityName, value: number | null | undefined, interval?: Interval): Amount {
+  return { quantity, value: value ?? null, ...(interval && { interval }) };
+}
+
+/** @param why it is not known @param next what would help */
+export function unknown(quantity: QuantityName, why: string, next?: string): Amount {
+  return { quantity, value: null, why, ...(next !== undefined && { next }) };
+}
+
+/** Nothing was expected: no share. */
+export function share(part: number, whole: number): Amount {
+  return amount('share', whole === 0 ? null : part / whole);
+}
+
+export function quantityOf(name: QuantityName): Quantity {
+  return QUANTITIES[name];
+}
+
+/** @returns the number alone, without its unit */
+export function numberText(name: QuantityName, value: number): string {
+  return QUANTITIES[name].text(value);
+}
+
+/** @returns `12.1 KB` */
+export function withUnit(name: QuantityName, value: number): string {
+  const { unit } = QUANTITIES[name];
+  return `${numberText(name, value)}${unit === '' || unit.startsWith('/') ? unit : ` ${unit}`}`;
+}
+
+/**
+ * For sentences.
+ * @returns `12.1 KB ± 4 %`, `at least 12.1 KB`, `between 0.0 and 137.0 KB (95 %); 2,000 connections would tell`, or why it is
+ * not known
+ */
+export function amountText({ quantity, value, interval, isAtLeast, why, next }: Amount): string {
+  if (value !== null) return `${isAtLeast ? 'at least ' : ''}${withUnit(quantity, value)}${margin(value, interval)}`;
+  const known = interval
+    ? `between ${numberText(quantity, interval.low95)} and ${withUnit(quantity, interval.high95)} (95 %)`
+    : (why ?? 'not measured');
+  return next === undefined ? known : `${known}; ${next}`;
+}
+
+/**
+ * For tables.
+ * @param bare without the unit, which the column's title has
+ * @returns `12.1 ± 4 %`, `≥ 12.1`, `0.0 to 137.0`, or a dash
+ */
+export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare: boolean): string {
+  const text = bare ? numberText : withUnit;
+  if (value !== null) return `${isAtLeast ? '≥ ' : ''}${text(quantity, value)}${margin(value, interval)}`;
+  if (!interval) return '–';
+  const [low, high] = [numberText(quantity, interval.low95), numberText(quantity, interval.high95)];
+  return low === high ? text(quantity, interval.high95) : `${low} to ${text(quantity, interval.high95)}`;
+}
+
+/** Half of the interval, in percent of the value; nothing where that is not known. */
+function margin(value: number, interval: Interval | undefined): string {
+  if (!interval || value === 0) return '';
+  const percent = (100 * (interval.high95 - value)) / Math.abs(value);
+  return ` ± ${percent < 0.95 ? decimals(percent, 1) : integer(percent)} %`;
+}

@@ -1,0 +1,131 @@
+/**
+ * What a report says, whatever it is shown as: an answer, then sections of tables, charts and sentences. Of a run, a
+ * comparison, a search or a study; report/render shows it as HTML, Markdown, or text for a terminal.
+ *
+ * Text is plain; what stands between backticks is code. Renderers escape it.
+ */
+import type { Chart, LegendEntry } from '../charts/chart.ts';
+import type { Amount } from './amount.ts';
+import type { Term } from './terms.ts';
+
+export interface Document {
+  title: string;
+  subtitle: string;
+  answer: Answer;
+  sections: Section[];
+}
+
+/** Colours it: `doubt` is yellow, `plain` has none. */
+export type Tone = 'good' | 'doubt' | 'bad' | 'plain';
+
+/** Comes first on a page, and last on a terminal. */
+export interface Answer {
+  tone: Tone;
+  /** One word, or a sentence. */
+  title: string;
+  /** Why it is not what was hoped for, or what else there is to say. */
+  lines: string[];
+  /** Empty where they cannot be trusted. */
+  findings: Finding[];
+  /** Whether the measurement can be trusted. */
+  measurement?: { status: 'VALID' | 'SUSPECT' | 'INVALID'; text: string };
+  reasons: { code: string; message: string; fix?: string | undefined }[];
+}
+
+/** What a section found. */
+export interface Finding {
+  /** A sentence, without its full stop; null where the figure says that there is nothing to say. */
+  text: string | null;
+  /** Of the verdict: codes of the reasons that forbid to use it. */
+  doubts?: string[];
+  /** The figure that people quote, for those who look at figures first. */
+  figure?: { name: string; value: string | Amount; note: string };
+}
+
+/** @returns its sentence, with the doubts about it; null without one */
+export function findingText({ text, doubts = [] }: Finding): string | null {
+  return text === null || doubts.length === 0 ? text : `${text}; in doubt: ${doubts.join(', ')}`;
+}
+
+/** @returns what there is to say beside its figure */
+export function findingNote({ figure, doubts = [] }: Finding): string {
+  return [figure?.note, ...(doubts.length > 0 ? [`in doubt: ${doubts.join(', ')}`] : [])].filter(Boolean).join('; ');
+}
+
+export interface Section {
+  id: string;
+  title: string;
+  /** A sentence below the title. */
+  lead?: string;
+  /** Defined in the appendix. */
+  terms?: Term[];
+  findings?: Finding[];
+  blocks: Block[];
+  /** Only its title is shown until somebody opens it; not for a terminal. */
+  folded?: true;
+  /** Only for pages: too long for a terminal. */
+  appendix?: true;
+}
+
+export type Block = Table | Drawing | Drawings | Lines;
+export type Cell = string | Amount;
+
+export interface Table {
+  kind: 'table';
+  title: string;
+  /** Empty of a table whose rows explain themselves. */
+  head: string[];
+  /** The first cell names the row. */
+  rows: Cell[][];
+  /** The head has the units. */
+  bare: boolean;
+  /** Behind its title until somebody opens it. */
+  folded: boolean;
+}
+
+export interface Drawing {
+  kind: 'chart';
+  /** Null to show `absent` in its place. */
+  chart: Chart | null;
+  absent: string;
+  folded: boolean;
+}
+
+/** Small charts side by side. */
+export interface Drawings {
+  kind: 'charts';
+  legend: LegendEntry[];
+  charts: { chart: Chart; note: string[] }[];
+}
+
+export interface Lines {
+  kind: 'lines';
+  /** `absent`: in place of what was not measured. */
+  style: 'text' | 'note' | 'list' | 'absent';
+  lines: string[];
+}
+
+/** Names with their values, and what there is to say of each. */
+export function facts(title: string, rows: [name: string, value: Cell, note?: string][], folded = false): Table {
+  const hasNotes = rows.some(([, , note]) => note);
+  const cells = rows.map(([name, value, note = '']) => (hasNotes ? [name, value, note] : [name, value]));
+  return { kind: 'table', title, head: [], rows: cells, bare: false, folded };
+}
+
+/** A table of figures; the head has their units. */
+export function grid(title: string, head: string[], rows: Cell[][], folded = false): Table {
+  return { kind: 'table', title, head, rows, bare: true, folded };
+}
+
+export function drawing(chart: Chart | null, absent: string, folded = false): Drawing {
+  return { kind: 'chart', chart, absent, folded };
+}
+
+export function lines(style: Lines['style'], all: (string | null | false | undefined)[]): Lines {
+  return { kind: 'lines', style, lines: all.filter((line) => typeof line === 'string') };
+}
+
+/** A section of which the run knows nothing. */
+export function absentSection(id: string, title: string, reason: string): Section {
+  return { id, title, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
+}

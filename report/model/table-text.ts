@@ -1,0 +1,22 @@
+/** A table's cells as text, and how its columns are aligned: the same in every form of a report. */
+import { cellText } from './amount.ts';
+import type { Table } from './document.ts';
+
+/** Characters of a number with its unit and interval; what is longer is a sentence that begins with one. */
+const MAX_NUMBER = 24;
+
+export type Align = 'left' | 'right';
+
+export function textCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[][] {
+  return rows.map((row) => row.map((cell) => (typeof cell === 'string' ? cell : cellText(cell, bare))));
+}
+
+/** @returns right for columns of mostly numbers, except for the first, which names the rows */
+export function alignments(rows: string[][]): Align[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  return Array.from({ length: columns }, (_, column) => {
+    const cells = rows.map((row) => row[column] ?? '').filter((text) => text !== '' && text !== '–');
+    const numbers = cells.filter((text) => /^[≥+-]?\s?\d/.test(text) && text.length <= MAX_NUMBER);
+    return column > 0 && numbers.length > cells.length / 2 ? 'right' : 'left';
+  });
+}

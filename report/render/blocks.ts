@@ -1,0 +1,130 @@
+/** The blocks of a document as HTML: tables, charts and lines. */
+import type { Chart, LegendEntry } from '../charts/chart.ts';
+import type { Block, Drawings, Lines, Table } from '../model/document.ts';
+import { alignments, textCells } from '../model/table-text.ts';
+import { draw } from './draw.ts';
+import { type Html, type HtmlValue, html, trusted } from './markup.ts';
+
+/** @param of the section's title: a table of the same name needs no second one */
+export function blockHtml(block: Block, of = ''): HtmlValue {
+  switch (block.kind) {
+    case 'table':
+      return tableBlock(block, of);
+    case 'chart':
+      return folding(
+        block.folded && block.chart !== null,
+        `Chart: ${block.chart?.title}`,
+        figure(block.chart, block.absent),
+      );
+    case 'charts':
+      return multiples(block);
+    case 'lines':
+      return linesHtml(block);
+  }
+}
+
+/** @param chart null to show `absent` in its place, if there is anything to say */
+export function figure(chart: Chart | null, absent: string): Html {
+  if (chart === null) return html`${absent !== '' && html`<p class="absent">${absent}</p>`}`;
+  return html`<figure>
+<figcaption>${chart.title}</figcaption>
+${legendHtml(chart.legend)}
+${drawing(chart)}
+</figure>
+`;
+}
+
+function multiples({ legend, charts }: Drawings): Html {
+  const figures = charts.map(
+    ({ chart, note }) => html`<figure>
+<figcaption>${chart.title}</figcaption>
+${drawing(chart)}
+<p class="note">${note.map((line) => html`${coded(line)}<br>`)}</p>
+</figure>
+`,
+  );
+  return html`${legendHtml(legend)}<div class="multiples">${figures}</div>`;
+}
+
+function drawing(chart: Chart): Html {
+  const { title, readout } = chart;
+  const { wide, narrow } = draw(chart);
+  const drawn =
+    wide === narrow
+      ? html`<div class="chart" role="img" aria-label="${title}">${trusted(wide)}</div>`
+      : html`<div class="chart wide" role="img" aria-label="${title}">${trusted(wide)}</div>
+<div class="chart narrow" role="img" aria-label="${title}">${trusted(narrow)}</div>`;
+  if (!readout || readout.at.length === 0) return drawn;
+  return html`<div class="charted" data-title="${title}" data-readout="${JSON.stringify(readout)}">${drawn}</div>`;
+}
+
+function legendHtml(entries: LegendEntry[]): HtmlValue {
+  return (
+    entries.length > 0 &&
+    html`<ul class="legend">${entries.map(
+      ({ name, color, dash }) =>
+        html`<li><span class="swatch ${dash ?? 'solid'}" style="border-color: ${color}"></span>${name}</li>`,
+    )}</ul>`
+  );
+}
+
+function linesHtml({ style, lines }: Lines): HtmlValue {
+  if (style === 'list') return lines.length > 0 && html`<ul>${lines.map((line) => html`<li>${coded(line)}</li>`)}</ul>`;
+  const kind = style === 'text' ? '' : style;
+  return lines.map((line) => html`<p class="${kind}">${coded(line)}</p>\n`);
+}
+
+function tableBlock(table: Table, of: string): HtmlValue {
+  const { title, folded } = table;
+  return folded
+    ? folding(true, `Table: ${title}`, tableHtml(table))
+    : html`${title !== of && html`<h3>${title}</h3>`}${tableHtml(table)}`;
+}
+
+export function tableHtml(table: Table): Html {
+  return dataTable(table.title, table.head, textCells(table));
+}
+
+function folding(folded: boolean, title: string, content: HtmlValue): HtmlValue {
+  return folded ? html`<details><summary>${title}</summary>${content}</details>` : content;
+}
+
+/**
+ * @param caption accessible name of the table
+ * @param head empty of a table without one
+ * @param rows the first cell names the row; columns of mostly numbers are right-aligned
+ */
+export function dataTable(caption: string, head: string[], rows: string[][]): Html {
+  const kinds = alignments(rows).map((align) => (align === 'right' ? 'number' : 'text'));
+  const titles = head.map(
+    (cell, column) => html`<th scope="col" class="${kinds[column] ?? 'text'}">${coded(cell)}</th>`,
+  );
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table>
+${titles.length > 0 && html`<thead><tr>${titles}</tr></thead>`}
+<tbody>${rows.map(
+    ([name = '', ...cells]) =>
+      html`<tr><th scope="row">${coded(name)}</th>${cells.map(
+        (cell, index) => html`<td class="${kinds[index + 1]}">${marked(cell)}</td>`,
+      )}</tr>
+`,
+  )}</tbody>
+</table></div>`;
+}
+
+const MARKS: [RegExp, string, string][] = [
+  [/^▲ /, 'better', '▲ '],
+  [/^▼ /, 'worse', '▼ '],
+];
+
+/** An answer has a colour besides its sign, which stays for readers who cannot see it. */
+function marked(cell: string): HtmlValue {
+  const mark = MARKS.find(([pattern]) => pattern.test(cell));
+  if (!mark) return coded(cell);
+  const [pattern, name, sign] = mark;
+  return html`<span class="${name}"><span aria-hidden="true">${sign}</span>${coded(cell.replace(pattern, ''))}</span>`;
+}
+
+/** What stands between backticks is code. */
+export function coded(text: string): HtmlValue {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+}

@@ -1,0 +1,113 @@
+/** A document as text for a terminal. */
+import { styleText } from 'node:util';
+import { type Answer, type Block, type Document, findingText, type Section, type Tone } from '../model/document.ts';
+import { alignments, textCells } from '../model/table-text.ts';
+import { wrap } from '../text/format.ts';
+import { factLines, fittingTable } from '../text/table.ts';
+
+export interface ConsoleOptions {
+  /** ANSI colours. */
+  color: boolean;
+  /** Columns of the terminal, for wrapping sentences and for how many columns a table gets. */
+  width: number;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+const INDENT = '  ';
+/** Of a table of a run: the page has them all. */
+const MAX_ROWS = 24;
+const COLORS: Record<Tone, Style> = { good: 'green', doubt: 'yellow', bad: 'red', plain: 'bold' };
+const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as const;
+
+/**
+ * How a run ends: what it was, and the answer.
+ * @param verbose all tables before the answer, which stays where the eye is: last
+ * @returns lines without a trailing newline, free of escape codes unless `color`
+ */
+export function renderRun(document: Document, options: ConsoleOptions & { verbose?: boolean; files?: string }): string {
+  const { title, subtitle } = document;
+  return [
+    ...wrap(`${paint(options, 'bold', title)} · ${subtitle}`, options.width + escapes(options), INDENT),
+    ...(options.verbose ? sections(document, options, MAX_ROWS) : []),
+    '',
+    ...answer(document.answer, options),
+    ...(options.files === undefined ? [] : wrap(options.files, options.width, INDENT)),
+  ].join('\n');
+}
+
+/** The answer first, then what it rests on. @returns as `renderRun` */
+export function renderConsole(document: Document, options: ConsoleOptions): string {
+  return [...answer(document.answer, options), ...sections(document, options, Number.POSITIVE_INFINITY)].join('\n');
+}
+
+/** The answer, and the sections of these ids. @returns as `renderRun` */
+export function renderSummary(document: Document, ids: string[], options: ConsoleOptions): string {
+  return renderConsole({ ...document, sections: document.sections.filter(({ id }) => ids.includes(id)) }, options);
+}
+
+/** @returns as `renderRun` */
+export function renderAnswer(document: Pick<Document, 'answer'>, options: ConsoleOptions): string {
+  return answer(document.answer, options).join('\n');
+}
+
+function answer({ tone, title, lines, findings, measurement, reasons }: Answer, options: ConsoleOptions): string[] {
+  const { width } = options;
+  const styles: Style = tone === 'plain' ? 'bold' : (['bold', COLORS[tone]] as Style);
+  const headline = measurement ? [[title, lines.join('; ')].filter(Boolean).join(': ')] : [title, ...lines];
+  const [first = '', ...rest] = headline;
+  return [
+    ...reasons.flatMap(({ code, message, fix }) => [
+      ...wrap(`${code}: ${message}`, width, INDENT),
+      ...(fix === undefined ? [] : wrap(`${INDENT}fix: ${fix}`, width, `${INDENT}${INDENT}`)),
+    ]),
+    ...(reasons.length > 0 ? [''] : []),
+    ...wrap(first, width, INDENT).map((line) => paint(options, styles, line)),
+    ...rest.flatMap((line) => wrap(INDENT + line, width, `${INDENT}${INDENT}`)),
+    ...findings.flatMap((one) => wrap(INDENT + (findingText(one) ?? ''), width, `${INDENT}${INDENT}`)).filter(isText),
+    ...(measurement
+      ? [`Measurement: ${paint(options, STATUS_COLORS[measurement.status], measurement.status)}, ${measurement.text}`]
+      : []),
+  ];
+}
+
+function isText(line: string): boolean {
+  return line.trim() !== '';
+}
+
+function sections(document: Document, options: ConsoleOptions, maxRows: number): string[] {
+  return document.sections
+    .filter(({ appendix }) => !appendix)
+    .flatMap((section) => {
+      const body = section.blocks.flatMap((block) => blockLines(block, section, options, maxRows));
+      return body.length === 0 ? [] : ['', paint(options, 'bold', section.title), ...body];
+    });
+}
+
+/** Charts are for pages; their tables are here. */
+function blockLines(block: Block, section: Section, { width }: ConsoleOptions, maxRows: number): string[] {
+  if (block.kind === 'chart' || block.kind === 'charts') return [];
+  if (block.kind === 'lines') {
+    const bullet = block.style === 'list' ? '- ' : '';
+    return block.lines.flatMap((line) => wrap(INDENT + bullet + line, width, INDENT + ' '.repeat(bullet.length)));
+  }
+  const cells = textCells(block);
+  if (cells.length === 0) return [];
+  const shown = cells.slice(0, maxRows);
+  const rest = cells.length - shown.length;
+  const title = block.title === section.title ? [] : wrap(INDENT + block.title, width, INDENT);
+  const lines =
+    block.head.length === 0
+      ? factLines(cells, INDENT, width)
+      : fittingTable(block.head, shown, INDENT, width, alignments(cells));
+  return [...title, ...lines, ...(rest > 0 && block.head.length > 0 ? [`${INDENT}… and ${rest} more rows`] : [])];
+}
+
+function paint({ color }: ConsoleOptions, style: Style, text: string): string {
+  return color ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** Characters of the title's own style, which take no room. */
+function escapes(options: ConsoleOptions): number {
+  return paint(options, 'bold', '').length;
+}

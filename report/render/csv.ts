@@ -1,0 +1,25 @@
+/** The time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
+import { stringify } from 'csv-stringify/sync';
+import type { Result } from '../../protocol/result/result.ts';
+
+/** @returns columns `t`, `connections`, and the rest named by their keys with dots, as `worker.rssBytes`; an empty cell was not measured */
+export function renderSamplesCsv({ samples }: Result): string {
+  const rows = samples.map((sample) => flat(sample));
+  const columns = new Set(['t', 'connections', ...rows.flatMap((row) => Object.keys(row))]);
+  return stringify(rows, {
+    header: true,
+    columns: [...columns],
+    // No outside text may become a formula.
+    escape_formulas: true,
+  });
+}
+
+function flat(row: object, prefix = ''): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).flatMap(([key, value]) =>
+      typeof value === 'object' && value !== null
+        ? Object.entries(flat(value, `${prefix}${key}.`))
+        : [[prefix + key, value]],
+    ),
+  );
+}

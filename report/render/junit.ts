@@ -1,0 +1,71 @@
+/** A run as JUnit XML, which CI servers show: the verdict and each threshold are test cases, the headline figures properties. */
+import { create } from 'xmlbuilder2';
+import type { Result } from '../../protocol/result/result.ts';
+import { outcomeOf } from '../answer/outcome.ts';
+import { amountText } from '../model/amount.ts';
+import { runDocument } from '../sections/run-document.ts';
+
+interface Case {
+  className: string;
+  name: string;
+  /** `error`: it could not be determined. `failure`: it was determined and is bad. */
+  problem?: { kind: 'error' | 'failure' | 'skipped'; message: string; details?: string };
+}
+
+/** @returns one suite, named after the scenario */
+export function renderJunit(result: Result): string {
+  const { run } = result;
+  const cases = [verdictCase(result), ...outcomeCases(result)];
+  const count = (kind: string) => String(cases.filter(({ problem }) => problem?.kind === kind).length);
+  const seconds = (Date.parse(run.endedAt) - Date.parse(run.startedAt)) / 1000;
+  const suite = create({ version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' })
+    .ele('testsuites')
+    .ele('testsuite', {
+      name: `socketio-capacity: ${run.scenario}`,
+      tests: String(cases.length),
+      failures: count('failure'),
+      errors: count('error'),
+      skipped: count('skipped'),
+      time: seconds.toFixed(3),
+      timestamp: run.startedAt,
+    });
+  const properties = suite.ele('properties');
+  const facts = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
+  const absent = Object.entries(result.absent).map(([section, reason]) => [`not measured: ${section}`, reason]);
+  const figures = runDocument(result).answer.findings.flatMap(({ figure }) => {
+    return figure ? [[figure.name, typeof figure.value === 'string' ? figure.value : amountText(figure.value)]] : [];
+  });
+  for (const [name, value] of [...Object.entries(facts), ...figures, ...absent]) {
+    properties.ele('property', { name, value });
+  }
+  for (const { className, name, problem } of cases) {
+    const element = suite.ele('testcase', { classname: className, name, time: '0' });
+    if (problem) element.ele(problem.kind, { message: problem.message }).txt(problem.details ?? '');
+  }
+  return suite.end({ prettyPrint: true });
+}
+
+function verdictCase({ run, verdict: { status, reasons } }: Result): Case {
+  const own = { className: run.scenario, name: 'measurement is VALID' };
+  if (status === 'VALID') return own;
+  const lines = reasons.flatMap(({ code, message, fix }) => [`${code}: ${message}`, ...(fix ? [`  fix: ${fix}`] : [])]);
+  const message = `${status}: ${reasons.map(({ code }) => code).join(', ')}`;
+  return {
+    ...own,
+    problem: { kind: status === 'INVALID' ? 'error' : 'failure', message, details: lines.join('\n') },
+  };
+}
+
+function outcomeCases(result: Result): Case[] {
+  const { status, thresholds } = outcomeOf(result);
+  const className = `${result.run.scenario}.thresholds`;
+  if (status === 'UNKNOWN') {
+    const problem = { kind: 'skipped' as const, message: 'not evaluated, because the measurement is INVALID' };
+    return [{ className, name: 'thresholds are met', problem }];
+  }
+  return thresholds.map(({ name, met, strict, text }) => {
+    if (met) return { className, name };
+    if (strict) return { className, name, problem: { kind: 'failure', message: `missed: ${text}` } };
+    return { className, name, problem: { kind: 'skipped', message: `missed, but not strict: ${text}` } };
+  });
+}

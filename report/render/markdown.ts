@@ -1,0 +1,107 @@
+/** A document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
+import { amountText } from '../model/amount.ts';
+import {
+  type Answer,
+  type Block,
+  type Document,
+  type Finding,
+  findingNote,
+  findingText,
+  type Section,
+} from '../model/document.ts';
+import { type Align, alignments, textCells } from '../model/table-text.ts';
+import { sentence } from '../text/format.ts';
+
+/** @returns the whole document, without its charts */
+export function renderMarkdown(document: Document): string {
+  return joined([...summary(document), ...document.sections.flatMap(sectionMarkdown)]);
+}
+
+/** @param sections of the document that belong to a summary, by their ids */
+export function renderSummary(document: Document, sections: string[]): string {
+  const kept = document.sections.filter(({ id }) => sections.includes(id));
+  return joined([...summary(document), ...kept.flatMap(sectionMarkdown)]);
+}
+
+function joined(blocks: string[]): string {
+  return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
+}
+
+function summary({ title, subtitle, answer }: Document): string[] {
+  return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle)];
+}
+
+/** In one line, which is the third of the file, what somebody reads who reads no more. */
+function firstLine({ title, lines, findings, measurement }: Answer): string {
+  if (!measurement) return `**${escapeMarkdown(title)}**`;
+  const more = lines.length > 0 ? lines.join('; ') : (findings[0]?.text ?? '');
+  return `**${escapeMarkdown(sentence(title))}**${more === '' ? '' : ` ${escapeMarkdown(sentence(more))}`}`;
+}
+
+function answerMarkdown(answer: Answer): string[] {
+  const { lines, findings, measurement, reasons } = answer;
+  const figures = findings.filter(({ figure }) => figure).slice(0, 4);
+  const others = findings.filter(({ figure }) => !figure).flatMap((one) => findingText(one) ?? []);
+  return [
+    firstLine(answer),
+    measurement ? '' : bullets(lines.map(sentence)),
+    measurement ? `Measurement: **${measurement.status}**, ${measurement.text}.` : '',
+    reasons
+      .map(
+        ({ code, message, fix }) =>
+          `- **${escapeMarkdown(code)}**: ${escapeMarkdown(message)}${fix === undefined ? '' : ` (fix: ${escapeMarkdown(fix)})`}`,
+      )
+      .join('\n'),
+    figures.length === 0
+      ? ''
+      : markdownTable(
+          ['', 'Figure', ''],
+          figures.map((one) => [one.figure?.name ?? '', valueText(one), findingNote(one)]),
+          ['left', 'right', 'left'],
+        ),
+    bullets(others.map(sentence)),
+  ];
+}
+
+function valueText({ figure }: Finding): string {
+  const value = figure?.value ?? '';
+  return typeof value === 'string' ? value : amountText(value);
+}
+
+function sectionMarkdown({ title, lead, blocks }: Section): string[] {
+  const body = blocks.flatMap((block) => blockMarkdown(block, title));
+  if (body.every((block) => block === '')) return [];
+  return [`## ${escapeMarkdown(title)}`, lead === undefined ? '' : escapeMarkdown(lead), ...body];
+}
+
+function blockMarkdown(block: Block, of: string): string[] {
+  if (block.kind === 'chart' || block.kind === 'charts') return [];
+  if (block.kind === 'lines') {
+    return block.style === 'list' ? [bullets(block.lines)] : block.lines.map(escapeMarkdown);
+  }
+  const rows = textCells(block);
+  const [first = []] = rows;
+  const head = block.head.length > 0 ? block.head : first.map(() => '');
+  const title = block.title === of ? [] : [`**${escapeMarkdown(block.title)}**`];
+  return rows.length === 0 ? [] : [...title, markdownTable(head, rows, alignments(rows))];
+}
+
+function bullets(lines: string[]): string {
+  return lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n');
+}
+
+function markdownTable(head: string[], rows: string[][], aligns: Align[]): string {
+  const line = (cells: string[]) => `| ${cells.map(escapeMarkdown).join(' | ')} |`;
+  const rule = head.map((_, column) => (aligns[column] === 'right' ? '--:' : ':--'));
+  return [line(head), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n');
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** @returns text that no Markdown renderer takes for markup: one line, no HTML, no links, no cell borders */
+function escapeMarkdown(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .replace(/[&<>]/g, (character) => ENTITIES[character] as string)
+    .replace(/[\\`*_{}[\]|~#!]/g, '\\$&');
+}

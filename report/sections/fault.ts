@@ -1,0 +1,168 @@
+/** What a planned fault cost. */
+import type { FaultKind } from '../../protocol/fault.ts';
+import type { Fault } from '../../protocol/result/fault.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { connectionsBack } from '../charts/fault.ts';
+import { layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { type Cell, drawing, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
+import { breakdown, counted, decimals, integer, percentOf } from '../text/format.ts';
+
+const NOTABLE_MS = 100;
+
+const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
+  'reload-workers': 'pm2 reload',
+  'kill-worker': 'a worker killed',
+  'reload-nginx': 'nginx reloaded',
+  'restart-redis': 'Redis restarted',
+  'drop-connections': 'all connections dropped at once',
+};
+
+/** Null where the scenario plans none. */
+export function fault(result: Result): Section | null {
+  const { fault: found } = result;
+  if (!found) return null;
+  return {
+    id: 'fault',
+    title: 'Planned fault',
+    lead: `${headline(found)}.`,
+    terms: ['fault'],
+    findings: [finding(found)],
+    blocks: [
+      drawing(connectionsBack(result), 'No connection dropped.'),
+      facts('What the fault cost', rows(result, found)),
+      lines('note', notes(result, found)),
+      ...(found.curve.length > 0 ? [curve(found)] : []),
+    ],
+  };
+}
+
+/** @returns such as "pm2 reload", or "command `systemctl`" with the program of the user's command */
+function nameOf({ kind, command }: Fault): string {
+  if (kind === 'command') return command === null ? kind : `command \`${command}\``;
+  return NAMES[kind];
+}
+
+/** @returns such as "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed" */
+function headline(fault: Fault): string {
+  const { connections, dropped, back, backMs, broadcasts } = fault;
+  const after = backMs.all === null ? `${percentOf(back, dropped)} back` : `all back after ${seconds(backMs.all)}`;
+  const drops =
+    dropped === 0
+      ? 'no connection dropped'
+      : `${integer(dropped)} of ${counted(connections, 'connection')} dropped, ${after}`;
+  const missed =
+    !broadcasts || broadcasts.due === 0
+      ? []
+      : broadcasts.missed === 0
+        ? ['no copy missed']
+        : [`${percentOf(broadcasts.missed, broadcasts.due)} of the copies meanwhile missed`];
+  return `${nameOf(fault)}: ${[drops, ...missed].join(', ')}`;
+}
+
+function finding(fault: Fault): Finding {
+  const { dropped, backMs } = fault;
+  const text = headline(fault);
+  if (dropped === 0) {
+    return { text, figure: { name: 'Dropped by the fault', value: amount('count', 0), note: text } };
+  }
+  const value = backMs.all === null ? 'never' : amount('seconds', backMs.all / 1000);
+  return { text, figure: { name: 'All back after', value, note: text } };
+}
+
+type Row = [name: string, value: Cell, note?: string];
+
+function rows(result: Result, fault: Fault): Row[] {
+  const { connections, stayed, dropped, back, backMs, drops, recovered, returns, broadcasts } = fault;
+  const count = (name: string, value: number, note = ''): Row => [name, amount('count', value), note];
+  const after = (name: string, ms: number | null): Row => [name, amount('seconds', ms === null ? null : ms / 1000)];
+  const more = drops > dropped ? `${integer(drops)} times, some more than once` : '';
+  return [
+    count('Connections at the fault', connections),
+    count('Stayed', stayed, percentOf(stayed, connections)),
+    count('Dropped', dropped, [percentOf(dropped, connections), more].filter(Boolean).join('; ')),
+    ...(dropped === 0
+      ? []
+      : [
+          count('Back', back, `${integer(recovered)} of ${counted(returns, 'return')} had their session restored`),
+          count('Not back', total(fault.notBack), breakdown(fault.notBack)),
+          after('Half of the dropped back after', backMs.p50),
+          after('99 % back after', backMs.p99),
+          after('All back after', backMs.all),
+          count('Peak attempts', fault.peakAttemptsPerSec, `per second; returns: ${integer(fault.peakReturnsPerSec)}`),
+          count('Failed attempts', total(fault.failedAttempts), breakdown(fault.failedAttempts)),
+        ]),
+    ...cpuRows(result, fault),
+    ...(broadcasts ? broadcastRows(broadcasts, count) : []),
+  ];
+}
+
+function broadcastRows(
+  { sent, notSent, due, resent, lost, absent, missed }: NonNullable<Fault['broadcasts']>,
+  count: (name: string, value: number, note?: string) => Row,
+): Row[] {
+  const why = `${integer(absent)} while away, ${integer(lost)} while connected or just before the end`;
+  return [
+    count('Broadcasts meanwhile', sent, notSent > 0 ? `${integer(notSent)} could not be sent` : ''),
+    count('Copies due', due, resent > 0 ? `${integer(resent)} sent again to restored sessions` : ''),
+    count('Copies missed', missed, due > 0 ? `${percentOf(missed, due)}: ${why}` : ''),
+  ];
+}
+
+/** Workers and the machine: the others are in the chart of CPU over time. */
+function cpuRows(result: Result, { peakCpuPercent }: Fault): Row[] {
+  return ['worker', 'nginx', WHOLE_MACHINE].flatMap((layer): Row[] => {
+    const percent = peakCpuPercent[layer];
+    const of = layer === WHOLE_MACHINE ? 'of all cores' : 'of one core';
+    return percent === undefined ? [] : [[`CPU peak, ${layerTitle(result, layer)}`, amount('percent', percent), of]];
+  });
+}
+
+/** What was planned, how the clients came back, and what became of the balance. */
+function notes({ environment }: Result, fault: Fault): string[] {
+  const { replaced, tookMs, overMs, backoff, perWorker } = fault;
+  const took = tookMs !== null && tookMs >= NOTABLE_MS ? ` That alone took ${seconds(tookMs)}.` : '';
+  const over = overMs === null ? '' : ` After ${seconds(overMs)} everything was as before.`;
+  const what = replaced.length > 0 ? replaced.join(', ') : 'no part of the deployment';
+  const recovers = environment.server?.options.connectionStateRecovery;
+  const sessions =
+    recovers === undefined
+      ? ''
+      : recovers === 'false'
+        ? ' The server keeps no sessions (connection state recovery is off).'
+        : ' The server keeps the sessions of those that dropped (connection state recovery).';
+  const jitter = backoff.jitter === 0 ? 'no jitter' : `${decimals(100 * backoff.jitter, 0)} % of it random`;
+  const workers = Object.keys({ ...perWorker.before, ...perWorker.after }).toSorted((a, b) =>
+    a.localeCompare(b, 'en', { numeric: true }),
+  );
+  const balance = workers.map(
+    (one) => `${one} ${integer(perWorker.before[one] ?? 0)} → ${integer(perWorker.after[one] ?? 0)}`,
+  );
+  // Empty although some are there: restored sessions do not join again, so nothing names their worker.
+  const isKnown = total(perWorker.after) > 0 || fault.stayed + fault.back === 0;
+  return [
+    `Planned: it replaced ${what}.${took}${over}`,
+    `Clients wait ${seconds(backoff.delayMs)} before their first attempt, then twice as long each time, at most ${seconds(backoff.maxDelayMs)}; ${jitter}.${sessions}`,
+    ...(workers.length > 1 && isKnown ? [`Connections of each worker, before → after: ${balance.join(', ')}.`] : []),
+  ];
+}
+
+function curve({ curve: steps }: Fault) {
+  return grid(
+    'Connections after the fault',
+    ['Seconds', 'Connections', 'Attempts', 'Returns'],
+    steps.map(({ ms, connected, attempts, returns }) => [
+      decimals(ms / 1000, 1),
+      ...[connected, attempts, returns].map((count) => amount('count', count)),
+    ]),
+    true,
+  );
+}
+
+function seconds(ms: number): string {
+  return withUnit('seconds', ms / 1000);
+}
+
+function total(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,135 @@
+/** Whether the load generator kept up, or added its own queue. */
+import type { Result } from '../../protocol/result/result.ts';
+import { amount, type QuantityName, share, withUnit } from '../model/amount.ts';
+import { type Block, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
+import { blamesOf } from '../search/blame.ts';
+import { breakdown, decimals, integer } from '../text/format.ts';
+
+const WINDOWS = { ramp: 'ramp', messages: 'messages', broadcasts: 'broadcasts' };
+const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
+
+type Host = Result['generators'][number];
+
+export function generator(result: Result): Section {
+  const { generator: loops } = result;
+  return {
+    id: 'generator',
+    title: 'Load generator',
+    lead: 'The event loops of the generator show whether it kept up, or added its own queue to the latencies.',
+    terms: ['generator'],
+    findings: [...finding(result), ...hostsFinding(result)],
+    folded: true,
+    blocks: [
+      ...hosts(result),
+      loops.length === 0
+        ? lines('absent', ['Not measured: this engine does not report its event loops.'])
+        : grid(
+            'Event loops of the generator',
+            ['Event loop', 'Busy, %', 'Late p50, ms', 'p99', 'Max', 'Waiting for a CPU, %'],
+            loops.map((loop) => [
+              `${PARTS[loop.part]} ${loop.index}${loop.host === undefined ? '' : ` on ${loop.host}`}, ${WINDOWS[loop.window]}`,
+              share(loop.utilization, 1),
+              ...[loop.delayP50Ms, loop.delayP99Ms, loop.delayMaxMs].map((ms) => amount('milliseconds', ms)),
+              amount('share', loop.cpuWaitShare),
+            ]),
+          ),
+      ...machine(result),
+      lines('note', [samplingNote(result)]),
+    ],
+  };
+}
+
+function finding(result: Result): Finding[] {
+  const { generator: loops, machine: found } = result;
+  const behind = blamesOf(result).some(({ blame }) => blame === 'generator' || blame === 'machine');
+  const shares = Object.values(found?.cpuIdlePercent ?? {}).filter((percent) => percent !== null);
+  const texts = [
+    ...(loops.length > 0
+      ? [`at most ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))} late (99 %)`]
+      : []),
+    ...(shares.length > 0 ? [`machine ${decimals(Math.min(...shares), 0)} % idle`] : []),
+  ];
+  if (texts.length === 0) return [];
+  return [{ text: `the generator ${behind ? 'did not keep up' : 'kept up'}: ${texts.join(', ')}` }];
+}
+
+function hostsFinding({ generators, verdict }: Result): Finding[] {
+  if (generators.length < 2) return [];
+  const counts = generators.map(({ connections }) => connections);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const latencies = generators.flatMap(({ host, oneWayMs }) => (oneWayMs ? [{ host, p50: oneWayMs.p50 }] : []));
+  const slowest = verdict.status === 'INVALID' ? undefined : latencies.toSorted((a, b) => b.p50 - a.p50)[0];
+  const bounds = generators.flatMap(({ clock }) => (clock ? [clock.boundMs] : []));
+  const skews = generators.flatMap(({ startSkewMs }) => startSkewMs ?? []);
+  const ms = (value: number) => withUnit('milliseconds', value);
+  const text = [
+    `${integer(generators.length)} hosts with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
+    ...(slowest ? [`slowest ${slowest.host} (half of its copies within ${ms(slowest.p50)})`] : []),
+    ...(bounds.length > 0 ? [`clocks known to ± ${ms(Math.max(...bounds))}`] : []),
+    ...(skews.length > 0 ? [`all began within ${ms(Math.max(...skews))}`] : []),
+  ].join(', ');
+  return [{ text }];
+}
+
+function hosts({ generators, verdict }: Result): Block[] {
+  if (generators.length === 0) return [];
+  const times = verdict.status === 'INVALID' ? () => null : ({ oneWayMs }: Host) => oneWayMs;
+  return [
+    grid(
+      'Generator hosts',
+      [
+        'Host',
+        'Connections',
+        'Share, %',
+        'Latency p50, ms',
+        'Max, ms',
+        'Clock ±, ms',
+        'Began +, ms',
+        'Idle CPU, %',
+        'Loop late p99, ms',
+      ],
+      generators.map((host) => [
+        host.lost === null ? host.host : `${host.host} (lost)`,
+        amount('count', host.connections),
+        share(host.share, 1),
+        ...[times(host)?.p50, times(host)?.max, host.clock?.boundMs, host.startSkewMs].map((ms) =>
+          amount('milliseconds', ms),
+        ),
+        amount('percent', leastIdle(host)),
+        amount('milliseconds', host.loops?.delayP99Ms),
+      ]),
+    ),
+    lines('note', [
+      'Latency is that of the receivers on the host; it may be wrong by as much as its clock is. “Began” counts from the first host; idle CPU is the least of ramp, messages and broadcasts.',
+    ]),
+  ];
+}
+
+function leastIdle({ cpu: { idlePercent } }: Host): number | null {
+  const known = Object.values(idlePercent).filter((percent) => percent !== null);
+  return known.length > 0 ? Math.min(...known) : null;
+}
+
+function machine({ machine: found }: Result): Block[] {
+  if (!found) return [];
+  const { cpuIdlePercent: idle, swappedInBytes, swappedOutBytes } = found;
+  const row = (name: string, quantity: QuantityName, value: number | null): [string, ReturnType<typeof amount>][] =>
+    value === null ? [] : [[name, amount(quantity, value)]];
+  return [
+    facts('The generator’s machine', [
+      ...row('Idle CPU during the ramp', 'percent', idle.ramp),
+      ...row('Idle CPU during the messages', 'percent', idle.messages),
+      ...row('Idle CPU during the broadcasts', 'percent', idle.broadcasts),
+      ...row('Swapped in', 'size', swappedInBytes),
+      ...row('Swapped out', 'size', swappedOutBytes),
+    ]),
+  ];
+}
+
+/** Null if no sample is missing. */
+function samplingNote({ sampling }: Result): string | null {
+  if (!sampling || (sampling.missed === 0 && Object.keys(sampling.failures).length === 0)) return null;
+  const { taken, missed, failures, longestGapMs } = sampling;
+  const failed = Object.keys(failures).length > 0 ? `; failed: ${breakdown(failures)}` : '';
+  return `Samples: ${integer(missed)} of ${integer(taken + missed)} missing, longest gap ${withUnit('seconds', longestGapMs / 1000)}${failed}.`;
+}

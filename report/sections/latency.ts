@@ -1,0 +1,189 @@
+/** When copies arrived. */
+import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Interval } from '../../protocol/result/parts.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { broadcastTimes, latencyByConnections, oneWayPercentiles, roundTripsByBroadcast } from '../charts/latency.ts';
+import { amount, numberText, withUnit } from '../model/amount.ts';
+import { absentSection, type Block, drawing, type Finding, grid, lines, type Section } from '../model/document.ts';
+import { batchName, carriedBy, tailOf } from '../model/names.ts';
+import { counted, integer } from '../text/format.ts';
+import { summaries } from './parts.ts';
+
+type Latency = Result['latency'];
+
+const TITLE = 'Latency';
+const NONE = 'Not measured: no broadcast was received.';
+
+/** What latencies count from, after "arrived within 12 ms". */
+const FROM: Record<Latency['from'], string> = {
+  server: '',
+  payload: '',
+  publisher: ' of publishing',
+  'first receipt': ' of the first copy',
+};
+
+const FROM_NOTES: Record<Latency['from'], string | null> = {
+  server: null,
+  payload: 'Latencies count from the time in the payload, so that any error of the server’s clock is in them.',
+  publisher: 'Latencies count from the publisher’s intended emit; it and the receivers share the generator’s clock.',
+  'first receipt': 'Latencies count from the first copy of each broadcast: when it was sent is not known.',
+};
+
+/** Null where nothing was to be broadcast, as while connections come and go. */
+export function latency(result: Result): Section | null {
+  if (result.delivery === null && result.memory.overTime) return null;
+  const { absent, delivery } = result;
+  const times = carried(result);
+  if (absent.latency !== undefined) {
+    return { ...absentSection('latency', TITLE, absent.latency), findings: absentFinding(result, absent.latency) };
+  }
+  return {
+    id: 'latency',
+    title: TITLE,
+    lead: 'How long copies took from the intended send until they arrived, and how long until everybody had one.',
+    terms: ['oneWay', 'completion', 'sendDelay', 'sentinel', 'roundTrip'],
+    findings: finding(result, times),
+    blocks: [
+      drawing(oneWayPercentiles(result), NONE),
+      summaries(
+        'Latency of all broadcasts',
+        [
+          ['Every copy', times.oneWayMs],
+          ['– same worker as the publisher', times.localMs],
+          ['– across workers', times.crossWorkerMs],
+          ['Last receiver', times.completionMs],
+          ['Reference receiver', times.sentinelMs],
+          ['Other receivers arrive later, by', times.behindSentinelMs],
+          ['Send delay', times.sendDelayMs],
+          ['Round trip ÷ 2 under load', times.roundTripHalfMs.underLoad],
+          ['Round trip ÷ 2 unloaded', times.roundTripHalfMs.single],
+        ],
+        true,
+      ),
+      lines('note', notes(result, times)),
+      ...(delivery && delivery.batches.length > 0
+        ? [drawing(broadcastTimes(result), NONE), ofEach(delivery.batches)]
+        : []),
+      ...byConnections(result),
+      ...(absent.roundTrip === undefined
+        ? [drawing(roundTripsByBroadcast(result), '', true)]
+        : [lines('note', [`The round trip was not measured: ${absent.roundTrip}.`])]),
+    ],
+  };
+}
+
+/** Percentiles of copies only as far as there are broadcasts for them: all copies of one are late together. */
+function carried({ latency: times, delivery }: Result): Latency {
+  const { oneWayMs, localMs, crossWorkerMs, completionMs } = times;
+  const broadcasts = delivery?.broadcasts ?? 0;
+  const of = (summary: typeof oneWayMs) => summary && carriedBy(broadcasts, summary);
+  return {
+    ...times,
+    oneWayMs: of(oneWayMs),
+    localMs: of(localMs),
+    crossWorkerMs: of(crossWorkerMs),
+    completionMs: of(completionMs),
+  };
+}
+
+/** Where messages were sent instead, the latency of broadcasts is no question. */
+function absentFinding(result: Result, why: string): Finding[] {
+  if (result.messages) return [];
+  return [{ text: null, figure: { name: 'Copies arrived within', value: amount('milliseconds', null), note: why } }];
+}
+
+function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Finding[] {
+  if (!oneWayMs) return absentFinding(result, 'no broadcast arrived, or this engine keeps no ledger');
+  const { share, ms } = tailOf(oneWayMs);
+  const half = share === 'half' ? '' : `, half within ${withUnit('milliseconds', oneWayMs.p50)}`;
+  const everybody = completionMs
+    ? `everybody had a copy after ${withUnit('milliseconds', completionMs.p50)} (median broadcast), at most ${withUnit('milliseconds', completionMs.max)}`
+    : '';
+  return [
+    {
+      text: `${share} of ${share === 'half' ? 'the ' : ''}copies arrived within ${withUnit('milliseconds', ms)}${FROM[from]}${half}`,
+      figure: {
+        name: `${share === 'half' ? 'Half of the' : `${share} of`} copies arrived within`,
+        value: amount('milliseconds', ms),
+        note: [FROM[from].trim(), everybody].filter(Boolean).join('; '),
+      },
+    },
+  ];
+}
+
+function notes(
+  { delivery }: Result,
+  { from, oneWayMs, completionMs, intervals, slowFirst, clocks }: Latency,
+): string[] {
+  if (!oneWayMs || !completionMs) return [];
+  const known: [string, Interval | undefined][] = [
+    ['half of the copies', intervals?.oneWayMs.p50],
+    ['99 % of copies', intervals?.oneWayMs.p99],
+    ['last receiver, p50', intervals?.completionMs.p50],
+    ['last receiver, p99', intervals?.completionMs.p99],
+  ];
+  const ranges = known.flatMap(([name, interval]) =>
+    interval
+      ? [`${name} ${numberText('milliseconds', interval.low95)} to ${withUnit('milliseconds', interval.high95)}`]
+      : [],
+  );
+  const broadcasts = delivery?.broadcasts ?? completionMs.count;
+  return [
+    FROM_NOTES[from],
+    ranges.length > 0 ? `95 % intervals over ${counted(completionMs.count, 'broadcast')}: ${ranges.join(', ')}.` : null,
+    oneWayMs.p999 === null
+      ? `–: too few broadcasts for this percentile (${integer(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`
+      : null,
+    slowFirst
+      ? `The first broadcast took ${withUnit('milliseconds', slowFirst.lastMs)} to reach everybody, the others ${withUnit('milliseconds', slowFirst.othersP50Ms)} (median; at most ${withUnit('milliseconds', slowFirst.othersMaxMs)}). All figures include it.`
+      : null,
+    ...clockNotes(clocks),
+  ].filter((note) => note !== null);
+}
+
+/** Of workers on other hosts. */
+function clockNotes(clocks: Latency['clocks']): string[] {
+  const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
+  if (apart.length === 0) return [];
+  const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
+  const ms = (us: number) => withUnit('milliseconds', us / 1000);
+  return [
+    `${integer(apart.length)} of ${counted(clocks.length, 'worker')} use a different clock from the generator’s; the offset is removed, with an error of ± ${ms(worst.uncertaintyUs)} (${worst.worker}).`,
+    ...apart.flatMap(({ worker, jumpUs }) =>
+      jumpUs > 0 ? [`The clock of ${worker} jumped by up to ${ms(jumpUs)}.`] : [],
+    ),
+  ];
+}
+
+function ofEach(batches: Batch[]): Block {
+  return grid(
+    'When each broadcast arrived',
+    ['Broadcast, ms', 'First', 'p50', 'p99', 'Last', 'Send delay'],
+    batches.map((batch) => [
+      batchName(batch),
+      ...[batch.firstMs, batch.p50Ms, batch.p99Ms, batch.lastMs, batch.sendDelayMs].map((ms) =>
+        amount('milliseconds', ms),
+      ),
+    ]),
+    true,
+  );
+}
+
+function byConnections(result: Result): Block[] {
+  const levels = result.latency.byConnections;
+  if (levels.length === 0) return [];
+  return [
+    drawing(latencyByConnections(result), ''),
+    grid(
+      'Latency against connections',
+      ['Connections', 'Broadcasts', 'Delivered', 'Every copy p50, ms', 'Last receiver p50, ms', 'Max, ms'],
+      levels.map(({ connections, broadcasts, expected, received, oneWayMs, completionMs }) => [
+        integer(connections),
+        amount('count', broadcasts),
+        received === expected ? 'all' : `${integer(received)} of ${integer(expected)}`,
+        ...[oneWayMs?.p50, completionMs?.p50, completionMs?.max].map((ms) => amount('milliseconds', ms)),
+      ]),
+      true,
+    ),
+  ];
+}

@@ -1,0 +1,106 @@
+/** The messages that connections send again and again. */
+import type { Messages } from '../../protocol/result/messages.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { acknowledgementPercentiles } from '../charts/latency.ts';
+import { amount, share, withUnit } from '../model/amount.ts';
+import { type Cell, drawing, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
+import { tailOf } from '../model/names.ts';
+import { counted, integer, percentOf } from '../text/format.ts';
+import { summaries } from './parts.ts';
+
+/** Null where connections send none. */
+export function messages(result: Result): Section | null {
+  const { messages: found } = result;
+  if (found === null) return null;
+  return {
+    id: 'messages',
+    title: 'Messages of clients',
+    lead: 'How long until the messages that connections send were acknowledged, from the intended send.',
+    terms: ['clientMessages'],
+    findings: findings(found),
+    blocks: [
+      lines('text', steps(found)),
+      drawing(acknowledgementPercentiles(result), 'Not measured: no message was acknowledged in the hold.'),
+      summaries('Times of the messages', [
+        ['To acknowledgement', found.ackMs],
+        ['Send delay', found.sendDelayMs],
+        ['To acknowledgement, not in the hold', found.outsideAckMs],
+      ]),
+      facts('What became of the messages', counts(found)),
+      ...(found.workers.length > 0 ? [ofWorkers(found)] : []),
+    ],
+  };
+}
+
+function findings(found: Messages): Finding[] {
+  const { ackMs, answered, acknowledged, sent, unasked } = found;
+  if (!ackMs || answered === null) return [];
+  const { share: below, ms } = tailOf(ackMs);
+  const asked = sent - unasked;
+  const all = answered === 1 ? 'all messages of clients' : `${percentOf(acknowledged, asked)} of the clients’ messages`;
+  return [
+    {
+      text: `${all} acknowledged, ${below} within ${withUnit('milliseconds', ms)}`,
+      figure: {
+        name: 'Messages acknowledged within',
+        value: amount('milliseconds', ms),
+        note: `${below} of them; half within ${withUnit('milliseconds', ackMs.p50)}`,
+      },
+    },
+    {
+      text: null,
+      figure: {
+        name: 'Messages acknowledged',
+        value: share(acknowledged, asked),
+        note: `${integer(acknowledged)} of ${integer(asked)}`,
+      },
+    },
+  ];
+}
+
+/** Such as "every 10 s: `event_batch`, 150 events, acknowledged". */
+function steps(found: Messages): string[] {
+  return found.steps.map(({ event, seconds, count, events, acknowledge }) => {
+    const times = count > 1 ? `${integer(count)} × ` : '';
+    const many = events > 1 ? ` of ${integer(events)} events` : '';
+    return `Every ${Number(seconds.toFixed(3))} s, each connection sends ${times}\`${event}\`${many}${acknowledge ? ', to be acknowledged' : ''}.`;
+  });
+}
+
+/** What became of all of them; those that nobody asked an acknowledgement of only where there are any. */
+function counts(found: Messages): [string, Cell, string?][] {
+  const { due, sent, notSent, unasked, acknowledged, window } = found;
+  const row = (name: string, value: number, note = ''): [string, Cell, string] => [name, amount('count', value), note];
+  const asked = sent - unasked;
+  return [
+    row('Due', due, `on ${counted(found.connections, 'connection')}`),
+    row('Sent', sent, percentOf(sent, due)),
+    row('Not sent, generator behind', notSent.missed, 'by more than a period'),
+    row('Not sent, disconnected', notSent.disconnected),
+    ...(unasked > 0 ? [row('Sent without acknowledgement', unasked)] : []),
+    row('Acknowledged', acknowledged, asked > 0 ? percentOf(acknowledged, asked) : ''),
+    row('Unanswered, connected', found.unansweredConnected),
+    row('Unanswered, disconnected', found.unansweredDisconnected),
+    ...(window ? [rate(window)] : []),
+  ];
+}
+
+function rate({ sentPerSec, seconds, eventsPerSec }: NonNullable<Messages['window']>): [string, Cell, string] {
+  const events = eventsPerSec === null ? '' : `${integer(eventsPerSec)} events/s, `;
+  return ['Rate in the hold', amount('perSecond', sentPerSec), `${events}over ${withUnit('seconds', seconds)}`];
+}
+
+function ofWorkers({ workers }: Messages) {
+  return grid(
+    'Handlers and event loops of the workers, in ms',
+    ['Worker', 'Batches', 'Handler p50', 'p95', 'Max', 'Event loop late p50', 'p99', 'Max'],
+    workers.map(({ worker, batches, handlerMs, queueMs }) => [
+      worker,
+      amount('count', batches),
+      ...[handlerMs?.p50, handlerMs?.p95, handlerMs?.max, queueMs.p50, queueMs.p99, queueMs.max].map((ms) =>
+        amount('milliseconds', ms),
+      ),
+    ]),
+    true,
+  );
+}

@@ -1,0 +1,145 @@
+/** Memory over time: waves or churn, and what connections leave behind. */
+import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { readingsOverTime } from '../charts/drift.ts';
+import { memoryOverTime } from '../charts/over-time.ts';
+import { familyOf, inOrder, layersOf, layerTitle } from '../figures/layers.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import {
+  absentSection,
+  type Block,
+  drawing,
+  type Finding,
+  facts,
+  grid,
+  lines,
+  type Section,
+} from '../model/document.ts';
+import { counted, integer } from '../text/format.ts';
+import { NO_SAMPLES } from './parts.ts';
+
+const TITLE = 'Memory over time';
+const UNKNOWN = 'not known: that takes three readings';
+/** Rows of the table; readings are thinned evenly. */
+const MAX_ROWS = 60;
+/** Memory of the process counts shared pages in full: those that others share move PSS, too. */
+const ANSWERING = ['workerRss', 'workerWorkingSet', 'workerHeapUsed', 'workerExternal'];
+
+/** In place of the section on memory per connection. */
+export function overTime(result: Result, found: OverTimeResult): Section {
+  if (result.absent.memory !== undefined) return absentSection('memory', TITLE, result.absent.memory);
+  const trusted = result.verdict.status !== 'INVALID';
+  return {
+    id: 'memory',
+    title: TITLE,
+    lead: `Memory was read ${found.kind === 'waves' ? 'when all of a wave had left' : 'while connections came and went'}, ${found.collected ? 'after a forced garbage collection' : 'without a forced garbage collection: what grows may be garbage'}.`,
+    terms: ['overTime', 'layers'],
+    findings: [finding(result, found)],
+    blocks: [
+      drawing(readingsOverTime(result), NO_SAMPLES),
+      trusted ? drifts(result, found) : lines('absent', ['No answer, because this measurement cannot be trusted.']),
+      lines('note', [note(found)]),
+      readings(result, found),
+      drawing(memoryOverTime(result), NO_SAMPLES, true),
+    ],
+  };
+}
+
+function finding(result: Result, found: OverTimeResult): Finding {
+  const name = 'What connections leave behind';
+  const workers = workersDrift(found);
+  if (!workers) {
+    const text = 'too few readings of the workers’ memory to tell whether they leak';
+    return { text, figure: { name, value: '–', note: text } };
+  }
+  const { layer, drift } = workers;
+  const garbage = found.collected ? '' : ', garbage included';
+  const text = `${answerOf(result, layer).replace('per connection', 'per connection that came and went')} (${layerTitle(result, layer)}${garbage})`;
+  if (drift.leaks === null) return { text, figure: { name, value: '–', note: text } };
+  const none = found.collected ? 'no leak' : 'no growth';
+  return { text, figure: { name, value: drift.leaks ? amount('size', drift.bytesPerConnection) : none, note: text } };
+}
+
+/**
+ * Nobody collects the garbage of the generator, nor, in some runs, that of the workers: what grows may be garbage, and no leak.
+ * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, or `no leak above 64 B per connection`
+ */
+export function answerOf(result: Result, layer: string): string {
+  const { overTime: found, layers } = result.memory;
+  const drift = found?.drift[layer];
+  if (!drift) return 'not measured';
+  const { leaks, bytesPerConnection, low95, high95, noLeakAbove } = drift;
+  if (leaks === null || low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
+  const ofGenerator = layers.find(({ id }) => id === layer)?.belongsTo === 'generator';
+  const collected = !ofGenerator && (found.collected || familyOf(layer) !== 'worker');
+  const size = (bytes: number) => withUnit('size', bytes);
+  if (!leaks) return `no ${collected ? 'leak' : 'growth'} above ${size(noLeakAbove)} per connection`;
+  const verb = collected ? 'leaks' : 'grows by';
+  return `${verb} ${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
+}
+
+/** Of the workers: the leak, if any of their figures shows one; else the least that would have shown in all of their memory. */
+function workersDrift({ drift }: OverTimeResult): { layer: string; drift: Drift } | null {
+  const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
+  return found.find(({ drift: one }) => one.leaks) ?? found[0] ?? null;
+}
+
+/** Bytes per wave, or per hour where there are none. */
+export function pace({ bytesPerWave, bytesPerHour }: Drift): number {
+  return bytesPerWave ?? bytesPerHour;
+}
+
+/** The main layers and those with an answer about the workers; then the generator's own. */
+function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
+  const layers = inOrder(result, Object.keys(drift)).filter((id) => {
+    if (ANSWERING.includes(id)) return true;
+    const layer = layersOf(result).find((one) => one.id === id);
+    return layer?.belongsTo === 'generator' ? /Rss$/.test(id) : layer?.belongsTo === 'deployment' && layer.main;
+  });
+  if (layers.length === 0) return lines('absent', [`What connections leave behind is ${UNKNOWN}.`]);
+  const per = kind === 'waves' ? 'per wave' : 'per hour';
+  return facts(
+    `What connections leave behind, ${per}`,
+    layers.map((layer) => [
+      layerTitle(result, layer),
+      amount('size', pace(drift[layer] as Drift)),
+      answerOf(result, layer),
+    ]),
+  );
+}
+
+function note({ readings: read, warmUpReadings }: OverTimeResult): string {
+  const left = warmUpReadings === 1 ? 'reading is' : `${integer(warmUpReadings)} readings are`;
+  const first = warmUpReadings > 0 ? ` The first ${left} left out as warm-up.` : '';
+  return `The line goes through ${counted(read.length - warmUpReadings, 'reading')}, against the connections that had left; 95 % intervals.${first} A rise of less than 1 MB over the whole run is no leak: readings of an idle server differ by as much.`;
+}
+
+/** The peak of a wave and what was left, or what was read. The machine moves with everything that runs on it: it is not here. */
+function readings(result: Result, { readings: read, peaks, kind }: OverTimeResult): Block {
+  const layers = layersOf(result).flatMap(({ id, unit, main, belongsTo }) =>
+    unit === 'bytes' && main && belongsTo === 'deployment' && read.some(({ bytes }) => id in bytes) ? [id] : [],
+  );
+  const step = Math.ceil(read.length / MAX_ROWS);
+  const shown = read.filter((_, index) => (read.length - 1 - index) % step === 0);
+  const waves = kind === 'waves';
+  const columns = layers.flatMap((id) => {
+    const title = layerTitle(result, id);
+    return waves ? [`${title}, peak`, 'after'] : [title];
+  });
+  return grid(
+    'Readings, in MB',
+    ['Came and went', 'Connections', ...columns],
+    shown.map((reading) => {
+      const peak = waves ? peaks.findLast(({ t }) => t < reading.t) : undefined;
+      return [
+        integer(reading.gone),
+        amount('count', Math.round((peak ?? reading).connections)),
+        ...layers.flatMap((id) => [
+          ...(waves ? [amount('megabytes', peak?.bytes[id])] : []),
+          amount('megabytes', reading.bytes[id]),
+        ]),
+      ];
+    }),
+    true,
+  );
+}

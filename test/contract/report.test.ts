@@ -1,0 +1,166 @@
+/** No report of a published result contradicts itself, and the check finds each contradiction that there could be. */
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import type { Result } from '../../protocol/result/result.ts';
+import { limitName } from '../../report/figures/limits.ts';
+import { amountText } from '../../report/model/amount.ts';
+import type { Document, Table } from '../../report/model/document.ts';
+import { textCells } from '../../report/model/table-text.ts';
+import { readResult } from '../../report/read.ts';
+import { renderRun } from '../../report/render/console.ts';
+import { renderJunit } from '../../report/render/junit.ts';
+import { renderMarkdown } from '../../report/render/markdown.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
+import { ROOT } from '../helpers/pages.ts';
+
+const PUBLISHED = globSync('docs/{reports/*/result.json,studies/*/runs/*.json}', { cwd: ROOT });
+/** Rules of the published benchmark report, which only the page that compares with it follows. */
+const FOREIGN = /theoretical max|\bgrade\b|\(approx\)|peak ÷/i;
+const COST = 'What a connection costs this deployment';
+
+/** @returns what the report says of the result that contradicts the result, or itself */
+function contradictionsIn(document: Document, result: Result): string[] {
+  const { findings } = document.answer;
+  const tables = document.sections.flatMap(({ blocks }) => blocks.filter((block) => block.kind === 'table'));
+  const text = `${renderMarkdown(document)}\n${renderRun(document, { color: false, width: 200 })}`;
+  return [
+    ...(FOREIGN.test(text) ? ['a rule of another report'] : []),
+    ...headline(findings, tables, result),
+    ...sums(tables, result),
+    ...limits(findings, tables, result),
+    ...percentiles(document, result),
+  ];
+}
+
+function headline(findings: Document['answer']['findings'], tables: Table[], result: Result): string[] {
+  const figures = findings.flatMap(({ figure }) => (figure?.name === 'Memory per connection' ? [figure.value] : []));
+  const isAsked = !result.fault && !result.memory.overTime && result.verdict.status !== 'INVALID';
+  if (!isAsked) return figures.length > 0 ? ['a cost that nobody asked for'] : [];
+  const [figure] = figures;
+  if (figure === undefined || typeof figure === 'string') return ['no headline'];
+  const known = [...tables.filter(({ title }) => title === COST)].length > 0;
+  const said = findings.find(({ text }) => text?.startsWith('memory per connection'))?.text;
+  return [
+    ...(known && !said?.includes(amountText(figure)) ? ['two headlines'] : []),
+    ...(known && figure.value === null && !figure.interval && !figure.next && !figure.why ? ['no answer'] : []),
+  ];
+}
+
+/** The parts add up to the headline, and none of them is the generator's or has no figure. */
+function sums(tables: Table[], { memory }: Result): string[] {
+  return tables
+    .filter(({ title }) => title === COST)
+    .flatMap(({ rows }) => {
+      const values = rows.map(([, cell]) => (typeof cell === 'object' ? cell.value : null));
+      const [total] = values.splice(-1);
+      const sum = values.reduce<number>((all, value) => all + (value ?? 0), 0);
+      const names = rows.slice(0, -1).map(([name]) => String(name));
+      const foreign = names.some((name) => /generator|fleet|artillery/i.test(name));
+      const spoilt = names.some((name) => {
+        const layer = { workers: 'workerPss', proxy: 'nginxPss', kernel: 'kernelSlab' }[name];
+        const doubt = layer === undefined ? undefined : memory.perConnectionBytes[layer]?.doubt;
+        return doubt !== undefined && doubt !== 'wide' && doubt !== 'noRise';
+      });
+      return [
+        ...(total != null && Math.abs(total - sum) > 1 ? ['a sum that is not that of its parts'] : []),
+        ...(foreign ? ['a part that is the generator’s'] : []),
+        ...(spoilt ? ['a part without a figure'] : []),
+      ];
+    });
+}
+
+function limits(findings: Document['answer']['findings'], tables: Table[], { connections }: Result): string[] {
+  const held = connections.held ?? connections.peak;
+  const rows = tables.filter(({ title }) => title.startsWith('Limits')).flatMap(({ rows: all }) => all);
+  const isBelow = rows.some(([name, cell]) => {
+    const isBudget = String(name).startsWith('Connections that fit');
+    return !isBudget && typeof cell === 'object' && cell.value !== null && cell.value < held;
+  });
+  const next = findings.flatMap(({ text }) => /^next limit: ([\d,]+) /.exec(text ?? '')?.[1] ?? []);
+  return [
+    ...(isBelow || next.some((max) => Number(max.replaceAll(',', '')) < held) ? ['a limit below what was held'] : []),
+    ...(findings.some(({ text }) => text?.includes('memoryBudget')) ? ['a budget as a limit'] : []),
+  ];
+}
+
+/** No percentile of fewer broadcasts than it takes. */
+function percentiles({ answer, sections }: Document, { delivery }: Result): string[] {
+  const few = (delivery?.broadcasts ?? 0) < 100;
+  const said = answer.findings.some(({ figure }) => figure?.name === '99 % of copies arrived within');
+  const table = sections
+    .flatMap(({ blocks }) => blocks.filter((block) => block.kind === 'table'))
+    .find(({ title }) => title === 'Latency of all broadcasts');
+  const column = table?.head.indexOf('p99') ?? -1;
+  const shown =
+    table && textCells(table).some(([name, ...cells]) => name === 'Every copy' && cells[column - 1] !== '–');
+  return few && (said || shown) ? ['a percentile that so few broadcasts do not carry'] : [];
+}
+
+describe('the report of each published result', () => {
+  for (const path of PUBLISHED) {
+    it(path, () => {
+      const result = readResult(`${ROOT}/${path}`);
+      const document = runDocument(result);
+      assert.deepEqual(contradictionsIn(document, result), []);
+      assert.doesNotMatch(renderJunit(result), FOREIGN);
+    });
+  }
+});
+
+describe('a contradiction', () => {
+  const original = readResult(`${ROOT}/docs/reports/5k/result.json`);
+  const documentOf = (change: (document: Document) => unknown) => {
+    const document = runDocument(original);
+    change(document);
+    return document;
+  };
+  const costOf = ({ sections }: Document) =>
+    sections.flatMap(({ blocks }) => blocks).find((block) => block.kind === 'table' && block.title === COST) as Table;
+  const memoryOf = ({ answer }: Document) =>
+    answer.findings.find(({ figure }) => figure?.name === 'Memory per connection');
+
+  const reports: Record<string, (document: Document) => unknown> = {
+    'a rule of another report': ({ answer }) => answer.findings.push({ text: 'Theoretical Max Connections 8,377' }),
+    'no headline': ({ answer }) =>
+      answer.findings.splice(
+        answer.findings.findIndex(({ text }) => /memory/.test(text ?? '')),
+        1,
+      ),
+    'two headlines': (document) => Object.assign(memoryOf(document) ?? {}, { text: 'memory per connection: 250.3 KB' }),
+    'a sum that is not that of its parts': (document) => costOf(document).rows.splice(0, 1),
+    'a part that is the generator’s': (document) => costOf(document).rows.unshift(['generator fleet', '–']),
+    'a budget as a limit': ({ answer }) => answer.findings.push({ text: 'lowest known limit 98,547 (memoryBudget)' }),
+  };
+  for (const [name, change] of Object.entries(reports)) {
+    it(`is found: ${name}`, () => {
+      assert.ok(contradictionsIn(documentOf(change), original).includes(name));
+    });
+  }
+
+  const results: Record<string, (result: Result) => unknown> = {
+    'a part without a figure': ({ memory }) =>
+      Object.assign(memory.perConnectionBytes.nginxPss ?? {}, { doubt: 'grows' }),
+    'a limit below what was held': ({ connections }) => Object.assign(connections, { held: 252_000 }),
+    'a percentile that so few broadcasts do not carry': ({ delivery }) =>
+      Object.assign(delivery ?? {}, { broadcasts: 20 }),
+  };
+  for (const [name, change] of Object.entries(results)) {
+    it(`is found, and no report of such a result has it: ${name}`, () => {
+      const result = structuredClone(original);
+      change(result);
+      assert.deepEqual(
+        contradictionsIn(
+          documentOf(() => {}),
+          result,
+        ),
+        [name],
+      );
+      assert.deepEqual(contradictionsIn(runDocument(result), result), []);
+    });
+  }
+
+  it('limits that nobody knows keep their names', () => {
+    assert.equal(limitName('nextVersion'), 'nextVersion');
+  });
+});

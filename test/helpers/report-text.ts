@@ -1,0 +1,32 @@
+/** A run's report as text, for tests of what it says. */
+import type { Result } from '../../protocol/result/result.ts';
+import { renderRun } from '../../report/render/console.ts';
+import { renderHtml } from '../../report/render/html.ts';
+import { renderSummary } from '../../report/render/markdown.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
+
+/** With all tables, in lines that hold whole sentences. */
+export function fullText(result: Result): string {
+  return renderRun(runDocument(result), { color: false, width: 1000, verbose: true });
+}
+
+/** What the run ends with. */
+export function endingText(result: Result, width = 1000): string {
+  return renderRun(runDocument(result), { color: false, width });
+}
+
+export function reportHtml(result: Result): string {
+  return renderHtml(runDocument(result));
+}
+
+export function reportMarkdown(result: Result): string {
+  return renderSummary(runDocument(result), ['thresholds']);
+}
+
+/** Text of a page, without its tags, style and script. */
+export function textOfPage(markup: string): string {
+  return markup
+    .replace(/<(style|script)>[\s\S]*?<\/\1>/g, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+}

@@ -1,0 +1,175 @@
+/** How a report is shown: as a page, for a terminal, as Markdown. What it says is in sections.test.ts. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { type Result, resultSchema } from '../../../protocol/result/result.ts';
+import { readResult } from '../../../report/read.ts';
+import { renderAnswer, renderRun } from '../../../report/render/console.ts';
+import { html } from '../../../report/render/markup.ts';
+import { runDocument } from '../../../report/sections/run-document.ts';
+import { page, sections } from '../../helpers/pages.ts';
+import { reportHtml, reportMarkdown, textOfPage } from '../../helpers/report-text.ts';
+import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
+import { sample } from '../../helpers/zod-sample.ts';
+
+const measured = readResult('docs/reports/5k/result.json');
+
+function invalid(): Result {
+  const verdict = {
+    status: 'INVALID' as const,
+    reasons: [{ code: 'DEPLOYMENT_CHANGED', message: 'it stopped', fix: 'see its log' }],
+  };
+  return { ...perfectResult(), verdict };
+}
+
+describe('html', () => {
+  it('escapes what is put in, and leaves markup of its own alone', () => {
+    const name = `<b a="1" b='2'>&`;
+    const inner = html`<i title="${name}">${name}</i>`;
+    const escaped = '&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;';
+    assert.equal(html`<p>${[inner]}${0}${null}${false}</p>`.markup, `<p><i title="${escaped}">${escaped}</i>0</p>`);
+  });
+});
+
+describe('report.html', () => {
+  it('lets no text of the document become markup', () => {
+    const marks: string[] = [];
+    const attack = (path: string) => {
+      marks.push(path);
+      return `"'><img src=x onerror=alert(${marks.length})><script>alert(1)</script>\${x}{a|b}\`</style>`;
+    };
+    const result = resultSchema.parse(sample(resultSchema, attack));
+    assert.ok(marks.length > 40, `${marks.length} strings`);
+    const markup = reportHtml({ ...result, absent: {} });
+    assert.doesNotMatch(reportHtml(result), /<img/, 'with sections that are absent');
+    assert.equal(markup.match(/<img/g), null);
+    assert.equal(markup.match(/<script/g)?.length, 1);
+    assert.equal(markup.match(/<\/style/g)?.length, 1);
+    // It is there, as text.
+    assert.ok((markup.match(/&lt;img src=x onerror=alert/g)?.length ?? 0) > 40);
+    // Every attribute is closed by the quote that opened it.
+    assert.equal(markup.match(/="[^"]*onerror=alert[^"]*"[^\s>/?]/g), null);
+  });
+
+  it('asks nothing of the network, and stays small', () => {
+    const markup = reportHtml(measured);
+    assert.doesNotMatch(markup, /(?:src|href)="(?!#|data:)[^"]*"/);
+    assert.doesNotMatch(markup, /@import|url\((?!#)/);
+    assert.match(markup, /default-src 'none'/);
+    assert.ok(markup.length < 3_000_000, `${markup.length}`);
+  });
+
+  it('begins with the answer and the figures that get quoted', () => {
+    const text = textOfPage(reportHtml(measured));
+    const order = ['Passed', 'VALID', 'Connections held', '5,000', 'Delivered', '100', '126', '33.2', 'next limit'];
+    const at = order.map((part) => text.toLowerCase().indexOf(part.toLowerCase()));
+    assert.ok(!at.includes(-1), String(at));
+    assert.deepEqual(
+      at,
+      at.toSorted((a, b) => a - b),
+    );
+  });
+
+  it('of an INVALID run has the reasons, and no figure to quote', () => {
+    const markup = reportHtml(invalid());
+    assert.match(textOfPage(markup), /DEPLOYMENT_CHANGED it stopped Fix: see its log/);
+    assert.doesNotMatch(markup, /class="headline"|id="capacity"/);
+    assert.doesNotMatch(textOfPage(markup), /16\.6 KB|14\.6/);
+  });
+
+  it('draws every chart of a complete run, wide and narrow', () => {
+    const markup = reportHtml(measured);
+    const titles = [...markup.matchAll(/role="img" aria-label="([^"]+)">\s*<svg/g)].map(([, title]) => title);
+    for (const title of ['over time', 'Memory against connections', 'CPU by layer', 'by percentile', 'each worker']) {
+      assert.ok(
+        titles.some((one) => one?.includes(title)),
+        `${title} in ${titles.join('; ')}`,
+      );
+    }
+    assert.equal(markup.match(/class="chart narrow"/g)?.length, markup.match(/class="chart wide"/g)?.length);
+    assert.ok(!titles.includes('Delivered share of each broadcast'), 'a sentence says that all arrived');
+    const lossy = structuredClone(measured);
+    Object.assign(lossy.delivery?.batches[0] ?? {}, { received: 0 });
+    Object.assign(lossy.delivery ?? {}, { received: 1 });
+    assert.ok(reportHtml(lossy).includes('aria-label="Delivered share of each broadcast"'));
+  });
+
+  it('links terms to definitions that are there, and these to headings of the method', () => {
+    const markup = reportHtml(measured);
+    const ids = [...markup.matchAll(/ id="([^"]+)"/g)].map((match) => match[1] as string);
+    assert.equal(new Set(ids).size, ids.length, 'ids are unique');
+    const targets = [...markup.matchAll(/href="#([^"]+)"/g)].map((match) => match[1] as string);
+    assert.ok(targets.length > 25);
+    assert.deepEqual(
+      targets.filter((target) => !ids.includes(target)),
+      [],
+    );
+    const headings = sections(page('docs/method.md')).map(({ heading }) => heading.toLowerCase().replaceAll(' ', '-'));
+    const anchors = [...markup.matchAll(/docs\/method\.md#([\w-]+)/g)].map((match) => match[1] as string);
+    assert.ok(anchors.length > 20);
+    assert.deepEqual(
+      anchors.filter((anchor) => !headings.includes(anchor)),
+      [],
+    );
+  });
+});
+
+describe('the terminal', () => {
+  it('gets colours and no other escapes, and the same text without', () => {
+    const options = { width: 80, verbose: true };
+    const plain = renderRun(runDocument(invalid()), { ...options, color: false });
+    const coloured = renderRun(runDocument(invalid()), { ...options, color: true });
+    assert.equal(stripVTControlCharacters(plain), plain);
+    assert.notEqual(coloured, plain);
+    assert.equal(stripVTControlCharacters(coloured), plain);
+  });
+
+  for (const width of [40, 80, 120]) {
+    it(`keeps tables and sentences within ${width} columns, whatever is cut off`, () => {
+      const text = renderRun(runDocument(resultWithMessages()), { width, color: false, verbose: true });
+      const long = text.split('\n').filter((line) => line.length > width);
+      // A word, or the first two columns of a table, are never broken.
+      assert.deepEqual(
+        long.filter((line) => line.trim().split(/\s+/).length > 8),
+        [],
+      );
+    });
+  }
+
+  it('gets the answer alone where nothing else is wanted', () => {
+    const text = renderAnswer(runDocument(invalid()), { width: 80, color: false });
+    assert.match(text, /^DEPLOYMENT_CHANGED: it stopped\n {2}fix: see its log\n\nNo result/);
+    assert.doesNotMatch(text, /127\.0\.0\.1/);
+  });
+});
+
+describe('report.md', () => {
+  const MARKUP = '<script>alert(1)</script> | [x](javascript:alert(1)) `a` **b**\n# c';
+
+  it('is the summary: verdict, four figures, thresholds', () => {
+    const text = reportMarkdown(measured);
+    assert.match(text, /^# .*\n\n\*\*Passed\.\*\* 5,000 connections held.*\n\nMeasurement: \*\*VALID\*\*/);
+    const [figures = ''] = text.split('\n\n').filter((block) => block.startsWith('|'));
+    assert.equal(figures.split('\n').length, 2 + 4, figures);
+    assert.match(text, /## Thresholds\n\n\|/);
+    assert.ok(text.split('\n').length < 40, text);
+  });
+
+  it('keeps every table straight, also with markup in every text from outside', () => {
+    const result = perfectResult();
+    Object.assign(result.run, { scenario: MARKUP, target: MARKUP, engine: MARKUP });
+    result.verdict = { status: 'SUSPECT', reasons: [{ code: MARKUP, message: MARKUP, fix: MARKUP }] };
+    result.thresholds = [{ expression: MARKUP, met: false, strict: true }];
+    const text = reportMarkdown(result);
+    assert.doesNotMatch(text, /<script|(?<!\\)\[x\]|(?<!\\)`a|^# c/m);
+    const tables = text.split('\n\n').filter((block) => block.startsWith('|'));
+    assert.ok(tables.length > 1);
+    for (const table of tables) {
+      const widths = table
+        .trim()
+        .split('\n')
+        .map((line) => line.split(/(?<!\\)\|/).length);
+      assert.equal(new Set(widths).size, 1, table);
+    }
+  });
+});
