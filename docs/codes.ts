@@ -4,7 +4,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Code } from '../protocol/codes/code.ts';
 import { ERROR_CODES } from '../protocol/codes/error-codes.ts';
+import { FAILURE_CODES } from '../protocol/codes/failure-codes.ts';
 import { VERDICT_REASONS } from '../protocol/codes/verdict-reasons.ts';
 
 type Row = string[];
@@ -21,13 +23,16 @@ const TABLES: Record<string, Row[]> = {
       remedy,
     ]),
   ],
-  errors: [
-    ['code', 'meaning', 'what to do'],
-    ...Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [`\`${code}\``, meaning, remedy]),
-  ],
+  errors: rowsOf(ERROR_CODES),
+  failures: rowsOf(FAILURE_CODES),
 };
 
-export const PAGES = [join(import.meta.dirname, 'reference/errors.md')];
+export const PAGES = ['reference/errors.md', 'reference/steps.md'].map((page) => join(import.meta.dirname, page));
+
+function rowsOf(codes: Record<string, Code>): Row[] {
+  const rows = Object.entries(codes).map(([code, { meaning, remedy }]) => [`\`${code}\``, meaning, remedy]);
+  return [['code', 'meaning', 'what to do'], ...rows];
+}
 
 /** @returns the page with the tables of this version */
 export function withTables(page: string): string {

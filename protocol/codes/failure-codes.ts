@@ -1,55 +1,233 @@
 /**
- * All codes of failed virtual users and connections, with the causes that docs/reference/steps.md gives for them. Each
- * is a metric, `errors.<code>`, and a key of the result's `connections.failures`: short, stable, from a bounded set. A
- * placeholder in angle brackets makes it a family of codes.
+ * All codes of failed virtual users and connections. Each is a metric, `errors.<code>`, and a key of the result's
+ * `connections.failures`: short, stable, from a bounded set. A placeholder in angle brackets makes it a family of codes.
+ * docs/reference/steps.md has them: node docs/codes.ts
  */
-export const FAILURE_CODES = {
+import type { Blame } from '../documents/search.ts';
+import type { Code } from './code.ts';
+
+interface FailureDefinition extends Code {
+  /** Whose limit it shows, if not the deployment's. */
+  blame?: Extract<Blame, 'generator' | 'machine'>;
+  /** A configured number: where nearly all failures have this code, the run met that limit and not what is measured. */
+  isLimit?: true;
+}
+
+const BUG = { meaning: 'a bug', remedy: 'please report it with the folder of the run' };
+
+const CODES = {
   // Connecting
-  'E<name>':
-    'the error of the system or of Node that made connecting fail: `ECONNREFUSED`, `EMFILE`, `EADDRNOTAVAIL`, …',
-  'http_<status>': 'the handshake was answered with this status instead of an upgrade',
-  timeout_tcp: '`connectTimeout` expired before TCP was connected',
-  timeout_tls: '`connectTimeout` expired before the TLS handshake was complete',
-  timeout_upgrade: '`connectTimeout` expired before the upgrade to WebSocket was answered',
-  timeout_open: '`connectTimeout` expired before the Engine.IO handshake arrived',
-  timeout_namespace: '`connectTimeout` expired before the server answered for the namespace',
-  not_http: 'the answer to a polling request violates HTTP',
-  not_websocket: 'the answer violates the WebSocket protocol',
-  not_engineio: 'the answer violates the Engine.IO protocol',
-  not_socketio: 'the answer violates the Socket.IO protocol',
-  message_too_large: 'the server sent a message larger than `maxPayload`',
-  buffers_full: 'the connections of the generator process hold as many unfinished or unread bytes as they may',
-  unreadable_data: 'reading what the server sent failed',
-  'tls_<code>': 'TLS failed, for example because of the certificate',
-  'closed_<close code>': 'the server closed the WebSocket while the connection was being set up',
-  closed: 'the connection ended while it was being set up, or before an answer',
-  namespace_refused: 'the server refused the namespace',
-  join_refused: '`instrument(io)` in the server refused the room of a `join_room`',
+  EMFILE: {
+    meaning: 'the generator process may open no more files',
+    remedy: 'raise the limit: `ulimit -n 65536`',
+    blame: 'generator',
+    isLimit: true,
+  },
+  ENFILE: {
+    meaning: "the generator's machine may open no more files",
+    remedy: 'raise the limit: `sysctl fs.file-max`',
+    blame: 'machine',
+    isLimit: true,
+  },
+  EADDRNOTAVAIL: {
+    meaning: 'the generator has no free port towards the target',
+    remedy: 'add source addresses with `localAddresses`, or widen `net.ipv4.ip_local_port_range`',
+    blame: 'generator',
+    isLimit: true,
+  },
+  ENOMEM: {
+    meaning: "the kernel of the generator's machine has no memory left",
+    remedy: 'add memory, or use fewer connections',
+    blame: 'machine',
+  },
+  ENOBUFS: {
+    meaning: "the kernel of the generator's machine has no buffers left",
+    remedy: 'raise `net.ipv4.tcp_mem`, add memory, or use fewer connections',
+    blame: 'machine',
+  },
+  'E<name>': {
+    meaning: 'the error of the system or of Node that made connecting fail: `ECONNREFUSED`, `ECONNRESET`, …',
+    remedy: 'see whether the target still listens, and the logs of proxy and server',
+  },
+  http_429: {
+    meaning: 'a rate limit of the proxy or of the server refused the handshake',
+    remedy: 'raise that limit for the generator, or lower `RATE`',
+  },
+  http_500: {
+    meaning: 'the proxy is out of connections (`worker_connections`) or open files',
+    remedy: 'raise `worker_connections` and `worker_rlimit_nofile`; see its error log',
+    isLimit: true,
+  },
+  http_502: {
+    meaning: "the proxy gets no connection to a worker: its ports, or the worker's open files or listen queue",
+    remedy:
+      "see the proxy's error log; connect from several addresses (`proxy_bind`), or raise the limits of the worker",
+    isLimit: true,
+  },
+  http_503: {
+    meaning: 'a connection limit of the proxy or of the server',
+    remedy: "see the proxy's error log for `limit_conn`, or for upstreams marked as unavailable",
+    isLimit: true,
+  },
+  http_504: {
+    meaning: 'a worker did not answer the proxy in time',
+    remedy: "see the worker's CPU and its log",
+  },
+  'http_<status>': {
+    meaning: 'the handshake was answered with this status instead of an upgrade',
+    remedy: 'see the example of the failure, and the logs of proxy and server',
+  },
+  timeout_tcp: {
+    meaning: '`connectTimeout` expired before TCP was connected',
+    remedy: 'see whether a firewall drops packets, or the listen queue of the target is full (`ss -ltn`)',
+  },
+  timeout_tls: {
+    meaning: '`connectTimeout` expired before the TLS handshake was complete',
+    remedy: 'see the CPU of what ends TLS; lower `RATE`',
+  },
+  timeout_upgrade: {
+    meaning: '`connectTimeout` expired before the upgrade to WebSocket was answered',
+    remedy: 'see the CPU of proxy and workers; lower `RATE`',
+  },
+  timeout_open: {
+    meaning: '`connectTimeout` expired before the Engine.IO handshake arrived',
+    remedy: 'see the CPU of proxy and workers; lower `RATE`',
+  },
+  timeout_namespace: {
+    meaning: '`connectTimeout` expired before the server answered for the namespace',
+    remedy: "see the namespace's middleware and the CPU of the workers",
+  },
+  not_http: {
+    meaning: 'the answer to a polling request violates HTTP',
+    remedy: 'see what answers at the target',
+  },
+  not_websocket: {
+    meaning: 'the answer violates the WebSocket protocol',
+    remedy: 'see what answers at the target',
+  },
+  not_engineio: {
+    meaning: 'the answer violates the Engine.IO protocol',
+    remedy: 'see what answers at the target, and its path',
+  },
+  not_socketio: {
+    meaning: 'the answer violates the Socket.IO protocol',
+    remedy: 'see whether the server has another parser, or an old version of Socket.IO',
+  },
+  message_too_large: {
+    meaning: 'the server sent a message larger than `maxPayload`',
+    remedy: 'raise `maxPayload`',
+  },
+  buffers_full: {
+    meaning: 'the connections of the generator process hold as many unfinished or unread bytes as they may',
+    remedy: 'let the server send smaller messages, or spread the load over several generator hosts',
+    blame: 'generator',
+  },
+  unreadable_data: {
+    meaning: 'reading what the server sent failed',
+    remedy: 'see the example of the failure',
+  },
+  'tls_<code>': {
+    meaning: 'TLS failed, for example because of the certificate',
+    remedy: 'name its authority in `tls.ca`, or correct the certificate',
+  },
+  'closed_<close code>': {
+    meaning: 'the server closed the WebSocket while the connection was being set up',
+    remedy: 'see the logs of proxy and server',
+  },
+  closed: {
+    meaning: 'the connection ended while it was being set up, or before an answer',
+    remedy: 'see the logs of proxy and server',
+  },
+  namespace_refused: {
+    meaning: 'the server refused the namespace',
+    remedy: "see the namespace's middleware, and what the flow sends as `auth`",
+  },
+  join_refused: {
+    meaning: '`instrument(io)` in the server refused the room of a `join_room`',
+    remedy: 'add the room to the option `rooms` of `instrument`',
+  },
 
   // Steps
-  ack_timeout: 'no acknowledgement in time',
-  response_timeout: 'the event named by `response` did not arrive in time',
-  wait_timeout: 'the event of a `waitFor` did not arrive in time',
-  failed_match: 'something arrived, but it does not match',
-  failed_capture: 'there is nothing to capture',
-  data_not_valid: 'the arguments differ from `args` or `data`',
-  'disconnected_<reason>': "the connection was lost, for Socket.IO's reason or because the fleet process died",
-  disconnected: 'the connection had already been lost',
-  failed_request: 'an HTTP step failed: its `match` or `capture`, or its URL',
-  'function_<name>': 'a processor function failed',
-  invalid_think: 'a template did not produce a duration',
-  invalid_count: 'a template did not produce a number',
+  ack_timeout: {
+    meaning: 'no acknowledgement in time',
+    remedy: 'let the server call the acknowledgement, or raise `timeout`',
+  },
+  response_timeout: {
+    meaning: 'the event named by `response` did not arrive in time',
+    remedy: 'see whether the server sends it, or raise `timeout`',
+  },
+  wait_timeout: {
+    meaning: 'the event of a `waitFor` did not arrive in time',
+    remedy: 'see whether the server sends it, or raise `timeout`',
+  },
+  failed_match: {
+    meaning: 'something arrived, but it does not match',
+    remedy: 'correct `match`, or see why the server answers otherwise',
+  },
+  failed_capture: {
+    meaning: 'there is nothing to capture',
+    remedy: 'correct the path of `capture`',
+  },
+  data_not_valid: {
+    meaning: 'the arguments differ from `args` or `data`',
+    remedy: 'correct `args` or `data`, or see why the server answers otherwise',
+  },
+  disconnected_fleet_process_died: {
+    meaning: 'the generator process that held the connection died',
+    remedy: 'see `dmesg` for out-of-memory kills',
+    blame: 'generator',
+  },
+  'disconnected_<reason>': {
+    meaning:
+      'the connection was lost, for a reason of Socket.IO: `transport_close`, `ping_timeout`, `io_server_disconnect`, `transport_error`, `parse_error`; or `message_too_large`',
+    remedy: 'see the logs of proxy and server at that time',
+  },
+  disconnected: {
+    meaning: 'the connection had already been lost',
+    remedy: 'see the logs of proxy and server',
+  },
+  failed_request: {
+    meaning: 'an HTTP step failed: its `match` or `capture`, or its URL',
+    remedy: 'correct the step, or see why the server answers otherwise',
+  },
+  'function_<name>': {
+    meaning: 'a processor function failed',
+    remedy: 'see the example of the failure',
+  },
+  invalid_think: {
+    meaning: 'a template did not produce a duration',
+    remedy: 'correct the template',
+  },
+  invalid_count: {
+    meaning: 'a template did not produce a number',
+    remedy: 'correct the template',
+  },
 
   // The generator itself
-  fleet_dead: 'the generator process that held the connection has died',
-  fleet_silent: 'the generator process that holds the connection does not answer',
-  fleet_protocol: 'a bug: please report it',
-  unknown_step: 'a bug: please report it',
-  engine_not_started: 'a bug: please report it',
-  internal_error: 'a bug: please report it',
-} as const;
+  fleet_dead: {
+    meaning: 'the generator process that held the connection has died',
+    remedy: 'see `dmesg` for out-of-memory kills',
+    blame: 'generator',
+  },
+  fleet_silent: {
+    meaning: 'the generator process that holds the connection does not answer',
+    remedy: 'give the generator more CPU and memory',
+    blame: 'generator',
+  },
+  fleet_protocol: { ...BUG, blame: 'generator' },
+  unknown_step: BUG,
+  engine_not_started: { ...BUG, blame: 'generator' },
+  internal_error: { ...BUG, blame: 'generator' },
+} satisfies Record<string, FailureDefinition>;
 
 /** `http_<status>` → `http_${string}`. */
 type Expanded<Name extends string> = Name extends `${infer Start}<${string}>` ? `${Start}${string}` : Name;
 
-export type FailureCode = Expanded<keyof typeof FAILURE_CODES>;
+export type FailureCode = Expanded<keyof typeof CODES>;
+
+export const FAILURE_CODES: Record<string, FailureDefinition> = CODES;
+
+/** @param code as in a result @returns the definition; undefined of what is only in a family, or unknown */
+export function failureOf(code: string): FailureDefinition | undefined {
+  return Object.hasOwn(FAILURE_CODES, code) ? FAILURE_CODES[code] : undefined;
+}

@@ -1,15 +1,11 @@
 /** Whose limit a run met, by the reasons of its verdict and the causes of failed connections. */
+import { failureOf } from '../../protocol/codes/failure-codes.ts';
 import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Blame } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { counted } from '../text/format.ts';
 
-/** Causes of failed connections that lie with the generator: its files, ports, processes. */
-const GENERATOR_CAUSE =
-  /^(EMFILE|EADDRNOTAVAIL|buffers_full|fleet_\w+|disconnected_fleet_\w+|engine_not_started|internal_error)$/;
-/** Of the whole machine. */
-const MACHINE_CAUSE = /^(ENFILE|ENOMEM|ENOBUFS)$/;
 /** A loop that is this busy opens no more connections. */
 const BUSY_LOOP = 0.9;
 
@@ -28,8 +24,10 @@ export function blamesOf(result: Result): Blamed[] {
     return { code, blame: blame === 'machine' ? ofMachine : blame, text: `${code}: ${message}` };
   });
   const failures = Object.entries(result.connections.failures).flatMap(([cause, failed]): Blamed[] => {
-    const blame = GENERATOR_CAUSE.test(cause) ? 'generator' : MACHINE_CAUSE.test(cause) ? ofMachine : undefined;
-    return blame ? [{ code: cause, blame, text: `${cause}: ${counted(failed, 'connection')} failed` }] : [];
+    const blame = failureOf(cause)?.blame;
+    if (!blame) return [];
+    const text = `${cause}: ${counted(failed, 'connection')} failed`;
+    return [{ code: cause, blame: blame === 'machine' ? ofMachine : blame, text }];
   });
   return [...failures, ...reasons];
 }

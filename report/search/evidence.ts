@@ -1,4 +1,5 @@
 /** What broke first, as far as the result of the broken level shows it. */
+import { failureOf } from '../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { counted, decimals, integer, megabytes } from '../text/format.ts';
@@ -13,17 +14,6 @@ const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
 
 /** The server, or a proxy before it, said no. */
 const ANSWER = /^(http_\d+|namespace_refused|join_refused)$/;
-
-/** What answers a handshake with this status. */
-const HTTP_CAUSES = new Map(
-  Object.entries({
-    http_500: 'the proxy is out of connections (`worker_connections`) or open files',
-    http_502: 'the proxy gets no connection to a worker: its ports, or the worker’s files or listen queue',
-    http_503: 'a connection limit of the proxy or the server',
-    http_504: 'a worker did not answer the proxy in time',
-    http_429: 'a rate limit of the proxy or the server',
-  }),
-);
 
 /** @returns phrases that can follow "because", the strongest evidence first; empty if the result shows none */
 export function evidenceOf(result: Result): string[] {
@@ -49,7 +39,7 @@ const refused: Find = ({ connections: { failures, failureExamples, lost } }) => 
 function failureText(code: string, count: number, example: string | undefined): string {
   const connections = counted(count, 'connection');
   const what = ANSWER.test(code) ? `the server answered ${connections} with` : `${connections} ended in`;
-  const known = HTTP_CAUSES.get(code);
+  const known = code.startsWith('http_') ? failureOf(code)?.meaning : undefined;
   return `${what} \`${code}\`${known ? `: ${known}` : example ? ` (${example})` : ''}`;
 }
 

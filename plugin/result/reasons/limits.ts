@@ -1,5 +1,6 @@
 /** Limits that look like capacity: where connections stop at a number that somebody once configured. */
 
+import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import type { Check } from './check.ts';
 
 /** Below this share of the target, failures are noise. */
@@ -12,40 +13,14 @@ const MIN_CONNECTIONS = 100;
 /** Processes that take connections in turn and lose single ones by chance are further apart. */
 const SAME = { connections: 1, share: 0.001 };
 
-const LIMITS = new Map<string, { limit: string; fix: string }>(
-  Object.entries({
-    EMFILE: { limit: "the generator's open files per process", fix: 'raise it: ulimit -n 65536' },
-    ENFILE: { limit: 'the open files of the whole machine', fix: 'raise it: sysctl fs.file-max' },
-    EADDRNOTAVAIL: {
-      limit: "the generator's ports towards the target",
-      fix: 'add source addresses with localAddresses, or widen net.ipv4.ip_local_port_range',
-    },
-    http_500: {
-      limit: "the proxy's connections (`worker_connections`) or open files",
-      fix: 'raise worker_connections and worker_rlimit_nofile; see its error log',
-    },
-    http_502: {
-      limit: "the proxy's ports towards a worker, or the worker's open files or listen queue",
-      fix: "see the proxy's error log; connect from several addresses (proxy_bind), or raise the worker's limits",
-    },
-    http_503: {
-      limit: 'the connection limit of the proxy or of the server',
-      fix: "see the proxy's error log for `limit_conn` or for upstreams marked as unavailable",
-    },
-  }),
-);
-
 export const limits: Check[] = [
   {
     code: 'LIMIT_REACHED',
     find({ connections: { target, failed, failures } }) {
       const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
-      const known = LIMITS.get(cause);
-      if (!known || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
-      return {
-        message: `${count} of ${failed} failed connections have the cause ${cause}: they hit ${known.limit}, not the server's capacity`,
-        fix: known.fix,
-      };
+      const known = failureOf(cause);
+      if (!known?.isLimit || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
+      return { message: `${count} of ${failed} failed with ${cause}: ${known.meaning}`, fix: known.remedy };
     },
   },
   {
