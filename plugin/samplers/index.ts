@@ -6,7 +6,6 @@ export type { MachineTotals } from './machine/machine-time.ts';
 export { MachineWatch } from './machine/machine-watch.ts';
 export { sharesBetween } from './machine/shares.ts';
 export { connectionsTo, listenersOn } from './processes/connections-to.ts';
-export { CpuTime } from './processes/cpu-time.ts';
 export { withChildren } from './processes/family.ts';
 export { type LayerPids, processMemory } from './processes/memory.ts';
 export { readProcesses } from './processes/proc.ts';

@@ -1,9 +1,10 @@
 /** CPU time of all layers: the total of each so far, and its share since the previous sample. */
 
 import type { CpuUse, Layer } from './layers/layer.ts';
-import { CpuTime } from './processes/cpu-time.ts';
+import { CpuIncrements } from './processes/cpu-increments.ts';
 import type { LayerPids } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';
+import { readProcess } from './processes/process-table.ts';
 import type { Sources } from './sources.ts';
 
 export interface CpuPoint {
@@ -14,26 +15,34 @@ export interface CpuPoint {
 
 export class LayerCpu {
   readonly #layers: readonly Layer[];
-  readonly #processes: Map<string, CpuTime>;
+  readonly #increments = new CpuIncrements();
+  /** Of each layer whose processes have been read. */
+  readonly #totalUs = new Map<string, number>();
 
   constructor(layers: readonly Layer[]) {
     this.#layers = layers;
-    this.#processes = new Map(
-      layers.flatMap(({ id, isProcesses, containsWorkers }) =>
-        isProcesses ? [[id, new CpuTime(containsWorkers)]] : [],
-      ),
-    );
   }
 
   add(pids: LayerPids, processes: Map<number, ProcessReading>): void {
-    for (const [layer, cpu] of this.#processes) cpu.add(pids[layer] ?? [], processes);
+    const increments = this.#increments.add(
+      processes,
+      (pid, startedAtUs) => readProcess(pid)?.startedAtUs !== startedAtUs,
+    );
+    for (const { id, isProcesses } of this.#layers) {
+      const read = isProcesses ? (pids[id] ?? []).flatMap((pid) => increments.get(pid) ?? []) : [];
+      if (read.length > 0)
+        this.#totalUs.set(
+          id,
+          read.reduce((sum, us) => sum + us, this.#totalUs.get(id) ?? 0),
+        );
+    }
   }
 
   /** @returns CPU time by layer; for processes, the total of the `add` calls. Never rejects */
   async uses(sources: Sources): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const { id, cpu } of this.#layers) {
-      const busyUs = this.#processes.get(id)?.totalUs;
+      const busyUs = this.#totalUs.get(id);
       const use = busyUs === undefined ? await cpu?.(sources).catch(() => undefined) : { busyUs };
       if (use) uses[id] = use;
     }

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCpu, readCpuPressureUs } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
+import { CpuIncrements } from '../processes/cpu-increments.ts';
 import type { ProcessStat } from '../processes/proc.ts';
 import {
   type ProcessTable,
@@ -53,19 +54,15 @@ const MAX_CLOCKS = 8;
 
 type Owner = 'ours' | 'kernel' | 'others';
 
-interface Known {
-  stat: ProcessStat;
-  owner: Owner;
-  name: string | undefined;
-}
-
 export class MachineTime {
   readonly #root: string;
   readonly #readTable: () => Promise<ProcessTable>;
   readonly #cpus: number[];
   readonly #areAll: boolean;
-  /** By pid, as last read. */
-  #known = new Map<number, Known>();
+  readonly #increments = new CpuIncrements();
+  /** By pid and start: those that are ours, and the names of others. */
+  #ours = new Set<string>();
+  #names = new Map<string, string>();
   #isFirst = true;
   readonly #us: Record<Owner, number> = { ours: 0, kernel: 0, others: 0 };
   readonly #programsUs = new Map<string, number>();
@@ -113,59 +110,38 @@ export class MachineTime {
     };
   }
 
-  /** Adds what each process has used since it was read last; of one that has come since, all. */
+  /** Who has been ours stays so, also when what has started it has ended. */
   #note(table: ProcessTable, ours: Set<number>): void {
-    const ended = this.#endedBelow(table);
-    const now = new Map<number, Known>();
-    for (const [pid, stat] of table) {
-      const before = this.#knownAs(stat);
-      const known = { stat, owner: this.#ownerOf(stat, before, ours), name: before?.name };
-      now.set(pid, known);
-      if (this.#isFirst) continue;
-      const ownUs = stat.cpuUs - (before?.stat.cpuUs ?? 0);
-      // What has ended has been counted as far as it was seen: the rest is in the time of those who started it.
-      const reapedUs = stat.reapedUs - (before?.stat.reapedUs ?? 0) - (ended.get(pid) ?? 0);
-      this.#add(known, ownUs + Math.max(0, reapedUs));
+    const increments = this.#increments.add(table, () => true);
+    const mine = [...table.values()].filter((stat) => ours.has(stat.pid) || this.#ours.has(keyOf(stat)));
+    this.#ours = new Set(mine.map(keyOf));
+    const names = new Map<string, string>();
+    for (const stat of table.values()) {
+      const us = increments.get(stat.pid) ?? 0;
+      const owner = this.#ownerOf(stat);
+      const known = this.#names.get(keyOf(stat));
+      // Before the first reading, nobody looked.
+      const counts = us > 0 && !this.#isFirst && (this.#areAll || this.#cpus.includes(stat.lastCpu));
+      if (counts && owner) this.#us[owner] += us;
+      if (owner !== 'others' || !(counts || known)) continue;
+      const name = known ?? programName(stat, this.#root);
+      names.set(keyOf(stat), name);
+      if (counts) this.#addProgram(name, us);
     }
-    this.#known = now;
+    this.#names = names;
     this.#isFirst = false;
   }
 
-  #add(known: Known, us: number): void {
-    const { stat, owner } = known;
-    if (us <= 0 || (!this.#areAll && !this.#cpus.includes(stat.lastCpu))) return;
-    if (owner === 'kernel' && SOFT_INTERRUPTS.test(stat.name)) return;
-    this.#us[owner] += us;
-    if (owner !== 'others') return;
-    known.name ??= programName(stat, this.#root);
-    const name = this.#programsUs.size < MAX_NAMES || this.#programsUs.has(known.name) ? known.name : NAMELESS;
-    this.#programsUs.set(name, (this.#programsUs.get(name) ?? 0) + us);
+  #addProgram(name: string, us: number): void {
+    const key = this.#programsUs.size < MAX_NAMES || this.#programsUs.has(name) ? name : NAMELESS;
+    this.#programsUs.set(key, (this.#programsUs.get(key) ?? 0) + us);
   }
 
-  /** @returns by the process that is left above them, what those that have ended were known to have used */
-  #endedBelow(table: ProcessTable): Map<number, number> {
-    const found = new Map<number, number>();
-    const isLeft = (pid: number) => table.get(pid)?.startedAtUs === this.#known.get(pid)?.stat.startedAtUs;
-    for (const [pid, { stat }] of this.#known) {
-      if (isLeft(pid)) continue;
-      let { parent } = stat;
-      for (let above = this.#known.get(parent); above && !isLeft(parent); above = this.#known.get(parent)) {
-        parent = above.stat.parent;
-      }
-      found.set(parent, (found.get(parent) ?? 0) + stat.cpuUs + stat.reapedUs);
-    }
-    return found;
-  }
-
-  #knownAs({ pid, startedAtUs }: ProcessStat): Known | undefined {
-    const known = this.#known.get(pid);
-    return known?.stat.startedAtUs === startedAtUs ? known : undefined;
-  }
-
-  /** Who has been ours stays so, also when what has started it has ended. */
-  #ownerOf({ pid, parent }: ProcessStat, before: Known | undefined, ours: Set<number>): Owner {
-    if (ours.has(pid) || before?.owner === 'ours') return 'ours';
-    return pid === KTHREADD || parent === KTHREADD ? 'kernel' : 'others';
+  /** @returns undefined for what is counted elsewhere */
+  #ownerOf(stat: ProcessStat): Owner | undefined {
+    if (this.#ours.has(keyOf(stat))) return 'ours';
+    if (stat.pid !== KTHREADD && stat.parent !== KTHREADD) return 'others';
+    return SOFT_INTERRUPTS.test(stat.name) ? undefined : 'kernel';
   }
 
   #noteClock(atMs: number): void {
@@ -174,6 +150,10 @@ export class MachineTime {
     this.#clock = mhz === undefined ? undefined : { atMs, mhz };
     if (before && mhz !== undefined) this.#mhzMs += ((before.mhz + mhz) / 2) * (atMs - before.atMs);
   }
+}
+
+function keyOf({ pid, startedAtUs }: ProcessStat): string {
+  return `${pid} ${startedAtUs}`;
 }
 
 function cpusIn(root: string): number {

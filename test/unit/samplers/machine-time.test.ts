@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { MachineSeries } from '../../../plugin/samplers/machine/machine-series.ts';
 import { MachineTime, type MachineTotals } from '../../../plugin/samplers/machine/machine-time.ts';
+import { MachineWatch } from '../../../plugin/samplers/machine/machine-watch.ts';
 import { programName } from '../../../plugin/samplers/machine/program-name.ts';
 import { sharesBetween } from '../../../plugin/samplers/machine/shares.ts';
 import { TICK_US } from '../../../protocol/machine/auxv.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 interface Fake {
   name: string;
@@ -162,7 +163,7 @@ describe('the CPU time of a machine', () => {
   it('of a process id that another process has now is that of the other', async (t) => {
     const machine = new FakeMachine(t);
     await machine.set({ 30: { name: 'old', own: 500 } }).read();
-    machine.set({ 30: { name: 'new', startedAt: 99, own: 20 } });
+    machine.set({ 30: { name: 'new', startedAt: 999, own: 20 } });
     assert.deepEqual((await ticks(machine.read())).programs, { new: 20 });
   });
 
@@ -201,16 +202,21 @@ describe('the CPU time of a machine', () => {
 });
 
 describe('over time', () => {
-  it('each value is since the one before, however many there were', async () => {
-    const series = new MachineSeries();
+  it('each value is since the one before, however many there were', async (t) => {
     const at = (second: number): MachineTotals => ({
       ...{ atMs: second * 1000, cores: 2, busyUs: second * 1.5e6, stealUs: second * 0.25e6, interruptUs: 0 },
       processes: { oursUs: second * 1e6, othersUs: second * 0.25e6, kernelUs: 0, programsUs: new Map() },
       ...{ pressureUs: undefined, mhzMs: undefined },
     });
-    for (let second = 0; second < 1000; second++) series.add(second, at(second));
-    const { t, busyCores, oursCores, othersCores, stealCores, pressurePercent } = series.read();
-    assert.ok(t.length > 50 && t.length <= 200, String(t.length));
+    const time = new VirtualTime(t, 1000);
+    let second = 0;
+    const watch = new MachineWatch(async () => [], { read: async () => at(second) });
+    for (; second < 1000; second++) {
+      await watch.tick(() => second);
+      time.jump(5000);
+    }
+    const { t: seconds, busyCores, oursCores, othersCores, stealCores, pressurePercent } = watch.overTime();
+    assert.ok(seconds.length > 50 && seconds.length <= 200, String(seconds.length));
     const all = (values: (number | null)[], value: number | null) =>
       assert.ok(
         values.every((one) => one === value),

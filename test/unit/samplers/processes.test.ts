@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CpuTime } from '../../../plugin/samplers/processes/cpu-time.ts';
+import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
 import { processMemory } from '../../../plugin/samplers/processes/memory.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
 
@@ -28,74 +28,59 @@ test('a layer without all of its processes has no sum, and one without all PSS h
   assert.throws(() => processMemory(undefined, readings), /none of its processes/);
 });
 
-test('CPU time goes on rising when a process dies, is replaced, or its pid is used again', () => {
-  const cpu = new CpuTime();
-  const see = (entries: [number, number, number][]) => {
-    const readings = processes(entries.map(([pid, cpuUs, startedAtUs]) => [pid, { cpuUs, startedAtUs }]));
-    cpu.add([1, 2, 3], readings);
-    return cpu.totalUs;
-  };
-  assert.equal(
-    see([
-      [1, 100, 0],
-      [2, 50, 0],
-    ]),
-    150,
-  );
-  assert.equal(
-    see([
-      [1, 130, 0],
-      [2, 60, 0],
-    ]),
-    190,
-  );
-  assert.equal(see([[1, 140, 0]]), 200, 'process 2 is gone; what it used stays');
-  assert.equal(
-    see([
-      [1, 140, 0],
-      [3, 5, 9e6],
-    ]),
-    205,
-    'its successor counts from its own start',
-  );
-  assert.equal(
-    see([
-      [1, 20, 99e6],
-      [3, 5, 9e6],
-    ]),
-    225,
-    'the same pid, another process',
-  );
-});
+type Seen = Record<number, Partial<ProcessReading>>;
 
-test('an older reading that arrives late brings nothing', () => {
-  const cpu = new CpuTime();
-  cpu.add([1], processes([[1, { cpuUs: 100 }]]));
-  cpu.add([1], processes([[1, { cpuUs: 90 }]]));
-  cpu.add([1], processes([[1, { cpuUs: 110 }]]));
-  assert.equal(cpu.totalUs, 110);
-});
+/** Readings one after the other, each with the microseconds that it adds in all, and what it shows. */
+const HISTORIES: Record<string, [seen: Seen, addsUs: number, because: string][]> = {
+  'CPU time goes on rising when a process dies, is replaced, or its pid is used again': [
+    [{ 1: { cpuUs: 100 }, 2: { cpuUs: 50 } }, 150, 'from their start'],
+    [{ 1: { cpuUs: 130 }, 2: { cpuUs: 60 } }, 40, 'since the reading before'],
+    [{ 1: { cpuUs: 140 } }, 10, 'process 2 is gone; what it used stays'],
+    [{ 1: { cpuUs: 140 }, 3: { cpuUs: 5, startedAtUs: 9e6 } }, 5, 'its successor counts from its own start'],
+    [{ 1: { cpuUs: 20, startedAtUs: 99e6 }, 3: { cpuUs: 5, startedAtUs: 9e6 } }, 20, 'the same pid, another process'],
+  ],
+  'an older reading that arrives late brings nothing': [
+    [{ 1: { cpuUs: 100 } }, 100, 'the first'],
+    [{ 1: { cpuUs: 90 } }, 0, 'the older one'],
+    [{ 1: { cpuUs: 110 } }, 10, 'the next'],
+  ],
+  'what a process has started counts once, also when it has ended': [
+    [{ 1: { cpuUs: 100, reapedUs: 0 } }, 100, 'the process'],
+    [{ 1: { cpuUs: 100, reapedUs: 30 } }, 30, 'a child that nobody saw'],
+    [{ 1: { cpuUs: 100, reapedUs: 30 }, 2: { cpuUs: 50, parent: 1 } }, 50, 'one that somebody saw'],
+    [{ 1: { cpuUs: 110, reapedUs: 30 } }, 10, 'it has ended, and nobody has asked for it'],
+    [{ 1: { cpuUs: 110, reapedUs: 85 } }, 5, 'the last of it'],
+    [{ 3: { cpuUs: 7 } }, 7, 'another process in its place'],
+  ],
+  'a family that ends leaves to the one above what nobody has seen of it': [
+    [
+      { 1: { cpuUs: 0, reapedUs: 0 }, 2: { cpuUs: 10, parent: 1 }, 3: { cpuUs: 20, parent: 2 } },
+      30,
+      'three generations',
+    ],
+    [{ 1: { cpuUs: 0, reapedUs: 0 } }, 0, 'two are gone'],
+    [{ 1: { cpuUs: 0, reapedUs: 33 } }, 3, 'what they used last'],
+  ],
+};
 
-test('what a worker has started counts once, also when it has ended; that of workers which end does not count again', () => {
-  const cpu = new CpuTime(true);
-  // No such ids exist.
-  const [WORKER, CHILD, OTHER] = [5_000_001, 5_000_002, 5_000_003];
-  const see = (...entries: [pid: number, reading: Partial<ProcessReading>][]) => {
-    cpu.add(
-      entries.map(([pid]) => pid),
-      processes(entries),
-    );
-    return cpu.totalUs;
-  };
-  assert.equal(see([WORKER, { cpuUs: 100, reapedUs: 0, parent: 1 }]), 100);
-  assert.equal(see([WORKER, { cpuUs: 100, reapedUs: 30, parent: 1 }]), 130, 'a child that nobody saw');
-  const child: [number, Partial<ProcessReading>] = [CHILD, { cpuUs: 50, reapedUs: 0, parent: WORKER }];
-  assert.equal(see([WORKER, { cpuUs: 100, reapedUs: 30, parent: 1 }], child), 180);
-  assert.equal(
-    see([WORKER, { cpuUs: 110, reapedUs: 30, parent: 1 }]),
-    190,
-    'it has ended, and nobody has asked for it',
-  );
-  assert.equal(see([WORKER, { cpuUs: 110, reapedUs: 85, parent: 1 }]), 195, 'the last of it');
-  assert.equal(see([OTHER, { cpuUs: 7, reapedUs: 0, parent: 1 }]), 202, 'another worker in its place');
+for (const [name, history] of Object.entries(HISTORIES)) {
+  test(name, () => {
+    const increments = new CpuIncrements();
+    for (const [seen, addsUs, because] of history) {
+      const readings = processes(Object.entries(seen).map(([pid, reading]) => [Number(pid), reading]));
+      const added = [...increments.add(readings, () => true).values()];
+      assert.equal(
+        added.reduce((sum, us) => sum + us, 0),
+        addsUs,
+        because,
+      );
+    }
+  });
+}
+
+test('a process that is left out once is not new when it comes back', () => {
+  const increments = new CpuIncrements();
+  increments.add(processes([[1, { cpuUs: 100 }]]), () => false);
+  increments.add(processes([]), () => false);
+  assert.deepEqual([...increments.add(processes([[1, { cpuUs: 101 }]]), () => false)], [[1, 1]]);
 });
