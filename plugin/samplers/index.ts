@@ -15,4 +15,3 @@ export { PrometheusTargets, type TargetReading } from './prometheus/targets.ts';
 export { RedisReader } from './redis/redis.ts';
 export type { LayerSample, SampleRow } from './sample-row.ts';
 export { Sampler } from './sampler.ts';
-export { Thinned } from './thinned.ts';

@@ -3,6 +3,7 @@
  * are merged, so that the series never outgrows the memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BoundedSeries } from '../../protocol/bounded-series.ts';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
 import type { MachineSharesOverTime } from '../../protocol/result/machine.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
@@ -16,7 +17,6 @@ import { SharedPages } from './processes/shared-pages.ts';
 import { takeReading } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
-import { Thinned } from './thinned.ts';
 
 export interface SamplerSources extends Readers {
   /** Called at every sample, since workers restart and fleet processes start late. */
@@ -48,9 +48,12 @@ interface SamplerHealth {
 /** The share of time that reading PSS can take: the larger the processes, the less often it is read. */
 const PSS_SHARE = 0.002;
 
+/** An hour of seconds; in a longer run, each stands for several. */
+const MAX_ROWS = 3600;
+
 export class Sampler {
   readonly layers: readonly Layer[];
-  readonly #series = new Thinned(mergeRows);
+  readonly #series = new BoundedSeries(MAX_ROWS, mergeRows);
   readonly #sources: SamplerSources;
   readonly #intervalMs: number;
   readonly #cpu: LayerCpu;
@@ -75,7 +78,7 @@ export class Sampler {
     this.#cpu = new LayerCpu(this.layers);
   }
 
-  /** The time series so far. Rows older than half an hour stand for several (see `mergeRows`). */
+  /** The time series so far. In a run of more than an hour, each row stands for several (see `mergeRows`). */
   get samples(): SampleRow[] {
     return this.#series.rows;
   }

@@ -1,5 +1,5 @@
 /** Memory of the layers, at moments of a run. */
-import type { Thinned } from '../../samplers/index.ts';
+import type { BoundedSeries } from '../../../protocol/bounded-series.ts';
 
 /** Layer → bytes. */
 export type LayerBytes = Record<string, number>;
@@ -28,5 +28,5 @@ export interface OverTimeMeasured {
   /** When all of a wave were connected. */
   peaks: MomentReading[];
   /** When all of a wave had left; or one after the other, while virtual users come and go. */
-  readings: Thinned<MomentReading>;
+  readings: BoundedSeries<MomentReading>;
 }

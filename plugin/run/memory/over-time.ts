@@ -1,5 +1,5 @@
 /** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
-import { Thinned } from '../../samplers/index.ts';
+import { BoundedSeries } from '../../../protocol/bounded-series.ts';
 import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
@@ -10,12 +10,15 @@ import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
 import { readAsItIs, readInService } from './readings.ts';
 
+/** In a run of days, each stands for several. */
+const MAX_READINGS = 3600;
+
 export function newOverTime({ collect, every }: OverTime, control: boolean): OverTimeMeasured {
   return {
     collected: collect && control,
     kind: every === undefined ? 'waves' : 'churn',
     peaks: [],
-    readings: new Thinned(meanOf),
+    readings: new BoundedSeries(MAX_READINGS, meanOf),
   };
 }
 
