@@ -28,7 +28,7 @@ function abortion(measurements: Measurements): Reason[] {
   const { size } = notFinalized(measurements);
   const unknown =
     size > 0
-      ? `; who received ${size} of ${sent.length} broadcasts is not known, as their ledger is not finalized`
+      ? `; the receivers of ${size} of ${sent.length} broadcasts are unknown, because their ledger is not finalized`
       : '';
   return [{ ...aborted, message: `${aborted.message}${unknown}` }];
 }

@@ -70,7 +70,7 @@ export class Conductor {
     measurements.collectionsCounted = workers.every(({ collections }) => collections !== undefined);
     if (others > 0) {
       const message = `${others} connections existed before the run, and are in the baseline`;
-      addWarning(this.#context, 'SERVER_NOT_IDLE', message, 'measure a server that nobody else uses');
+      addWarning(this.#context, 'SERVER_NOT_IDLE', message, 'measure a server that has no other users');
     }
     await clocks.read();
     clocks.follow();

@@ -15,7 +15,7 @@ const CODES = {
     remedy: 'choose a `RATE`, or a number of hosts, that divides the arrivals of every phase',
   },
   FAULT_IMPOSSIBLE: {
-    meaning: 'the deployment has not got what the planned fault (`fault.kind`) is to hit',
+    meaning: 'the deployment does not have what the planned fault (`fault.kind`) is to hit',
     remedy: 'for a server of your own, write the `command` that does it, or take `drop-connections`',
   },
   EVENT_NOT_FOUND: {
@@ -98,7 +98,7 @@ const CODES = {
     remedy: 'run them on Linux',
   },
   UNEXPECTED: {
-    meaning: 'a failure that nobody thought of',
+    meaning: 'an unexpected failure',
     remedy: 'please report it, with the lines above and the scenario',
   },
 

@@ -55,7 +55,7 @@ const REASONS = {
   },
   GENERATOR_SILENT: {
     meaning:
-      'a generator host, a worker of Artillery or a fleet process no longer answered: what its connections received is not known',
+      'a generator host, a worker of Artillery or a fleet process stopped answering, so what its connections received is unknown',
     remedy: 'see its output and `dmesg`, give the generator more CPU and memory, and repeat the run',
     invalidates: ['run'],
     blame: 'generator',
@@ -112,14 +112,14 @@ const REASONS = {
   },
   WORKERS_DISAGREE: {
     meaning: 'the workers count more or fewer connections than the generator holds',
-    remedy: 'measure a server that nobody else uses, and name every worker of it',
+    remedy: 'measure a server that has no other users, and list every worker in `control.urls`',
     invalidates: ['run'],
     blame: 'deployment',
   },
   SERVER_NOT_IDLE: {
     meaning:
-      'without the connections of the run, the server had others, or its memory still fell after 20 s: memory without connections is not known',
-    remedy: 'measure a server that nobody else uses, and let it come to rest before the run',
+      'when memory without connections was read, the server had other connections, or its memory still fell after 20 s',
+    remedy: 'measure a server that has no other users, and let it come to rest before the run',
     invalidates: ['memory'],
     blame: 'measurement',
   },
@@ -188,7 +188,7 @@ const REASONS = {
   },
   MEMBERS_DISAGREE: {
     meaning: 'the server counted more or fewer members of the room than the generator',
-    remedy: 'connect all workers by one adapter, and give the run a room that nobody else joins',
+    remedy: 'connect all workers with one adapter, and give the run its own room',
     invalidates: ['run'],
     blame: 'deployment',
   },
@@ -221,7 +221,7 @@ const REASONS = {
   },
   SENT_AT_UNUSABLE: {
     meaning:
-      'what stands at `delivery.sentAt` is no time, too coarse, or by a clock that disagrees: no latency counts from it',
+      'the times at `delivery.sentAt` are no times, too coarse, or from a clock that disagrees, so no latency uses them',
     remedy: "set the server's clock, or leave `delivery.sentAt` out",
     invalidates: ['latency'],
     blame: 'measurement',
@@ -242,8 +242,7 @@ const REASONS = {
   WRONG_COPIES: {
     meaning:
       'copies came twice, after the end of the drain, outside of the room, changed or unreadable, or of broadcasts that the run did not send',
-    remedy:
-      'give the run a room and an event that nobody else uses; see what repeats, delays or changes messages on the way',
+    remedy: 'give the run its own room and event; find what repeats, delays or changes messages on the way',
     invalidates: ['delivery'],
     blame: 'deployment',
   },
@@ -276,7 +275,7 @@ const REASONS = {
     blame: 'measurement',
   },
   COLLECTION_MISSING: {
-    meaning: 'a worker confirmed a garbage collection without making one: memory at rest is not known',
+    meaning: 'a worker confirmed a garbage collection but made none, so memory at rest is unknown',
     remedy: 'let the control URL lead to this worker only, and update its `instrument(io)`',
     invalidates: ['memory'],
     blame: 'measurement',
@@ -338,10 +337,4 @@ export interface Reason {
 /** @returns the definition; undefined of a code of another version */
 export function definitionOf(code: string): ReasonDefinition | undefined {
   return Object.hasOwn(VERDICT_REASONS, code) ? VERDICT_REASONS[code as ReasonCode] : undefined;
-}
-
-/** @returns the answers whose figures are not to be used: all of them if a reason invalidates the run */
-export function unusableAnswers(reasons: { code: string }[]): Answer[] {
-  const all = new Set(reasons.flatMap(({ code }) => definitionOf(code)?.invalidates ?? []));
-  return ANSWERS.filter((answer) => all.has('run') || all.has(answer));
 }

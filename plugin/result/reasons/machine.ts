@@ -85,7 +85,7 @@ function samplerGaps({ sampling }: Measured): Detail | undefined {
     message: `${seen.join(', ')}: peaks may have been missed`,
     fix:
       failing.length > 0
-        ? `see whether ${failing.map(([source]) => source).join(' and ')} still answers, and in time: whoever waits for it takes no samples`
+        ? `check that ${failing.map(([source]) => source).join(' and ')} still answers in time: a slow source delays all samples`
         : 'give the generator more CPU',
   };
 }

@@ -16,7 +16,9 @@ export const memory: Check[] = [
     code: 'MEMORY_GROWS',
     find({ memory: { perConnectionBytes } }) {
       const layer = mainWorkerLayer(perConnectionBytes);
-      return perConnectionBytes[layer]?.doubt === 'grows' ? { message: `${layer} grew` } : undefined;
+      return perConnectionBytes[layer]?.doubt === 'grows'
+        ? { message: `${layer} grew while the number of connections did not; the slope includes that growth` }
+        : undefined;
     },
   },
   { code: 'MEMORY_NOT_LINEAR', find: ({ memory }) => bend(memory) },

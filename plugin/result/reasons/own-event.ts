@@ -33,8 +33,8 @@ export const ownEvent: Check[] = [
   check('AUDIENCE_DIFFERS', (_, { batches }, measurements) => audience(batches, measurements)),
   check('SENT_AT_UNUSABLE', ({ sentAtUnusable, untimed }) => {
     if (sentAtUnusable === undefined) return undefined;
-    const lost = untimed > 0 ? `; ${untimed} broadcasts are in no latency for it` : '';
-    return { message: `${sentAtUnusable}${lost}` };
+    const lost = untimed > 0 ? `, and ${untimed} broadcasts are in no latency` : '';
+    return { message: `the times at \`delivery.sentAt\` are not used${lost}: ${sentAtUnusable}` };
   }),
   check('IDS_NOT_COUNTED', ({ skipped, seen }) =>
     skipped > 0

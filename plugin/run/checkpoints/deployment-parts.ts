@@ -32,8 +32,8 @@ export class DeploymentParts {
     const changed = this.#changed(now);
     if (changed.length === 0) return;
     this.#parts = { ...this.#parts, ...now };
-    const message = `${when}, ${changed.join(' and ')} had been reloaded, replaced or stopped since the run began`;
-    this.#warnings.warn('DEPLOYMENT_CHANGED', message, 'see its log, and leave the deployment alone during a run');
+    const message = `${when}, ${changed.join(' and ')} were reloaded, replaced or stopped since the run began`;
+    this.#warnings.warn('DEPLOYMENT_CHANGED', message);
   }
 
   #changed(now: Record<string, string>): string[] {

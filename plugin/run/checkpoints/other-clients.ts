@@ -39,7 +39,7 @@ export class OtherClients {
       const more = others === undefined ? 0 : others - before;
       if (more <= Math.max(ALLOWED.least, ALLOWED.share * held)) return undefined;
       const message = `${when}, the target had ${more} connections beside the ${held} of the generator`;
-      return { message, fix: 'measure a server that nobody else uses' };
+      return { message, fix: 'measure a server that has no other users' };
     });
   }
 

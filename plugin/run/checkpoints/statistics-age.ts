@@ -33,7 +33,7 @@ export class StatisticsAge {
     const message = adminUi
       ? `${when}, ${names} had sent the admin UI nothing new${adminUi.connected ? '' : ': the connection to it has ended'}`
       : `${when}, ${names} sent the same statistics as before`;
-    this.#warnings.warn('STATISTICS_STALE', message, 'see the worker logs');
+    this.#warnings.warn('STATISTICS_STALE', message);
   }
 }
 

@@ -14,7 +14,7 @@ export class WarningsOnce {
     return codes.some((code) => this.#given.has(code));
   }
 
-  warn(code: ReasonCode, message: string, fix: string): void {
+  warn(code: ReasonCode, message: string, fix?: string): void {
     if (this.#given.has(code)) return;
     this.#given.add(code);
     addWarning(this.#context, code, message, fix);

@@ -97,7 +97,7 @@ export class WorkerCounts {
     const missing = adminUi
       ? 'call instrument() of @socket.io/admin-ui in every server, with one adapter: it reaches no others'
       : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
-    const fix = counted > held ? 'measure a server that nobody else uses' : missing;
+    const fix = counted > held ? 'measure a server that has no other users' : missing;
     this.#warnings.warn('WORKERS_DISAGREE', `${when}, ${who}, the generator ${held}`, fix);
   }
 
@@ -122,7 +122,7 @@ export class WorkerCounts {
     const isKnown = this.#context.config.engineOptions?.reconnection === undefined && this.#context.ledger;
     if (strangers <= 0 || before?.begun !== begun || !isKnown) return;
     const message = `until ${when.replace(/^at /, '')}, the workers accepted ${strangers} connections that the generator did not make`;
-    this.#warnings.warn('WORKERS_DISAGREE', message, 'measure a server that nobody else uses');
+    this.#warnings.warn('WORKERS_DISAGREE', message, 'measure a server that has no other users');
   }
 
   #checkIdentities(workers: WorkerStats[]): void {

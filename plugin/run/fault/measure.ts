@@ -127,8 +127,7 @@ async function whatWasReplaced(
 }
 
 function didNotHappen(context: RunContext, why: string): void {
-  const fix = 'see the message, and the log of what should have been hit';
-  addWarning(context, 'FAULT_FAILED', `the planned fault did not happen as planned: ${why}`, fix);
+  addWarning(context, 'FAULT_FAILED', `the planned fault did not happen as planned: ${why}`);
 }
 
 async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {

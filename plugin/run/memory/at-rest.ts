@@ -48,12 +48,7 @@ function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, whe
   // Usually the same at the next readings.
   if (measurements.uncollected.length === 0) {
     const who = uncollected.join(', ');
-    addWarning(
-      context,
-      'COLLECTION_MISSING',
-      `${when}, ${who} confirmed the ordered garbage collection without making one: memory at rest is not known`,
-      'does the control URL lead to this worker only, and is `instrument(io)` up to date?',
-    );
+    addWarning(context, 'COLLECTION_MISSING', `${when}, ${who} confirmed a garbage collection but made none`);
   }
   measurements.uncollected = sampler.layers
     .filter(({ containsWorkers }) => containsWorkers)

@@ -40,7 +40,7 @@ export async function measureWave(
   record.append('wave', { wave, peak });
   if (!(await population.gone(leaveMs, signal))) {
     if (signal.aborted) return;
-    const message = `${population.connections()} connections of wave ${wave} had not left in time: what it leaves behind is not known`;
+    const message = `${population.connections()} connections of wave ${wave} had not left in time, so what it leaves behind is unknown`;
     addWarning(
       context,
       'PLATEAU_MOVED',

@@ -56,8 +56,7 @@ function checkHandled(
   addWarning(
     context,
     'MESSAGES_DISAGREE',
-    `the handlers of the workers got ${handled} messages in the hold, of which the connections sent ${bound} ${share} to them`,
-    'does a middleware of the server (`socket.use`) pass messages twice, or acknowledge them itself?',
+    `the workers handled ${handled} messages in the hold, the connections sent ${bound} ${share}`,
   );
 }
 
