@@ -1,13 +1,11 @@
 /** Opens what a run measures with, in the order in which a mistake is reported best: the target before everything else. */
 import { totalmem } from 'node:os';
-import type { ClientKind } from '../../protocol/connection.ts';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
-import { hasHandle } from '../fleet/light/deflate/zlib-context.ts';
 import {
   ControlClients,
   FURTHER_LAYERS,
@@ -80,7 +78,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const connection = { ...config.connection, url: new URL(target.url).origin };
   const probe = target.control ? await Probe.connect(connection, signal) : await nobody(connection, signal, log);
   if (probe instanceof Probe) closers.add(() => probe.close());
-  await offerCompression(connection, config.engineOptions?.client, options);
+  await offerCompression(connection, options);
   const control = target.control
     ? await ControlClients.connect(target.control.urls, target.control.token, target.control)
     : NO_CONTROL;
@@ -157,17 +155,10 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
 /** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */
 async function offerCompression(
   connection: ConnectionTarget,
-  client: ClientKind | undefined,
   { measurements, log, signal }: ResourceOptions,
 ): Promise<void> {
   if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
   measurements.serverCompresses = await grantsCompression(connection, signal);
-  if (measurements.compression && client === 'light' && !hasHandle()) {
-    log(
-      `Node ${process.version} has another zlib than the light client knows, so it inflates by Node's public functions, ` +
-        'which takes four to seven times the CPU.',
-    );
-  }
   if (!measurements.serverCompresses || measurements.compression) return;
   log(
     'The server compresses for clients that offer it, as browsers do. The connections of this run do not, so its figures are ' +

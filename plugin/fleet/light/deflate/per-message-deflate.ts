@@ -1,104 +1,88 @@
-/** Compresses and inflates the messages of one connection, as its server has granted it (RFC 7692). */
-import { webSocketError } from '../protocol-error.ts';
+/**
+ * Compresses and inflates the messages of one connection, as its server has granted it (RFC 7692). Node's synchronous zlib
+ * keeps nothing from one message to the next: each gets the window of the messages before as its dictionary.
+ */
+import { type BrotliOptions, constants, deflateRawSync, inflateRawSync, type ZlibOptions } from 'node:zlib';
+import { messageTooLarge, webSocketError } from '../protocol-error.ts';
 import type { DeflateGrant } from './grant.ts';
-import { PublicDeflater, PublicInflater } from './public-context.ts';
-import { type DeflateContext, hasHandle, ZlibContext } from './zlib-context.ts';
 
 /** Smaller messages are sent as they are: the default of socket.io-client. */
 export const THRESHOLD_BYTES = 1024;
 
 /** The end of every compressed message, which does not travel. */
 const TAIL = Uint8Array.of(0, 0, 0xff, 0xff);
-
-/** Makes the contexts of both directions, by the bits of their window. */
-export interface Contexts {
-  inflater(windowBits: number): DeflateContext;
-  deflater(windowBits: number): DeflateContext;
-  /** For messages that are compressed by themselves, and have nothing to keep. */
-  shared: { inflaters: Map<number, DeflateContext>; deflaters: Map<number, DeflateContext> };
-}
-
-const ON_HANDLES: Contexts = {
-  inflater: ZlibContext.inflater,
-  deflater: ZlibContext.deflater,
-  shared: { inflaters: new Map(), deflaters: new Map() },
-};
-export const ON_PUBLIC_API: Contexts = {
-  inflater: (windowBits) => new PublicInflater(windowBits),
-  deflater: (windowBits) => new PublicDeflater(windowBits),
-  shared: { inflaters: new Map(), deflaters: new Map() },
-};
+/** A server may end the compressed stream with a message; then the tail is left, and one byte at most. */
+const MOST_LEFT_BYTES = TAIL.length + 1;
+/** How far from its end zlib uses a window. */
+const UNUSED_WINDOW_BYTES = 262;
+/** zlib makes a window of 256 bytes one of 512. */
+const MIN_WINDOW_BITS = 9;
+const NOTHING: Buffer = Buffer.alloc(0);
 
 export class PerMessageDeflate {
   readonly #grant: DeflateGrant;
-  readonly #contexts: Contexts;
-  /** From the first compressed message on, if that helps to inflate later ones. */
-  #inflater: DeflateContext | undefined = undefined;
-  #deflater: DeflateContext | undefined = undefined;
+  /** The last bytes that the server has sent, and those that were sent to it, as far as later messages may repeat them. */
+  #received = NOTHING;
+  #sent = NOTHING;
 
-  constructor(grant: DeflateGrant, contexts = hasHandle() ? ON_HANDLES : ON_PUBLIC_API) {
+  constructor(grant: DeflateGrant) {
     this.#grant = grant;
-    this.#contexts = contexts;
   }
 
   /**
    * @param maxBytes of the message
-   * @returns the message of which the payload is `bytes[start, end)`, valid until the next one is inflated or compressed
+   * @returns the message of which the payload is `bytes[start, end)`
    * @throws ProtocolError; only `close` may be called afterwards
    */
   inflate(bytes: Uint8Array, start: number, end: number, maxBytes: number): Buffer {
-    const context = this.#inflating();
-    context.begin();
     // Not even an empty message has an empty payload; zlib would take the tail for something else.
     if (start === end) throw webSocketError('a compressed message without a payload');
-    const leftBytes = context.add(bytes, start, end, maxBytes);
-    // A server may end the compressed stream with the message; then one byte at most follows, and no context is left.
-    if (leftBytes > 1) throw webSocketError('bytes behind the end of a compressed message');
-    if (leftBytes === 1 || context.add(TAIL, 0, TAIL.length, maxBytes) > 0) context.reset();
-    return context.end();
+    const { serverNoContextTakeover, serverMaxWindowBits } = this.#grant;
+    const payload = Buffer.concat([bytes.subarray(start, end), TAIL]);
+    const { message, leftBytes } = inflated(payload, maxBytes, optionsFor(serverMaxWindowBits, this.#received));
+    if (leftBytes > MOST_LEFT_BYTES) throw webSocketError('bytes behind the end of a compressed message');
+    if (leftBytes > 0) this.#received = NOTHING;
+    else if (!serverNoContextTakeover) this.#received = lastOf(this.#received, message, 2 ** serverMaxWindowBits);
+    return message;
   }
 
-  /** @returns the payload that carries the message, valid until the next one is inflated or compressed */
+  /** @returns the payload that carries the message */
   deflate(message: Uint8Array): Buffer {
-    const context = this.#deflating();
-    context.begin();
-    context.add(message, 0, message.length, Number.POSITIVE_INFINITY);
-    return context.end().subarray(0, -TAIL.length);
+    const { clientNoContextTakeover, clientMaxWindowBits } = this.#grant;
+    const payload = deflateRawSync(message, optionsFor(clientMaxWindowBits, this.#sent));
+    const windowBytes = 2 ** Math.max(MIN_WINDOW_BITS, clientMaxWindowBits) - UNUSED_WINDOW_BYTES;
+    if (!clientNoContextTakeover) this.#sent = lastOf(this.#sent, message, windowBytes);
+    return payload.subarray(0, -TAIL.length);
   }
 
-  /** Idempotent. */
+  /** Forgets the messages before. */
   close(): void {
-    this.#inflater?.close();
-    this.#deflater?.close();
-    this.#inflater = undefined;
-    this.#deflater = undefined;
-  }
-
-  #inflating(): DeflateContext {
-    const { serverNoContextTakeover, serverMaxWindowBits: bits } = this.#grant;
-    if (serverNoContextTakeover) return sharedContext(this.#contexts.shared.inflaters, bits, this.#contexts.inflater);
-    this.#inflater ??= this.#contexts.inflater(bits);
-    return this.#inflater;
-  }
-
-  #deflating(): DeflateContext {
-    const { clientNoContextTakeover, clientMaxWindowBits: bits } = this.#grant;
-    if (clientNoContextTakeover) return sharedContext(this.#contexts.shared.deflaters, bits, this.#contexts.deflater);
-    this.#deflater ??= this.#contexts.deflater(bits);
-    return this.#deflater;
+    this.#received = NOTHING;
+    this.#sent = NOTHING;
   }
 }
 
-function sharedContext(
-  contexts: Map<number, DeflateContext>,
-  bits: number,
-  create: (bits: number) => DeflateContext,
-): DeflateContext {
-  let context = contexts.get(bits);
-  if (context === undefined) {
-    context = create(bits);
-    contexts.set(bits, context);
+function optionsFor(windowBits: number, window: Buffer): ZlibOptions {
+  const options = { windowBits, finishFlush: constants.Z_SYNC_FLUSH };
+  return window.length === 0 ? options : { ...options, dictionary: window };
+}
+
+function inflated(payload: Buffer, maxBytes: number, options: ZlibOptions): { message: Buffer; leftBytes: number } {
+  try {
+    // With `info`, which Node's types lack, the answer says how much of the input was used.
+    const told = { ...options, maxOutputLength: Math.max(1, maxBytes), info: true } as BrotliOptions;
+    const { buffer, engine } = inflateRawSync(payload, told) as unknown as {
+      buffer: Buffer;
+      engine: { bytesWritten: number };
+    };
+    return { message: buffer, leftBytes: payload.length - engine.bytesWritten };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw messageTooLarge(maxBytes);
+    throw webSocketError(`a message that cannot be inflated: ${message}`);
   }
-  context.reset();
-  return context;
+}
+
+function lastOf(before: Buffer, message: Uint8Array, sizeBytes: number): Buffer {
+  return Buffer.concat([before, message]).subarray(-sizeBytes);
 }

@@ -1,10 +1,10 @@
 /** Compressed messages, whatever the server has granted; zlib's own streams play the server. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import { type DeflateGrant, readGrant } from '../../../../plugin/fleet/light/deflate/grant.ts';
-import { ON_PUBLIC_API, PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
+import { PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { encodeMessage, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
 import { BINARY, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
@@ -43,10 +43,9 @@ function clientMessages({ clientNoContextTakeover }: DeflateGrant) {
   };
 }
 
-/** @param contexts default: what a connection of this version of Node has */
-function decoderOf(grant: DeflateGrant | undefined, maxBytes = MAX_BYTES, contexts?: typeof ON_PUBLIC_API) {
+function decoderOf(grant: DeflateGrant | undefined, maxBytes = MAX_BYTES) {
   const decoder = new FrameDecoder(new BufferBudget());
-  if (grant) decoder.deflate = new PerMessageDeflate(grant, contexts);
+  if (grant) decoder.deflate = new PerMessageDeflate(grant);
   const messages: { opcode: number; payload: Buffer }[] = [];
   const handler = {
     onFrame(opcode: number, bytes: Buffer, start: number, end: number) {
@@ -80,201 +79,194 @@ function randomMessage(random: (below: number) => number): Buffer {
   return Buffer.from(Array.from({ length: random(4000) }, () => words[random(words.length)]).join(''));
 }
 
-for (const [name, contexts] of [
-  ["on Node's own handle", undefined],
-  ['on its public API', ON_PUBLIC_API],
-] as const) {
-  describe(name, () => {
-    test('messages of a server arrive under every grant, in fragments and in pieces, with others in between', () => {
-      const random = randomSource(1);
-      for (const grant of GRANTS) {
-        const deflate = serverSide(grant);
-        const [one, other] = [decoderOf(grant, MAX_BYTES, contexts), decoderOf(grant, MAX_BYTES, contexts)];
-        const ofAnother = serverSide(grant);
-        const sent: { opcode: number; payload: Buffer }[] = [];
-        for (let count = 0; count < 30; count++) {
-          const payload = randomMessage(random);
-          const opcode = random(2) === 0 ? TEXT : BINARY;
-          const isCompressed = random(4) > 0;
-          const body = isCompressed ? deflate(payload) : payload;
-          const cut = random(body.length + 1);
-          const flag = isCompressed ? RSV1 : 0;
-          const frames =
-            random(2) === 0
-              ? [serverFrame(flag | opcode, body)]
-              : [
-                  serverFrame(flag | opcode, body.subarray(0, cut), false),
-                  serverFrame(PING, 'p'),
-                  serverFrame(0, body.subarray(cut)),
-                ];
-          const stream = Buffer.concat(frames);
-          for (let at = 0; at < stream.length; ) {
-            const size = 1 + random(stream.length);
-            one.feed(stream.subarray(at, at + size));
-            at += size;
-          }
-          sent.push({ opcode, payload });
-          other.feed(serverFrame(RSV1 | TEXT, ofAnother(randomMessage(random))));
-        }
-        assert.deepEqual(
-          one.messages.filter(({ opcode }) => opcode !== PING),
-          sent,
-          JSON.stringify(grant),
-        );
-        one.decoder.discard();
-        other.decoder.discard();
+test('messages of a server arrive under every grant, in fragments and in pieces, with others in between', () => {
+  const random = randomSource(1);
+  for (const grant of GRANTS) {
+    const deflate = serverSide(grant);
+    const [one, other] = [decoderOf(grant), decoderOf(grant)];
+    const ofAnother = serverSide(grant);
+    const sent: { opcode: number; payload: Buffer }[] = [];
+    for (let count = 0; count < 30; count++) {
+      const payload = randomMessage(random);
+      const opcode = random(2) === 0 ? TEXT : BINARY;
+      const isCompressed = random(4) > 0;
+      const body = isCompressed ? deflate(payload) : payload;
+      const cut = random(body.length + 1);
+      const flag = isCompressed ? RSV1 : 0;
+      const frames =
+        random(2) === 0
+          ? [serverFrame(flag | opcode, body)]
+          : [
+              serverFrame(flag | opcode, body.subarray(0, cut), false),
+              serverFrame(PING, 'p'),
+              serverFrame(0, body.subarray(cut)),
+            ];
+      const stream = Buffer.concat(frames);
+      for (let at = 0; at < stream.length; ) {
+        const size = 1 + random(stream.length);
+        one.feed(stream.subarray(at, at + size));
+        at += size;
       }
-    });
-
-    test('a server inflates what is sent, under every grant; messages below the threshold go as they are', () => {
-      const random = randomSource(2);
-      for (const grant of GRANTS) {
-        const deflate = new PerMessageDeflate(grant, contexts);
-        const inflate = clientMessages(grant);
-        for (let count = 0; count < 20; count++) {
-          const message = randomMessage(random);
-          const frame = encodeMessage(BINARY, message, deflate);
-          const isCompressed = (frame.readUInt8(0) & RSV1) !== 0;
-          assert.equal(isCompressed, message.length >= 1024);
-          assert.deepEqual(isCompressed ? inflate(payloadOf(frame)) : payloadOf(frame), message, JSON.stringify(grant));
-        }
-        deflate.close();
-      }
-      const text = encodeMessage(TEXT, 'grüße '.repeat(500), new PerMessageDeflate(NOTHING, contexts));
-      assert.equal(String(clientMessages(NOTHING)(payloadOf(text))), 'grüße '.repeat(500));
-      assert.ok(text.length < 200);
-      assert.equal(encodeMessage(TEXT, 'x'.repeat(5000), undefined).readUInt8(0), 0x80 | TEXT);
-    });
-
-    test('a kept context makes repetitions shorter, and one that is not kept does not', () => {
-      const message = Buffer.from(Array.from({ length: 2000 }, (_, at) => (at * 7919) % 251));
-      const [first, second] = [1, 2].map(() => new PerMessageDeflate(NOTHING, contexts));
-      const sizes = (deflate: PerMessageDeflate | undefined) =>
-        [1, 2].map(() => encodeMessage(BINARY, message, deflate).length) as [number, number];
-      const kept = sizes(first);
-      assert.ok(kept[1] < kept[0]);
-      const notKept = sizes(new PerMessageDeflate({ ...NOTHING, clientNoContextTakeover: true }, contexts));
-      assert.equal(notKept[0], notKept[1]);
-      assert.equal(sizes(second)[0], kept[0], 'contexts of two connections are apart');
-    });
-
-    test('an end of the compressed stream inside the message, as RFC 7692 allows', () => {
-      const { feed, messages } = decoderOf(NOTHING, MAX_BYTES, contexts);
-      // Section 7.2.3.4 of the RFC.
-      const hello = Buffer.from('f348cdc9c9070000', 'hex');
-      feed(serverFrame(RSV1 | TEXT, hello));
-      feed(serverFrame(RSV1 | TEXT, hello));
-      assert.deepEqual(
-        messages.map(({ payload }) => String(payload)),
-        ['Hello', 'Hello'],
-      );
-      assert.throws(() => feed(serverFrame(RSV1 | TEXT, Buffer.concat([hello, hello]))), ProtocolError);
-    });
-
-    const compressed = (message: Buffer) => serverSide(NOTHING)(message);
-    const bomb = compressed(Buffer.alloc(50_000_000));
-
-    const violations: [string, Buffer[], DeflateGrant?][] = [
-      ['compression that was not granted', [serverFrame(RSV1 | TEXT, compressed(Buffer.from('x')))]],
-      ['RSV1 on a control frame', [serverFrame(RSV1 | PING, '')], NOTHING],
-      ['RSV1 on a continuation', [serverFrame(TEXT, 'a', false), serverFrame(RSV1, 'b')], NOTHING],
-      ['RSV2', [serverFrame(0x20 | TEXT, 'x')], NOTHING],
-      ['RSV3 beside RSV1', [serverFrame(0x50 | TEXT, 'x')], NOTHING],
-      ['what is not compressed', [serverFrame(RSV1 | TEXT, Buffer.alloc(100, 0xff))], NOTHING],
-      ['nothing at all', [serverFrame(RSV1 | TEXT, '')], NOTHING],
-    ];
-    for (const [name, frames, grant] of violations) {
-      test(`${name} is refused`, () => {
-        for (const one of grant ? [grant, { ...grant, serverNoContextTakeover: true }] : [undefined]) {
-          const { feed, messages, decoder } = decoderOf(one, MAX_BYTES, contexts);
-          assert.throws(
-            () => feed(Buffer.concat(frames)),
-            (error: ProtocolError) => error.failure === 'not_websocket' && error.reason === 'transport error',
-          );
-          assert.deepEqual(messages, []);
-          decoder.discard();
-        }
-        const next = decoderOf({ ...NOTHING, serverNoContextTakeover: true });
-        next.feed(serverFrame(RSV1 | TEXT, compressed(Buffer.from('of another connection'))));
-        assert.equal(String(next.messages[0]?.payload), 'of another connection');
-      });
+      sent.push({ opcode, payload });
+      other.feed(serverFrame(RSV1 | TEXT, ofAnother(randomMessage(random))));
     }
+    assert.deepEqual(
+      one.messages.filter(({ opcode }) => opcode !== PING),
+      sent,
+      JSON.stringify(grant),
+    );
+    one.decoder.discard();
+    other.decoder.discard();
+  }
+});
 
-    test('the limit is of the inflated message, and a bomb is inflated no further', () => {
-      for (const grant of [NOTHING, { ...NOTHING, serverNoContextTakeover: true }]) {
-        for (const [size, isTooLarge] of [
-          [MAX_BYTES, false],
-          [MAX_BYTES + 1, true],
-        ] as const) {
-          const { feed, messages } = decoderOf(grant, MAX_BYTES, contexts);
-          const one = serverFrame(RSV1 | BINARY, compressed(Buffer.alloc(size)));
-          if (isTooLarge)
-            assert.throws(
-              () => feed(one),
-              ({ failure }: ProtocolError) => failure === 'message_too_large',
-            );
-          else feed(one);
-          assert.equal(messages[0]?.payload.length, isTooLarge ? undefined : size);
-        }
-        assert.ok(bomb.length < 60_000);
-        const before = process.memoryUsage().arrayBuffers;
-        assert.throws(() => decoderOf(grant, MAX_BYTES, contexts).feed(serverFrame(RSV1 | TEXT, bomb)), ProtocolError);
-        assert.ok(process.memoryUsage().arrayBuffers - before < 2_000_000);
-      }
-    });
+test('a server inflates what is sent, under every grant; messages below the threshold go as they are', () => {
+  const random = randomSource(2);
+  for (const grant of GRANTS) {
+    const deflate = new PerMessageDeflate(grant);
+    const inflate = clientMessages(grant);
+    for (let count = 0; count < 20; count++) {
+      const message = randomMessage(random);
+      const frame = encodeMessage(BINARY, message, deflate);
+      const isCompressed = (frame.readUInt8(0) & RSV1) !== 0;
+      assert.equal(isCompressed, message.length >= 1024);
+      assert.deepEqual(isCompressed ? inflate(payloadOf(frame)) : payloadOf(frame), message, JSON.stringify(grant));
+    }
+    deflate.close();
+  }
+  const text = encodeMessage(TEXT, 'grüße '.repeat(500), new PerMessageDeflate(NOTHING));
+  assert.equal(String(clientMessages(NOTHING)(payloadOf(text))), 'grüße '.repeat(500));
+  assert.ok(text.length < 200);
+  assert.equal(encodeMessage(TEXT, 'x'.repeat(5000), undefined).readUInt8(0), 0x80 | TEXT);
+});
 
-    test('damaged messages end in a message or in a protocol error, and harm no other connection', () => {
-      const random = randomSource(3);
-      for (const grant of GRANTS) {
-        for (let count = 0; count < 50; count++) {
-          const { feed, decoder } = decoderOf(grant, MAX_BYTES, contexts);
-          const deflate = serverSide(grant);
-          try {
-            for (let message = 0; message < 3; message++) {
-              const body = Buffer.from(deflate(randomMessage(random)));
-              for (let changes = random(4); changes > 0 && body.length > 0; changes--)
-                body[random(body.length)] = random(256);
-              feed(serverFrame(RSV1 | TEXT, body.subarray(0, random(8) === 0 ? random(body.length + 1) : undefined)));
-            }
-          } catch (error) {
-            assert.ok(error instanceof ProtocolError, String(error));
-          }
-          decoder.discard();
-        }
-        const sound = decoderOf(grant, MAX_BYTES, contexts);
-        sound.feed(serverFrame(RSV1 | TEXT, serverSide(grant)(Buffer.from('sound'))));
-        assert.equal(String(sound.messages[0]?.payload), 'sound');
-      }
-    });
+test('a kept context makes repetitions shorter, and one that is not kept does not', () => {
+  const message = Buffer.from(Array.from({ length: 2000 }, (_, at) => (at * 7919) % 251));
+  const [first, second] = [1, 2].map(() => new PerMessageDeflate(NOTHING));
+  const sizes = (deflate: PerMessageDeflate | undefined) =>
+    [1, 2].map(() => encodeMessage(BINARY, message, deflate).length) as [number, number];
+  const kept = sizes(first);
+  assert.ok(kept[1] < kept[0]);
+  const notKept = sizes(new PerMessageDeflate({ ...NOTHING, clientNoContextTakeover: true }));
+  assert.equal(notKept[0], notKept[1]);
+  assert.equal(sizes(second)[0], kept[0], 'contexts of two connections are apart');
+});
 
-    test('what a server may grant, and what not', () => {
-      const grant = (header: string) => readGrant(header);
-      assert.deepEqual(grant('permessage-deflate'), NOTHING);
-      assert.deepEqual(
-        grant(
-          ' permessage-deflate ;server_no_context_takeover; client_no_context_takeover;server_max_window_bits="10"; client_max_window_bits=8 ',
-        ),
-        {
-          serverNoContextTakeover: true,
-          clientNoContextTakeover: true,
-          serverMaxWindowBits: 10,
-          clientMaxWindowBits: 8,
-        },
+test('an end of the compressed stream inside the message, as RFC 7692 allows', () => {
+  const { feed, messages } = decoderOf(NOTHING);
+  // Section 7.2.3.4 of the RFC.
+  const hello = Buffer.from('f348cdc9c9070000', 'hex');
+  feed(serverFrame(RSV1 | TEXT, hello));
+  feed(serverFrame(RSV1 | TEXT, hello));
+  assert.deepEqual(
+    messages.map(({ payload }) => String(payload)),
+    ['Hello', 'Hello'],
+  );
+  assert.throws(() => feed(serverFrame(RSV1 | TEXT, Buffer.concat([hello, hello]))), ProtocolError);
+});
+
+const compressed = (message: Buffer) => serverSide(NOTHING)(message);
+const bomb = compressed(Buffer.alloc(50_000_000));
+
+const violations: [string, Buffer[], DeflateGrant?][] = [
+  ['compression that was not granted', [serverFrame(RSV1 | TEXT, compressed(Buffer.from('x')))]],
+  ['RSV1 on a control frame', [serverFrame(RSV1 | PING, '')], NOTHING],
+  ['RSV1 on a continuation', [serverFrame(TEXT, 'a', false), serverFrame(RSV1, 'b')], NOTHING],
+  ['RSV2', [serverFrame(0x20 | TEXT, 'x')], NOTHING],
+  ['RSV3 beside RSV1', [serverFrame(0x50 | TEXT, 'x')], NOTHING],
+  ['what is not compressed', [serverFrame(RSV1 | TEXT, Buffer.alloc(100, 0xff))], NOTHING],
+  ['nothing at all', [serverFrame(RSV1 | TEXT, '')], NOTHING],
+];
+for (const [name, frames, grant] of violations) {
+  test(`${name} is refused`, () => {
+    for (const one of grant ? [grant, { ...grant, serverNoContextTakeover: true }] : [undefined]) {
+      const { feed, messages, decoder } = decoderOf(one);
+      assert.throws(
+        () => feed(Buffer.concat(frames)),
+        (error: ProtocolError) => error.failure === 'not_websocket' && error.reason === 'transport error',
       );
-      const wrong = [
-        'x-webkit-deflate-frame',
-        'permessage-deflate, permessage-deflate',
-        'permessage-deflate, x',
-        'permessage-deflate; client_max_window_bits',
-        'permessage-deflate; server_max_window_bits=7',
-        'permessage-deflate; server_max_window_bits=16',
-        'permessage-deflate; server_max_window_bits=010',
-        'permessage-deflate; server_no_context_takeover=1',
-        'permessage-deflate; server_no_context_takeover; server_no_context_takeover',
-        'permessage-deflate; level=9',
-        'permessage-deflate;',
-      ];
-      for (const header of wrong) assert.throws(() => grant(header), ProtocolError, header);
-    });
+      assert.deepEqual(messages, []);
+      decoder.discard();
+    }
+    const next = decoderOf({ ...NOTHING, serverNoContextTakeover: true });
+    next.feed(serverFrame(RSV1 | TEXT, compressed(Buffer.from('of another connection'))));
+    assert.equal(String(next.messages[0]?.payload), 'of another connection');
   });
 }
+
+test('the limit is of the inflated message, and a bomb is inflated no further', () => {
+  for (const grant of [NOTHING, { ...NOTHING, serverNoContextTakeover: true }]) {
+    for (const [size, isTooLarge] of [
+      [MAX_BYTES, false],
+      [MAX_BYTES + 1, true],
+    ] as const) {
+      const { feed, messages } = decoderOf(grant);
+      const one = serverFrame(RSV1 | BINARY, compressed(Buffer.alloc(size)));
+      if (isTooLarge)
+        assert.throws(
+          () => feed(one),
+          ({ failure }: ProtocolError) => failure === 'message_too_large',
+        );
+      else feed(one);
+      assert.equal(messages[0]?.payload.length, isTooLarge ? undefined : size);
+    }
+    assert.ok(bomb.length < 60_000);
+    const before = process.memoryUsage().arrayBuffers;
+    assert.throws(() => decoderOf(grant).feed(serverFrame(RSV1 | TEXT, bomb)), ProtocolError);
+    assert.ok(process.memoryUsage().arrayBuffers - before < 2_000_000);
+  }
+});
+
+test('damaged messages end in a message or in a protocol error, and harm no other connection', () => {
+  const random = randomSource(3);
+  for (const grant of GRANTS) {
+    for (let count = 0; count < 50; count++) {
+      const { feed, decoder } = decoderOf(grant);
+      const deflate = serverSide(grant);
+      try {
+        for (let message = 0; message < 3; message++) {
+          const body = Buffer.from(deflate(randomMessage(random)));
+          for (let changes = random(4); changes > 0 && body.length > 0; changes--)
+            body[random(body.length)] = random(256);
+          feed(serverFrame(RSV1 | TEXT, body.subarray(0, random(8) === 0 ? random(body.length + 1) : undefined)));
+        }
+      } catch (error) {
+        assert.ok(error instanceof ProtocolError, String(error));
+      }
+      decoder.discard();
+    }
+    const sound = decoderOf(grant);
+    sound.feed(serverFrame(RSV1 | TEXT, serverSide(grant)(Buffer.from('sound'))));
+    assert.equal(String(sound.messages[0]?.payload), 'sound');
+  }
+});
+
+test('what a server may grant, and what not', () => {
+  const grant = (header: string) => readGrant(header);
+  assert.deepEqual(grant('permessage-deflate'), NOTHING);
+  assert.deepEqual(
+    grant(
+      ' permessage-deflate ;server_no_context_takeover; client_no_context_takeover;server_max_window_bits="10"; client_max_window_bits=8 ',
+    ),
+    {
+      serverNoContextTakeover: true,
+      clientNoContextTakeover: true,
+      serverMaxWindowBits: 10,
+      clientMaxWindowBits: 8,
+    },
+  );
+  const wrong = [
+    'x-webkit-deflate-frame',
+    'permessage-deflate, permessage-deflate',
+    'permessage-deflate, x',
+    'permessage-deflate; client_max_window_bits',
+    'permessage-deflate; server_max_window_bits=7',
+    'permessage-deflate; server_max_window_bits=16',
+    'permessage-deflate; server_max_window_bits=010',
+    'permessage-deflate; server_no_context_takeover=1',
+    'permessage-deflate; server_no_context_takeover; server_no_context_takeover',
+    'permessage-deflate; level=9',
+    'permessage-deflate;',
+  ];
+  for (const header of wrong) assert.throws(() => grant(header), ProtocolError, header);
+});
